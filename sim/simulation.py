@@ -114,8 +114,8 @@ class Simulation(RunInputs):
         return forked
 
     def fork_past(self, branch: Branch, journal: BinaryIO, settings: Settings) -> Simulation:
-        """An independent simulation in the state of this one, which looks back at a moment of a
-        branch (`looker`). Its journal has the inputs of that branch up to there.
+        """Return an independent simulation in the state of this replica, at its moment of a
+        branch. Its journal has the inputs of that branch up to that moment.
         """
         forked = copy(self)
         forked.engine = time_travel.fork_past(self.engine, branch, journal, settings)

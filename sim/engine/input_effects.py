@@ -1,5 +1,5 @@
-"""What follows from an input: events reach streams and extensions, answers that were waiting leave,
-webhooks are sent. All of it is part of the same input and stands in its outcome.
+"""The effects of an input: events go to streams and extensions, pending answers and webhooks are
+sent. All of them are part of the same input and of its outcome.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim.engine.journal_record import event_records
 
 
 class InputEffects:
-    """Adds to the outcomes of one engine what follows from their inputs."""
+    """Adds to the outcomes of one engine the effects of their inputs."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class InputEffects:
         self._on_done = [hook.on_done for hook in extensions if hook.hears("on_done")]
 
     def publish(self, outcome: Outcome) -> None:
-        """Report the events since the last time, at virtual now, to streams and extensions."""
+        """Report the events since the last call, at virtual now, to streams and extensions."""
         exchange = self._exchange
         if exchange.settled:
             return
@@ -53,7 +53,7 @@ class InputEffects:
                 self._answer_order(pending, outcome)
 
     def _answer_order(self, pending: PendingAnswer, outcome: Outcome) -> None:
-        """Answer a synchronous order with the state that it is in now."""
+        """Answer a synchronous order with its present state."""
         answer, reply = self._finish("synchronous order", pending, pending.request_id)
         if isinstance(answer, Refusal):
             self._pipeline.log_late_refusal(answer, reply, pending.orders)
@@ -70,7 +70,9 @@ class InputEffects:
         return answer, self._pipeline.replies.complete(finisher.plane, answer, request_id)
 
     def finish(self, input_: Input, outcome: Outcome) -> list[Any]:
-        """Publish what is left and collect effects; the events of the input as recorded."""
+        """Publish the remaining events and collect effects; return the events as the journal
+        records them.
+        """
         exchange = self._exchange
         self.publish(outcome)
         if exchange.webhooks.outbox or exchange.webhooks.settled:
@@ -82,9 +84,7 @@ class InputEffects:
         return event_records(exchange.take_events()) if exchange.ctx.events else []
 
     def _send_webhooks(self, outcome: Outcome) -> None:
-        """Send attempts that are due, and the answers of registrations that their receiver has
-        confirmed or not.
-        """
+        """Send webhook attempts that are due, and the answers of completed registrations."""
         webhooks = self._exchange.webhooks
         for post in webhooks.take_attempts():
             outcome.effects.append(

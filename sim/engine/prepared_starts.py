@@ -1,13 +1,13 @@
-"""Starts of runs that this process begins again and again, so that the next run copies one.
+"""Caches the start of runs that this process begins repeatedly, so that later runs copy it.
 
-Building a world, listing its instruments and placing its standing orders costs far more than
-loading the state that comes of it, and a sweep or a test-suite begins the same scenario hundreds of
-times. So the second run of a kind is begun twice: once for itself, and once for an engine that
-never moves, from which every later one is copied as a fork is. The first pays nothing, because most
-commands begin one run.
+Building a world, listing instruments and placing standing orders costs far more than loading the
+resulting state, and a sweep or a test suite begins the same scenario hundreds of times. The second
+run of a kind therefore begins twice: once for itself, and once in an engine that never moves. Every
+later run is copied from that engine, as a fork is. The first run pays nothing, because most
+commands begin only one.
 
-Runs of one kind may differ in their seed, where nothing but identifiers follows from it until the
-run begins (`start.py`). Where more does, each seed is a kind of its own.
+Runs of one kind may differ in their seed if, at the start, only identifiers depend on it
+(`start.py`). Otherwise each seed is a kind of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ANY_SEED = -1
 
 
 class _RunKind(NamedTuple):
-    """What the state at the start follows from, but for what no journal keeps of the scenario."""
+    """What determines the start, except the parts of a scenario that no journal keeps."""
 
     scenario_digest: str
     seed: int
@@ -35,8 +35,8 @@ class _RunKind(NamedTuple):
 
 
 class _KindEntry(NamedTuple):
-    """The scenario of the last run of a kind, how many there were, and from the second on its
-    start, or that each seed is a kind of its own.
+    """The scenario of the last run of a kind and the number of runs. From the second run on also
+    the start, or a note that each seed is a kind of its own.
     """
 
     scenario: Scenario
@@ -46,14 +46,14 @@ class _KindEntry(NamedTuple):
 
 
 class PreparedStarts:
-    """Starts of runs: at most `kept`, those that were used last."""
+    """The starts of runs: at most `kept`, the most recently used ones."""
 
     def __init__(self, kept: int = 8) -> None:
         self._kept = kept
-        self._entries: dict[_RunKind, _KindEntry] = {}  # those used last at the end
+        self._entries: dict[_RunKind, _KindEntry] = {}  # the most recently used at the end
 
     def of(self, run: Run, header: Header, begin: Callable[[], Engine]) -> Start | None:
-        """The start of such a run, perhaps under another seed; None for the first of its kind.
+        """Return a start for a run, perhaps of another seed; None for the first run of a kind.
 
         `begin` begins an engine from nothing.
         """
@@ -68,7 +68,7 @@ class PreparedStarts:
         return entry.start
 
     def _count_run(self, kind: _RunKind, scenario: Scenario) -> _KindEntry:
-        """What is known of a kind of which one more run begins."""
+        """Count one more run of a kind and return its entry."""
         entry = self._entries.pop(kind, None)
         if entry is None or entry.scenario != scenario:
             entry = _KindEntry(scenario)

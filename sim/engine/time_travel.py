@@ -40,8 +40,8 @@ T = TypeVar("T")
 def all_or_nothing(
     travel: Callable[Concatenate[Engine, P], T],
 ) -> Callable[Concatenate[Engine, P], T]:
-    """Let a journey be made whole or refused: what fails on the way ends the run, which would
-    otherwise go on between two moments.
+    """Make a time travel complete or fatal: an error on the way ends the run, which would otherwise
+    continue between two moments.
     """
 
     @wraps(travel)
@@ -59,8 +59,8 @@ def all_or_nothing(
 
 
 def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:
-    """Become what was saved, with the streams that were open or without any; the journal is the
-    caller's affair.
+    """Load a saved state, with the streams that were open or without any. The caller takes care of
+    the journal.
     """
     engine.world.reference = snapshot.reference
     load_state(engine.exchange, engine.extensions, snapshot, engine.hub if streams else None)
@@ -74,7 +74,7 @@ def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:
 
 @all_or_nothing
 def take_named(engine: Engine, name: str) -> None:
-    """Remember this moment under a name."""
+    """Keep a snapshot of this moment under a name."""
     engine.snapshots.named[name] = _saved(engine)
     engine.journal.mark("snapshot", name)
 
@@ -99,7 +99,7 @@ def restore(engine: Engine, name: str) -> list[Effect]:
 
 @all_or_nothing
 def leave(engine: Engine, seed: int) -> list[Effect]:
-    """End the run for one that begins again, with a seed, in the same journal."""
+    """End the run; a new one begins in the same journal, with a seed."""
     effects = close_streams(engine, "the simulation was reset")
     engine.journal.mark("reset", str(seed))
     engine.journal.restart(seed)
@@ -108,7 +108,7 @@ def leave(engine: Engine, seed: int) -> list[Effect]:
 
 @all_or_nothing
 def return_to_start(engine: Engine) -> None:
-    """Become what the scenario was at its start, with the same seed."""
+    """Return to the state at the scenario's start, with the same seed."""
     start, log = engine.snapshots.start, engine.log.fork()
     load(engine, start)
     engine.journal.branch.timers = engine.exchange.ctx.timers.scheduled
@@ -150,8 +150,8 @@ def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) ->
 
 
 def fork_past(past: Engine, branch: Branch, file: BinaryIO, settings: Settings) -> Engine:
-    """An independent engine in the state of one that looks back (`looker`), at a moment of a
-    branch. Its journal is written to a file and holds the inputs of that branch up to there.
+    """Return an independent engine in the state of a replica, at a moment of a branch.
+    Its journal is written to a file and holds the inputs of that branch up to that moment.
     """
     journal = past.journal.along(branch, file)
     forked = _fork(past, journal, settings)
@@ -163,15 +163,15 @@ def fork_past(past: Engine, branch: Branch, file: BinaryIO, settings: Settings) 
 
 
 def go_on_as_fork(engine: Engine, origin: str) -> None:
-    """Become what a fork of this moment is: whoever replays its journal comes by here."""
+    """Continue as a fork of this moment. A replay of a fork's journal passes here too."""
     close_streams(engine, "the fork begins without them")
     engine.journal.mark("fork", origin)
     engine.journal.branch_off("fork")
 
 
 def replica(engine: Engine) -> Engine:
-    """An engine of the same run that can be at any moment of it and journals nothing; it is at none
-    yet.
+    """Return an engine of the same run that can be brought to any moment and journals nothing. It
+    has no state yet.
     """
     twin = _fork(engine, engine.journal.view(), engine.settings)
     twin.snapshots = Snapshots(engine.snapshots.start)
@@ -196,7 +196,7 @@ def _fork(engine: Engine, journal: Journal, settings: Settings) -> Engine:
 
 
 def _twin(engine: Engine, run: Run, journal: Journal, epoch: int) -> Engine:
-    """An engine of the same run, with the same beginning and no state."""
+    """Return an engine of the same run with the same start and no state."""
     if run.settings.recorded() != engine.settings.recorded():
         raise ValueError("a fork keeps the settings that stand in the journal's header")
     twin = Engine(
@@ -214,7 +214,7 @@ def _twin(engine: Engine, run: Run, journal: Journal, epoch: int) -> Engine:
 
 
 def _saved(engine: Engine) -> Snapshot:
-    """This moment, with its calls. Conflict when its state cannot be saved."""
+    """Return a snapshot of this moment, with its calls. Conflict when the state cannot be saved."""
     try:
         return engine.snapshot(log=True)
     except (TypeError, ValueError, OverflowError) as error:

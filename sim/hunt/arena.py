@@ -1,4 +1,4 @@
-"""One episode: a moment is forked, genes become inputs, and oracles look at what comes of them."""
+"""Carries out one episode: forks a checkpoint, turns genes into inputs, checks outcomes."""
 
 from __future__ import annotations
 
@@ -45,27 +45,29 @@ from sim.simulation import Simulation
 from sim.witness.journal import Watch
 from sim.witness.observation import Observation
 
-DUE_MAX = 20  # due instants that pass in one gap
-RESUME_TOKEN = 500  # bytes: a request as long as this holds one (rule S4)
-FRAMES_READ = 10  # of an operation, for values to use
+DUE_MAX = 20  # maximum number of due instants that pass in one gap
+RESUME_TOKEN = 500  # bytes; a request at least this long holds a resume token (rule S4)
+FRAMES_READ = 10  # frames of an operation from which values are learned
 _CHUNKS_MAX = 200  # parts of a download that are read
 
 
 class Checkpoint(Struct):
-    """A simulation that stands at a moment without open streams, and what clients know then."""
+    """A simulation at one moment, without open streams, and the values that clients know there."""
 
     simulation: Simulation
     vocabulary: Vocabulary
     tokens: list[VerifiedCredential] = []
 
     def fork(self) -> Checkpoint:
-        """The same moment, to go on from."""
+        """Return an independent copy of this moment."""
         return Checkpoint(self.simulation.fork(), self.vocabulary.copy(), list(self.tokens))
 
 
 class Arena:
-    """Carries out the genes of one episode. What it is given is its own from then on. Without
-    `looking` it only comes to where the genes lead, which another episode has looked at.
+    """Carries out the genes of one episode. The checkpoint belongs to the arena from then on.
+
+    Without `looking` nothing is checked: the genes only lead to a moment that another episode has
+    checked.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, looking: bool = True) -> None:
@@ -85,7 +87,7 @@ class Arena:
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
         self._watchdog = Watchdog()
-        self._odd = False  # whether a fault or a quirk struck since somebody began to ask
+        self._odd = False  # whether a fault or a quirk struck since the current comparison began
         self.result = EpisodeResult()
 
     def run(self, genes: list[Gene]) -> EpisodeResult:
@@ -105,13 +107,13 @@ class Arena:
         return self.result
 
     def _end(self) -> None:
-        """Hang up what is open, and look at everything once more."""
+        """Close every stream and check everything once more."""
         self._hang_up()
         if self._checks is not None and not self.result.troubles:
             self.result.troubles += self._checks.at_the_end()
 
     def _hang_up(self) -> None:
-        """Hang up every stream, and forget what is under way."""
+        """Close every stream and forget what is under way."""
         for number in list(self._clients.open):
             self._enter(StreamHungUp(number, PEER))
         self._posts.clear()
@@ -151,7 +153,7 @@ class Arena:
         self._act(action, *self._operators.draw(choices, action))
 
     def _lifecycle_edge(self, choices: Stream, was: str, to: str) -> None:
-        """Bring a market along an edge of the lifecycle."""
+        """Move a market along an edge of the lifecycle."""
         for deed in lifecycle_steps(choices, was, to, self._simulation.now):
             if deed.wait:
                 self._wait(deed.wait)
@@ -161,7 +163,9 @@ class Arena:
                     self._checkpoint.vocabulary.add("symbol", deed.body["symbol"])
 
     def _course(self, choices: Stream, name: str) -> None:
-        """Take the inputs of a course, each with what came of the one before."""
+        """Enter the inputs of a course one by one; the course sees each outcome before it gives the
+        next input.
+        """
         if not self._operators.markets():
             return
         course = self._courses.inputs(choices, name)
@@ -178,7 +182,7 @@ class Arena:
         self._enter(Controlled(action, subject, json.encode(body, order="sorted").decode(), PEER))
 
     def _wait(self, gap: int) -> None:
-        """Let time pass, or so many due instants."""
+        """Let a span pass, or a number of due instants."""
         simulation = self._simulation
         until = simulation.now + max(gap, 0)
         most = DUE_MAX if gap > 0 else -gap
@@ -192,7 +196,7 @@ class Arena:
             self._enter(Advanced(max(until, simulation.now)))
 
     def _agree(self, choices: Stream) -> None:
-        """Ask on both protocols."""
+        """Ask the same question over REST and gRPC and compare the answers."""
         operation = choices.choice(readable())
         body = self._requests.complete(choices, operation)
         if encoded(operation, body) is None:
@@ -203,25 +207,25 @@ class Arena:
         for plane in ("exchange", "grpc"):
             input_ = self._clients.call(choices, plane, operation, body, who)
             if isinstance(input_, RestCall) and not input_.path.rpartition("/")[2]:
-                return  # an empty name is another address
+                return  # an empty name leads to another address
             outcome = self._enter(input_)
             if outcome is None or outcome.reply is None or outcome.struck:
                 return
             entry = self._simulation.log.last(outcome.seq)
             if entry is None or not entry.operation:
-                return  # a name with a slash in it is another address
+                return  # a name with a slash leads to another address
             replies.append(outcome.reply)
         if not self._odd:
             rest, grpc = replies
             self.result.troubles += disagreement(operation, self._simulation.now, rest, grpc)
 
     def _pages(self, choices: Stream) -> None:
-        """Ask for the first rows of a list at once, and for the same rows in two pages."""
+        """Read the first rows of a list in one page and again in two pages, and compare them."""
         operation = choices.choice(pageable())
         asked = self._requests.complete(choices, operation)
         asked = {name: value for name, value in asked.items() if snake(name) not in PAGING}
         if choices.chance(3, 4):
-            asked = {}  # everything
+            asked = {}  # no filter
         who, length = (
             self._clients.callers.on(choices, operation, "exchange"),
             choices.between(1, 3),
@@ -238,7 +242,7 @@ class Arena:
     def _page(
         self, choices: Stream, operation: Operation, body: dict[str, Any], who: CallIdentity
     ) -> dict[str, Any] | None:
-        """A page as it was answered; None where it was not, or where a fault or quirk struck."""
+        """Return a page; None if it was refused, or if a fault or a quirk struck."""
         self._odd = False
         outcome = self._enter(self._clients.call(choices, "exchange", operation, body, who))
         if outcome is None or outcome.reply is None or outcome.struck or outcome.reply.pending_on:
@@ -253,7 +257,7 @@ class Arena:
             self._enter(AnswerDue(self._held.pop()))
 
     def _answer_webhooks(self, choices: Stream) -> None:
-        """Receivers answer what was sent to them, most often well."""
+        """Answer pending webhook attempts, most often with success."""
         posts, self._posts = self._posts, []
         for post in posts:
             status = choices.choice((200, 200, 200, 200, 204, 500, 404, 0))
@@ -266,7 +270,7 @@ class Arena:
     # ---- inputs
 
     def _enter(self, input_: Input) -> Outcome | None:
-        """Hand an input to the exchange and look at what comes of it."""
+        """Enter an input and check its outcome."""
         if self.result.over:
             return None
         number = self._watchdog.input = self._simulation.seq + 1
@@ -305,14 +309,14 @@ class Arena:
 
     @staticmethod
     def _read(outcome: Outcome) -> None:
-        """Read a download, as its client does."""
+        """Read a download to its end, as its client does."""
         reply = outcome.reply
         if reply is not None and reply.chunks is not None:
             for _ in zip(range(_CHUNKS_MAX), reply.chunks, strict=False):
                 pass
 
     def _note(self, input_: Input, outcome: Outcome) -> None:
-        """Follow streams, webhooks and answers that are still to come."""
+        """Note streams, webhook attempts and pending answers of an outcome."""
         reply = outcome.reply
         if isinstance(input_, StreamOpened) and outcome.stream:
             name = self._simulation.engine.hub.operations().get(outcome.stream)
@@ -358,7 +362,7 @@ class Arena:
             del tokens[:-4]
 
     def _learn_values(self) -> None:
-        """Learn from what clients saw, and note the kinds of frames."""
+        """Learn values from what clients saw, and note the kinds of frames."""
         for seen in self._watch.take():
             if self._checks is not None:
                 self._checks.observations.append(seen)
@@ -374,7 +378,9 @@ class Arena:
             self._clients.tokens_of_streams[seen.stream.number] = token
 
     def _is_news(self, seen: Observation) -> bool:
-        """Whether to learn from an observation: of frames, from the first few of an operation."""
+        """Return whether to learn from an observation: of frames, only from the first of each
+        operation.
+        """
         if seen.kind == "answer":
             return True
         name = seen.operation.name

@@ -1,4 +1,4 @@
-"""Who calls: mostly somebody who may, sometimes somebody who may not."""
+"""Draws callers: most often with the right credentials, sometimes without them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BAD_KEYS = tuple(
 
 
 class CallIdentity(NamedTuple):
-    """Credentials, and the participant that the call is for."""
+    """The credentials of a call, and the participant that it is made for."""
 
     credential: VerifiedCredential
     participant: str | None
@@ -33,14 +33,14 @@ class Callers:
         self.tokens: list[VerifiedCredential] = []
 
     def on(self, choices: Stream, operation: Operation, plane: Plane | None) -> CallIdentity:
-        """A caller of an operation on a plane; None is gRPC."""
+        """Return a caller of an operation on a plane; None is gRPC."""
         kind = operation.credential_on(plane)
         if kind == "api_key":
             return self.retail(choices)
         return self.firm(choices) if kind == "bearer" else CallIdentity(NOBODY, None)
 
     def retail(self, choices: Stream) -> CallIdentity:
-        """A retail user, or somebody who is none."""
+        """Return a retail user, sometimes with a bad key."""
         keys = self._simulation.exchange.firms.api_keys()
         if not keys or choices.chance(1, 20):
             return CallIdentity(choices.choice((NOBODY, *_BAD_KEYS)), None)
@@ -48,7 +48,7 @@ class Callers:
         return CallIdentity(VerifiedCredential(SCRIPT, choices.choice(few).key_id), None)
 
     def firm(self, choices: Stream) -> CallIdentity:
-        """A firm, most often for one of its participants."""
+        """Return a firm, most often for one of its participants."""
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         if not firms or choices.chance(1, 20):
             return CallIdentity(choices.choice((NOBODY, _BAD_TOKEN)), None)

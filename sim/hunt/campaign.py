@@ -1,8 +1,9 @@
-"""A campaign: rounds of episodes, until the budget is spent, something is found, or somebody stops.
+"""A campaign: rounds of episodes until the budget is spent, something is found, or the user stops
+it.
 
-A round is planned as a whole from what the rounds before it found, and its results are taken in the
-order of the plan. So a campaign depends on its scenario, seed and budget in inputs, and not on how
-many processes carry it out, nor on how fast they are.
+A round is planned as a whole from the results of earlier rounds, and its results are used in the
+order of the plan. So the result depends on scenario, seed and budget in inputs, and not on the
+number or speed of processes.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from sim.hunt.oracles import Trouble, replays
 from sim.hunt.planning import Planner
 from sim.kernel.entropy import Entropy
 
-ROUND = 16  # episodes
-CANARY_EVERY = 4  # of them, until it is found
-# What it costs to fork a moment, and to come to it again where it was forgotten, in `work`.
+ROUND = 16  # episodes in a round
+CANARY_EVERY = 4  # every fourth episode has the planted bug, until one finds it
+# The cost in `work` of forking a checkpoint, and of making a forgotten one again.
 FORK_WORK, REPEAT_WORK = 20, 10
-REPLAY_EVERY = 4  # rounds: then one episode is replayed from its journal
+REPLAY_EVERY = 4  # in every fourth round one episode is replayed from its journal
 
 
 class HuntPlan(Struct, frozen=True, kw_only=True):
-    """What to hunt in, and for how long: at least `inputs` (0: no end). `roots` are the texts of
-    scenarios. `guided` is off for random storms.
+    """What to hunt in and for how long: at least `inputs` (0: no end). `roots` are the texts of
+    scenarios. `guided` is off for random episodes.
     """
 
     roots: tuple[str, ...]
@@ -50,7 +51,7 @@ class HuntPlan(Struct, frozen=True, kw_only=True):
 
 
 class EpisodeTask(Struct, frozen=True):
-    """An episode for a worker."""
+    """An episode, as a worker gets it."""
 
     roots: tuple[str, ...]
     seed: int
@@ -61,14 +62,14 @@ class EpisodeTask(Struct, frozen=True):
 
 
 class TaskResult(Struct):
-    """An episode that was carried out, and the processor seconds it took."""
+    """The result of an episode, and the processor seconds that it took."""
 
     result: EpisodeResult
     cpu: float
 
 
 class HuntFinding(Struct):
-    """Trouble, and how it is reached: from a root by genes."""
+    """A trouble, and the root scenario and genes that lead to it."""
 
     trouble: Trouble
     root: int
@@ -76,8 +77,9 @@ class HuntFinding(Struct):
 
 
 class CampaignState(Struct):
-    """What a campaign has come to. `canary` is how many inputs it took to find it; None: not yet.
-    `news` are all features, each with the number of inputs after which it was first met.
+    """The state of a campaign. `canary` is the number of inputs after which the planted bug was
+    found; None: not yet. `news` has each feature with the number of inputs after which it was first
+    met.
     """
 
     inputs: int = 0
@@ -93,20 +95,20 @@ class CampaignState(Struct):
 
 
 class Listener(Protocol):
-    """Hears how a campaign goes."""
+    """Receives the progress of a campaign."""
 
     def news(self, features: Sequence[str], so_far: CampaignState) -> None:
-        """Features that were never met before."""
+        """Features were met for the first time."""
 
     def trouble(self, new: HuntFinding, so_far: CampaignState) -> None:
         """Something is wrong."""
 
     def round(self, so_far: CampaignState) -> None:
-        """A round is over."""
+        """A round has ended."""
 
 
 def carry_out(task: EpisodeTask) -> TaskResult:
-    """Carry out an episode, in whatever process this is."""
+    """Carry out an episode in this process."""
     began = process_time()
     checkpoint = checkpoints_of(task.roots, task.seed).checkpoint(task.place)
     if task.canary:
@@ -118,7 +120,7 @@ def carry_out(task: EpisodeTask) -> TaskResult:
 
 
 class Campaign:
-    """One hunt. `stopped` is asked after every round."""
+    """One hunt. `stopped` is called after every round."""
 
     def __init__(
         self, plan: HuntPlan, listener: Listener, stopped: Callable[[], bool] = lambda: False
@@ -133,7 +135,7 @@ class Campaign:
         self.state = CampaignState()
 
     def run(self, on_round: Callable[[], None] = lambda: None) -> CampaignState:
-        """Hunt. After an interrupt `state` has what there is."""
+        """Run the hunt. After an interrupt `state` has the results so far."""
         with self._mapper() as carry:
             self._restore_corpus(carry)
             while not self._over():
@@ -151,13 +153,13 @@ class Campaign:
         return spent or self._found() or self._stopped()
 
     def _found(self) -> bool:
-        """Whether a find ends the hunt."""
+        """Return whether a find ends the hunt."""
         return bool(self.state.finds) and not self._plan.keep_going
 
     # ---- rounds
 
     def _restore_corpus(self, carry: Mapper) -> None:
-        """Meet again what the moments of an older hunt met, and keep them."""
+        """Repeat the episodes of an older hunt's corpus, and keep their moments."""
         stored = self._corpus.stored()
         for first in range(0, len(stored), ROUND):
             entries = stored[first : first + ROUND]
@@ -217,7 +219,7 @@ class Campaign:
     # ---- results
 
     def _take(self, task: EpisodeTask, done: TaskResult) -> dict[int, list[str]]:
-        """Count an episode; what was new in it, by gene."""
+        """Count an episode; return its new features, by gene."""
         state, result = self.state, done.result
         state.inputs += result.inputs
         state.cpu_s += done.cpu
@@ -254,7 +256,7 @@ class Campaign:
     def _add_entry(
         self, parent: int, place: MomentPath, genes: list[Gene], news: dict[int, list[str]]
     ) -> None:
-        """Keep the moment at which the last news came."""
+        """Keep the moment of the last new feature in the corpus."""
         fresh = [feature for features in news.values() for feature in features]
         kept = genes[: max(news) + 1]
         entry = CorpusEntry(place.root, parent, kept, fresh, born=self.state.rounds)

@@ -1,4 +1,4 @@
-"""Moments: states to go on from, kept as simulations while there is room, else made again from the
+"""Checkpoints of a hunt. A limited number is kept as simulations; others are made again from the
 genes that lead to them.
 """
 
@@ -18,21 +18,21 @@ from sim.hunt.vocabulary import Vocabulary
 from sim.loader.load import load_scenario
 from sim.simulation import Simulation
 
-STANDS_MAX = 200  # a stand of a small world holds about a megabyte
+CHECKPOINTS_MAX = 200  # a checkpoint of a small world takes about a megabyte
 
-# The way to a moment: its number and the genes that lead there from the one before.
+# The path to a moment: numbers of the moments passed, each with the genes that lead to it.
 Way: TypeAlias = tuple[tuple[int, tuple[Gene, ...]], ...]
 
 
 class MomentPath(Struct, frozen=True):
-    """A moment: the root that it begins with, and the way from there."""
+    """The path to a moment: the number of its root scenario, and the way from there."""
 
     root: int
     way: Way = ()
 
 
 class Checkpoints:
-    """Stands at moments of a hunt. `roots` are the texts of scenarios."""
+    """Makes checkpoints of a hunt. `roots` are the texts of scenarios."""
 
     def __init__(self, roots: Sequence[str], seed: int) -> None:
         self._roots = roots
@@ -40,7 +40,7 @@ class Checkpoints:
         self._checkpoints: OrderedDict[tuple[int, int], Checkpoint] = OrderedDict()
 
     def checkpoint(self, place: MomentPath) -> Checkpoint:
-        """A stand at a moment, which is the caller's own."""
+        """Return a checkpoint at a moment, as a copy that the caller owns."""
         checkpoint, start = self._nearest(place)
         for number, genes in place.way[start:]:
             checkpoint = checkpoint.fork()
@@ -49,13 +49,13 @@ class Checkpoints:
         return checkpoint.fork()
 
     def fresh(self, root: int, journal: BytesIO | None = None) -> Checkpoint:
-        """A stand at the beginning of a root, whose journal begins there too."""
+        """Return a checkpoint at the start of a root scenario; its journal begins there too."""
         scenario = load_scenario(self._roots[root])
         simulation = Simulation(scenario, seed=self._seed, journal=journal or BytesIO())
         return Checkpoint(simulation, Vocabulary(simulation))
 
     def _nearest(self, place: MomentPath) -> tuple[Checkpoint, int]:
-        """The last moment on the way that has a stand, and how much of the way leads there."""
+        """Return the last kept checkpoint on the way, and how much of the way leads there."""
         for count in range(len(place.way), 0, -1):
             key = place.root, place.way[count - 1][0]
             checkpoint = self._checkpoints.get(key)
@@ -70,11 +70,11 @@ class Checkpoints:
 
     def _keep(self, key: tuple[int, int], checkpoint: Checkpoint) -> None:
         self._checkpoints[key] = checkpoint
-        if len(self._checkpoints) > STANDS_MAX:
+        if len(self._checkpoints) > CHECKPOINTS_MAX:
             self._checkpoints.popitem(last=False)
 
 
 @lru_cache(maxsize=1)
 def checkpoints_of(roots: tuple[str, ...], seed: int) -> Checkpoints:
-    """The moments of a hunt in this process."""
+    """Return the checkpoints of a hunt in this process."""
     return Checkpoints(roots, seed)

@@ -1,4 +1,4 @@
-"""What one episode is looked at for: features after each input, and everything that must hold."""
+"""Checks of one episode: the features of each input, and everything that must hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.witness.witness import judge
 
 
 class EpisodeChecks:
-    """Looks at a simulation from where it stands now. `observations` are what clients saw."""
+    """Checks a simulation from its present moment on. `observations` are what clients saw."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._reader = FeatureReader(simulation)
@@ -23,16 +23,18 @@ class EpisodeChecks:
         self.observations: list[Observation] = []
 
     def features(self, outcome: Outcome) -> list[str]:
-        """What was met since the last time."""
+        """Return the features that were met since the last call."""
         return self._reader.after_input(outcome)
 
     def troubles(self, input_: Input, outcome: Outcome) -> Iterator[Trouble]:
-        """What is wrong after an input."""
+        """Yield what is wrong after an input."""
         yield from self._oracles.after_input(input_, outcome)
         yield from self._twin.after_input(input_, outcome)
 
     def at_the_end(self) -> Iterator[Trouble]:
-        """What is wrong of everything; of what clients saw, if nothing else is."""
+        """Yield what is wrong at the end. What clients saw is checked only if nothing else is
+        wrong.
+        """
         wrong = list(self._oracles.at_the_end())
         yield from wrong
         if wrong:
@@ -43,6 +45,6 @@ class EpisodeChecks:
 
 
 def of_frame(seen: Observation) -> Iterator[str]:
-    """The kind of a frame: the names in it that have a value."""
+    """Yield the kind of a frame: the names in it that have a value."""
     names = sorted(name for name, value in seen.body.items() if value not in (None, "", [], {}))
     yield f"stream:{seen.operation.name}|{' '.join(names)}"

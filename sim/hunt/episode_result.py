@@ -1,4 +1,4 @@
-"""What came of an episode, and what is said of its inputs."""
+"""The result of an episode, and texts about its inputs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sim.api.pipeline.inputs import (
 from sim.hunt.oracles import Trouble
 from sim.kernel.instants import format_instant
 
-LONG = 4_096  # bytes of an answer that cost as much as an effect
+LONG = 4_096  # bytes of an answer that cost as much as one effect
 
 
 class EpisodeResult(Struct):
-    """What came of an episode: features of each gene, and what is wrong. `inputs` counts those that
-    were handled, and `work` about what they cost: four for each, more for effects and long
-    answers; `over` says that the run has ended.
+    """The result of an episode: features of each gene, and what is wrong. `inputs` counts handled
+    inputs. `work` estimates their cost: four for each, more for effects and long answers. `over`
+    says that the run has ended.
     """
 
     features: list[list[str]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class EpisodeResult(Struct):
 
 
 def named(input_: Input) -> str:
-    """What an input is, for people: it stands in no journal if the exchange fails at it."""
+    """Describe an input for people. An input at which the exchange fails is in no journal."""
     match input_:
         case Controlled():
             return f"{input_.action} {input_.subject} {input_.arguments}".replace("  ", " ")
@@ -47,6 +47,6 @@ def named(input_: Input) -> str:
 
 
 def work_of(outcome: Outcome) -> int:
-    """About what an input cost: long answers cost more than short ones."""
+    """Estimate the cost of an input from its effects and the length of its answer."""
     length = len(outcome.reply.body) if outcome.reply is not None else 0
     return 4 + len(outcome.effects) + length // LONG

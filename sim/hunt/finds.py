@@ -1,4 +1,4 @@
-"""What was found, made small: the fewest genes that still lead to it, the journal of that run, and
+"""Minimises what was found: the fewest genes that still lead to it, the journal of that run, and
 the journal as a scenario.
 """
 
@@ -29,8 +29,8 @@ _TRIALS_ENDLESS = 12  # each may take as long as an input may
 
 
 class Find(Struct, frozen=True):
-    """A find on disk. `journal` and `scenario` are paths, empty where there is none; `inputs` is
-    how many the smallest run has.
+    """A find on disk. `journal` and `scenario` are paths, empty if there is none. `inputs` is the
+    length of the smallest run.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Find(Struct, frozen=True):
     inputs: int
 
     def lines(self) -> list[str]:
-        """Where it is, and what shows it, a line each."""
+        """Yield a line for each file, and for what shows the find."""
         sentences = []
         if self.journal:
             sentences.append(sim_command("timeline", Path(self.journal)))
@@ -50,7 +50,7 @@ class Find(Struct, frozen=True):
 
 
 class Finds:
-    """Makes what a campaign found small, and writes it to a folder."""
+    """Minimises the finds of a campaign and writes them to a folder."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Finds:
         self._count = 0
 
     def write(self, new: HuntFinding) -> Find:
-        """Write one find: its journal, and as a scenario what of it a scenario can say."""
+        """Write one find: its journal and, as far as possible, the same run as a scenario."""
         self._count += 1
         genes = self._smallest(new)
         journal = BytesIO()
@@ -82,7 +82,7 @@ class Finds:
         return Find(new.trouble.kind, says, str(path), scenario, checkpoint.simulation.seq)
 
     def _scenario(self, journal: Path, kind: str, says: str) -> str:
-        """Write a journal as a scenario; its path, or "" where the journal cannot be repeated."""
+        """Write a journal as a scenario; return its path, or "" if it cannot be repeated."""
         try:
             replay_file(journal)
             scenario = scenario_document(journal)
@@ -98,8 +98,8 @@ class Finds:
         return str(path)
 
     def _smallest(self, new: HuntFinding) -> list[Gene]:
-        """The fewest genes that lead to the same trouble; all of them where it does not show up
-        again in one run.
+        """Return the fewest genes that lead to the same trouble; all of them if it does not show up
+        again.
         """
         tried = 0
         most = _TRIALS_ENDLESS if new.trouble.subject == InputTimeout.__name__ else TRIALS_MAX

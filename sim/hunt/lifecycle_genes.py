@@ -1,6 +1,8 @@
-"""Passages: a market that is brought to one state and then along one edge of the lifecycle, by an
-operator, by its schedule or by its dates, with orders in its book. Each edge is a kind of gene, so
-that none depends on luck.
+"""Genes that move a market along one edge of the lifecycle.
+
+A market is created and brought to a state, with orders in its book. Then an operator, its schedule
+or its dates move it along the edge. Each edge is a kind of gene, so every edge is tried without
+luck.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _S = InstrumentState
 _SOON = 90 * NS_PER_S
 _ENDED = (_S.EXPIRED, _S.TERMINATED)
 _ORDERS_MAX = 4
-# What leads to a state that no market begins in, step by step.
+# The steps that lead to a state in which no market can be created.
 _BEFORE: dict[InstrumentState, tuple[str, ...]] = {
     _S.EXPIRED: ("CLOSED", "EXPIRED"),
     _S.TERMINATED: ("CLOSED", "EXPIRED", "TERMINATED"),
@@ -35,7 +37,7 @@ _BEFORE: dict[InstrumentState, tuple[str, ...]] = {
 
 
 class OperatorStep(NamedTuple):
-    """An operator's action, or (without a name) a wait."""
+    """An operator's action, or, without a name, a wait."""
 
     action: str = ""
     subject: str = ""
@@ -44,12 +46,12 @@ class OperatorStep(NamedTuple):
 
 
 def edge_kinds() -> tuple[str, ...]:
-    """The kinds of genes, one for each edge."""
+    """Return the kinds of genes, one for each edge."""
     return tuple(" ".join(("edge", was.name, to.name)) for was, to in EDGES)
 
 
 def lifecycle_steps(choices: Stream, was: str, to: str, now: Instant) -> Iterator[OperatorStep]:
-    """What brings a market of its own along an edge."""
+    """Yield the steps that create a market and move it along an edge."""
     start, end = InstrumentState[was], InstrumentState[to]
     ways = [*_ways(start, end)]
     symbol = f"hunt-{choices.below(24)}-{choices.below(1 << 16):04x}"
@@ -57,7 +59,7 @@ def lifecycle_steps(choices: Stream, was: str, to: str, now: Instant) -> Iterato
 
 
 def _ways(start: InstrumentState, end: InstrumentState) -> Iterator[Any]:
-    """Who may take an edge: rule L10 says which ones an operator may."""
+    """Yield who can take an edge. Rule L10 lists the edges that an operator can take."""
     if end in LEGAL_EDGES[start]:
         yield _by_operator
     if end in _ENDED:
@@ -76,7 +78,7 @@ def _by_operator(
 def _by_date(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
-    """The expiration or the termination comes; not always by way of the states in between."""
+    """Let the expiration or termination come, sometimes without the states in between."""
     at = now + _SOON
     dates = {"expiration": format_instant(at), "termination": format_instant(at + days(1))}
     if end is _S.TERMINATED:
@@ -91,7 +93,9 @@ def _by_date(
 def _by_schedule(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
-    """A segment ends and another begins, both outside every segment where they are CLOSED."""
+    """Let one segment of the schedule end and another begin. A CLOSED state lies outside every
+    segment.
+    """
     clock = to_datetime(now, EASTERN)
     cut = min(clock.hour * 60 + clock.minute + 2, 24 * 60 - 1)
     at = f"{cut // 60:02}:{cut % 60:02}"
@@ -116,7 +120,7 @@ def _by_schedule(
 def _created_market(
     choices: Stream, symbol: str, state: InstrumentState, now: Instant, dates: Body
 ) -> Iterator[OperatorStep]:
-    """A market in a state, with orders where it takes them."""
+    """Create a market in a state, with orders if that state accepts them."""
     body: Body = {"symbol": symbol, "tick_size": "0.01", **dates}
     if state is _S.PENDING:
         yield OperatorStep("instrument.create", "", body | {"start": format_instant(now + days(3))})

@@ -1,7 +1,6 @@
-"""How long an input may take. One that has not ended by then never will, and a hunt that waited for
-it would find nothing more, nor tell what it waits for.
+"""Limits the processor time of one input, so that an endless loop ends the input and not the hunt.
 
-Where a process cannot interrupt itself (threads of a cluster, Windows) nothing is limited.
+There is no limit where a process cannot interrupt itself: in threads of a cluster, and on Windows.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SECONDS = 5.0  # of processor time; the dearest input takes less than one
+SECONDS = 5.0  # of processor time; the most expensive input takes less than one
 
 
 class InputTimeout(Exception):
-    """An input does not end."""
+    """An input used more processor time than SECONDS."""
 
 
 class Watchdog:
-    """Watches an episode. `input` is the number of the input under way, 0 between two of them."""
+    """Watches an episode. `input` is the number of the input under way; 0 between two inputs."""
 
     def __init__(self) -> None:
         self.input = 0

@@ -1,14 +1,13 @@
 """The state at any moment of any branch, without moving the run.
 
-A second simulation of the same run, the looker, is made to stand at the moment that is asked for:
-it loads the nearest snapshot before it and handles the inputs in between, read from the journal. It
-shares with the run what never changes and writes nothing. Snapshots are kept where one looks, so
-that the moments nearby cost little; they take at most `BYTES_MAX` together, and the one that was
-used longest ago goes first. After a look, while nobody waits, those that are missing nearby can be
-made (`around`).
+A second simulation of the same run, the replica, is brought to the requested moment: it loads the
+nearest earlier snapshot and handles the inputs in between, read from the journal. It shares
+immutable rows with the run and writes nothing. Snapshots are kept near requested moments, so that
+neighbouring moments are cheap. They take at most `BYTES_MAX` together; the least recently used one
+is dropped first. While nobody waits, missing snapshots nearby can be made (`around`).
 
-An answer is the truth or an error: after the last input the looker's digest has to be the one that
-the journal recorded.
+An answer is exact or an error: after the last input the replica's digest must equal the digest in
+the journal.
 """
 
 from __future__ import annotations
@@ -32,29 +31,29 @@ BYTES_MAX = 128 << 20
 # more of them right before it: the next moment is often one step back.
 _GRAIN, _STRETCH = 240, 1_000
 _FINE_GRAIN, _FINE_STRETCH = 20, 40
-_AROUND = 350  # inputs before and after a moment that was looked at
-# Loading a snapshot takes as long as handling about so many inputs.
+_AROUND = 350  # inputs before and after a requested moment
+# Loading a snapshot takes as long as handling about this many inputs.
 _LOAD_INPUTS = 40
 _REFERENCE_BYTES = 8
 
 
 class MomentMismatch(RuntimeError):
-    """A moment of the past came out different from what was recorded."""
+    """A past moment came out different from what the journal recorded."""
 
 
 class Moments:
-    """Makes simulations that stand at moments of a run."""
+    """Brings a simulation to moments of a run."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._run = simulation
         self._replica: Simulation | None = None
-        self._on: Branch  # the branch that the looker's last input was written on
+        self._on: Branch  # the branch of the replica's last input
         self._kept: OrderedDict[tuple[str, int], _StoredSnapshot] = OrderedDict()
-        self._live: list[Order] = []  # copies of live orders, of the last snapshot
+        self._live: list[Order] = []  # copies of the live orders in the last snapshot
 
     def at(self, branch: Branch, seq: int) -> Work[Simulation]:
-        """The run right after an input of a branch; 0 is the start. It holds until the next call,
-        and nothing may be done to it.
+        """Return the run right after an input of a branch; 0 is the start. The result is valid
+        until the next call and must not be changed.
         """
         branch = self._recorded_branch(branch, seq)
         replica = self._stand_before(branch, seq)
@@ -65,7 +64,9 @@ class Moments:
     def walk(
         self, branch: Branch, first: int, last: int, hear: Callable[[Simulation, Outcome], None]
     ) -> Work[Simulation]:
-        """The run right after the input `last`; `hear` is called after each input after `first`."""
+        """Return the run right after the input `last`, calling `hear` after each input after
+        `first`.
+        """
         branch = self._recorded_branch(branch, last)
         replica = self._stand_before(branch, first)
         yield from self._advance_to(replica, branch, first)
@@ -77,8 +78,8 @@ class Moments:
         return replica
 
     def around(self, branch: Branch, seq: int) -> Work[None]:
-        """Make the snapshots that are missing around a moment, so that a look nearby handles few
-        inputs. It may be given up between two steps.
+        """Make the missing snapshots around a moment, so that later requests nearby handle few
+        inputs. The work may be abandoned between two steps.
         """
         branch = self._run.journal.branches[branch.name]
         first, last = max(0, seq - _AROUND), min(branch.seq, seq + _AROUND)
@@ -86,22 +87,22 @@ class Moments:
             replica = self._stand_before(branch, missing)
             yield from self._advance_to(replica, branch, missing)
             if (self._on.name, missing) not in self._kept:
-                return  # a state that cannot be saved, or no room
+                return  # the state cannot be saved, or there is no room
             first = missing
 
     def _missing(self, branch: Branch, first: int, last: int) -> int | None:
-        """The first moment of a stretch at which a snapshot is due and there is none."""
+        """Return the first moment of a stretch at which a snapshot is due and missing."""
         due = range(first // _FINE_GRAIN * _FINE_GRAIN + _FINE_GRAIN, last + 1, _FINE_GRAIN)
         return next((at for at in due if (branch.holder(at).name, at) not in self._kept), None)
 
     def _recorded_branch(self, branch: Branch, seq: int) -> Branch:
-        """The branch of the run's journal on which an input was written, for one of the same name:
-        rows may be read from another source.
+        """Return the branch of the run's journal on which an input was written, for a branch of the
+        same name from another source.
         """
         return self._run.journal.branches[branch.holder(seq).name]
 
     def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
-        """The run right after an input, and everything that came of the input."""
+        """Return the run right after an input and everything that followed from it."""
         branch = self._recorded_branch(branch, seq)
         replica = self._stand_before(branch, seq - 1)
         yield from self._advance_to(replica, branch, seq - 1)
@@ -110,9 +111,10 @@ class Moments:
         return replica, outcome
 
     def _stand_before(self, branch: Branch, seq: int) -> Simulation:
-        """The looker, at a moment from which it is not far."""
+        """Return the replica at a moment shortly before the requested one."""
         root = branch.holder(0)
-        replica, self._replica = self._replica, None  # until it stands somewhere again
+        # unset while it moves: an interrupted move leaves no replica
+        replica, self._replica = self._replica, None
         if replica is None or replica.seed != root.seed:
             replica = self._run.replica(root)
             here = -1
@@ -126,7 +128,7 @@ class Moments:
         return replica
 
     def _nearest(self, branch: Branch, seq: int) -> Snapshot | None:
-        """The latest snapshot on the way to a moment; None where even the start has none."""
+        """Return the latest snapshot on the way to a moment; None if even the start has none."""
         journal, snapshots = self._run.journal, self._run.engine.snapshots
         before = [
             snapshot
@@ -161,7 +163,7 @@ class Moments:
             yield
 
     def _handle(self, replica: Simulation, branch: Branch, seq: int) -> Outcome:
-        """Handle the next input, on the branch that it was written on."""
+        """Handle the next input on the branch on which it was written."""
         on = branch.holder(seq)
         if on is not self._on:
             # Here the run travelled in time, which ended every stream.
@@ -188,7 +190,7 @@ class Moments:
     # ---- what is kept
 
     def _keep(self, replica: Simulation) -> None:
-        """Keep a snapshot of where the looker stands."""
+        """Keep a snapshot of the replica's moment."""
         copies = {order.seq: order for order in self._live}
         snapshot = replica.engine.snapshot(log=True, copies=copies)
         self._kept[self._on.name, snapshot.checkpoint.seq] = _StoredSnapshot(snapshot, copies)
@@ -203,8 +205,8 @@ class Moments:
 
     @property
     def kept_bytes(self) -> int:
-        """How much the snapshots take that are kept here: encoded state, and references to rows
-        that they share with the run.
+        """Return the bytes of the kept snapshots: encoded state, and references to rows shared with
+        the run.
         """
         lists = (one.rows for kept in self._kept.values() for one in kept.shared)
         lengths = {id(rows): len(rows) for rows in lists}
@@ -214,10 +216,10 @@ class Moments:
 
 
 class _StoredSnapshot:
-    """A snapshot, and what it takes besides the lists of rows that it shares with others."""
+    """A snapshot, and its size without the lists of rows that it shares with others."""
 
     def __init__(self, snapshot: Snapshot, copies: Mapping[int, Order]) -> None:
-        """`copies` of live orders are those of the snapshot before."""
+        """`copies` are the copies of live orders in the previous snapshot."""
         self.snapshot = snapshot
         history = snapshot.history
         self.shared: tuple[FirstRows[Any], ...] = tuple(

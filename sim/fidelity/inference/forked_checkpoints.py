@@ -1,8 +1,9 @@
-"""Work that stops at some of its steps and goes on from there several times, each time otherwise.
+"""Runs work that stops at some of its steps and continues from there several times in different
+ways.
 
-At each place a process waits that is a copy of the one that came so far (`fork`), and what goes on
-from there is a copy of that. So nothing has to know how to copy itself. Where the system has no
-`fork`, or a process ends unasked, nobody answers, and the caller does the work from its begin.
+At each place a forked copy of the process waits, and each continuation is a fork of that copy. So
+nothing needs code to copy itself. If the system has no `fork`, or a process ends unexpectedly,
+`ask` returns None and the caller does the work from its beginning.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
-# Steps of some work, and what does the rest of it.
+# The steps of some work, and the function that does the rest of it.
 BegunWork: TypeAlias = tuple[Iterator[Any], Callable[[Asked], Answer]]
 
 
 class ForkedCheckpoints(Generic[Asked, Answer]):
-    """Processes that wait at places, each after so many steps, until they are asked to go on.
+    """Processes that wait at places, each after so many steps, until they are asked to continue.
 
-    `begin` begins the work. It is called in another process, and what it returns stays there;
-    questions and answers are pickled.
+    `begin` begins the work. It is called in another process, and its result stays there; questions
+    and answers are pickled.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class ForkedCheckpoints(Generic[Asked, Answer]):
             end.close()
 
     def ask(self, place: int, question: Asked) -> Answer | None:
-        """What comes of the rest of the work after a place; None where nobody waits there."""
+        """Return the result of the work after a place; None if no process waits there."""
         end = self._ends.get(place)
         if end is None:
             return None
@@ -62,7 +63,7 @@ class ForkedCheckpoints(Generic[Asked, Answer]):
         return answer
 
     def close(self) -> None:
-        """End them all."""
+        """End all processes."""
         for end in self._ends.values():
             end.close()
         self._ends.clear()
@@ -73,18 +74,18 @@ class ForkedCheckpoints(Generic[Asked, Answer]):
 
 def _fork() -> int:
     with warnings.catch_warnings():
-        # A thread that draws progress is not copied, and nothing here waits for it.
+        # The thread that draws progress is not copied, and no code here waits for it.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
 
 def _run_child(work: Callable[[], None]) -> None:
-    """Be a process of its own, which nothing of the copied one outlives."""
+    """Run as a process of its own, which nothing of the copied one outlives."""
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         work()
-    except BaseException:  # whoever asked hears nothing, and does the work
+    except BaseException:  # the caller of `ask` gets nothing and does the work itself
         os._exit(1)
     os._exit(0)
 
@@ -94,7 +95,7 @@ def _stop_at(
     others: list[Connection[Any, Any]],
     begin: Callable[[], BegunWork[Any, Any]],
 ) -> None:
-    """Go through the work, and leave a process at each place."""
+    """Do the work, and leave a process at each place."""
     for end in others:
         end.close()
     gc.freeze()
@@ -114,7 +115,7 @@ def _stop_at(
 
 
 def _answer_questions(end: Connection[Any, Any], finish: Callable[[Any], Any]) -> None:
-    """Answer each question from a copy, until nobody is there to ask."""
+    """Answer each question from a fork, until the other side closes the pipe."""
     gc.freeze()
     while True:
         try:
@@ -128,7 +129,7 @@ def _answer_questions(end: Connection[Any, Any], finish: Callable[[Any], Any]) -
 
 
 def _answer(end: Connection[Any, Any], finish: Callable[[Any], Any], question: Any) -> None:
-    gc.disable()  # it would copy whatever it looks at
+    gc.disable()  # a collection would touch, and so copy, the memory shared with the parent
     end.send(finish(question))
 
 
