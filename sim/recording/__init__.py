@@ -1,3 +1,3 @@
-"""Recordings of real traffic: what a client and a service said to each other, in one file without
-secrets (design: recordings).
+"""Recordings of real traffic: the calls and streams between a client and a service, in one file
+without secrets.
 """

@@ -32,7 +32,7 @@ PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth", "grpc")
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """Half of a call. `method`, `path`, `query` are a request's; `status`, `now` an answer's."""
+    """Half of a call: a request has `method`, `path`, `query`; an answer `status`, `now`."""
 
     method: str = ""
     path: str = ""
@@ -68,7 +68,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
 
 class Header(Struct, frozen=True):
-    """The first line."""
+    """The first line of a recording."""
 
     recording: int
     started: str = ""
@@ -77,7 +77,7 @@ class Header(Struct, frozen=True):
 
 
 class Recording(Struct, frozen=True):
-    """A recording that has been read. `warning` says what was left out."""
+    """A recording that was read. `warning` tells what was left out."""
 
     header: Header
     entries: Collection[Entry]
@@ -85,21 +85,23 @@ class Recording(Struct, frozen=True):
 
 
 class UnreadableRecording(ValueError):
-    """A file that is no recording, or a line of one that cannot be read; the text has its place."""
+    """The file is no recording, or a line of it cannot be read. The text names the line."""
 
 
-# 0.50 stays 0.50, and is not 0.5
+# keeps 0.50 as 0.50 instead of 0.5
 _JSON = json.Decoder(float_hook=Decimal)
 _ENCODER = json.Encoder(decimal_format="number")
 
 
 def wall_clock() -> Instant:
-    """Now, by the clock of this machine: a recording is about the real world."""
+    """Return now by the clock of this machine. A recording is about the real world."""
     return time.time_ns()
 
 
 class RecordingFile:
-    """Appends lines. Only its owner may read the file; an existing one is not overwritten."""
+    """Appends lines to a recording. Only its owner may read the file; an existing file is not
+    overwritten.
+    """
 
     def __init__(self, path: Path, upstream: dict[str, str], note: str = "") -> None:
         """Create the file and write its first line. Raises OSError, FileExistsError among them."""
@@ -126,9 +128,11 @@ class RecordingFile:
 
 
 def body_value(body: bytes) -> Any:
-    """A body as it stands in a recording: JSON where it parses, its numbers with all their digits,
-    else text; None for an empty one. Bytes that are neither are left out, {"unreadable": how many}:
-    nobody could find a secret in them.
+    """Return a body as a recording holds it: a JSON value with all digits of its numbers, else
+    text; None if empty.
+
+    Bytes that are neither become {"unreadable": number of bytes}, because no secret could be found
+    in them.
     """
     if not body:
         return None

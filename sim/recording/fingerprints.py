@@ -39,15 +39,15 @@ T = TypeVar("T")
 
 # What a value may be in a text: a long word with the signs of base64 and URLs, or a part of it.
 _WORDS = (re.compile(r"[\w+/=.~-]{6,}"), re.compile(r"[\w-]{6,}"))
-_LEAST = 6  # a shorter value is not looked for elsewhere: it would be found in everything
+_LEAST = 6  # a shorter value is not searched for elsewhere: it would match everywhere
 _MOST = 20_000  # values remembered; the oldest go first
 _PREFIX = "fp:"
-_SHORT = 200  # characters of a text whose forms are remembered
+_SHORT = 200  # texts up to this many characters are cached
 _PROTOCOL = "sec-websocket-protocol"  # browsers, which cannot set headers, put tokens there
 
 
 class Fingerprints:
-    """Replaces secrets; remembers the values that it has met."""
+    """Replaces secrets by fingerprints, and remembers their values."""
 
     def __init__(self, key: bytes = b"") -> None:
         self._key = key or secrets.token_bytes(32)
@@ -55,19 +55,19 @@ class Fingerprints:
         self._met = 0
 
     def settled(self, make: Callable[[], T]) -> T:
-        """What `make` makes of a line: made again where its end showed a secret that stands in its
-        beginning too.
+        """Return what `make` makes of a line. It is called again if the end of the line revealed a
+        secret that also stands in its beginning.
         """
         met, made = self._met, make()
         return made if met == self._met else make()
 
     def of(self, secret: str) -> str:
-        """The fingerprint of a secret."""
+        """Return the fingerprint of a secret."""
         digest = hmac.new(self._key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256)
         return _PREFIX + digest.hexdigest()[:16]
 
     def headers(self, pairs: list[tuple[str, str]]) -> dict[str, str]:
-        """Headers by name in lower case, as they may be written; repeated ones are joined."""
+        """Return headers by name in lower case, without secrets; repeated ones are joined."""
         redacted: dict[str, str] = {}
         for name, value in pairs:
             name = name.lower()
@@ -80,7 +80,7 @@ class Fingerprints:
         return redacted
 
     def _protocols(self, value: str) -> str:
-        """Protocols of a socket: what follows the name of a secret is one."""
+        """Return the protocols of a socket; the one after a secret's name is a secret."""
         parts, secret = [part.strip() for part in value.split(",")], False
         for number, part in enumerate(parts):
             parts[number] = self._secret(part) if secret else self.text(part)
@@ -88,7 +88,7 @@ class Fingerprints:
         return ", ".join(parts)
 
     def query(self, text: str) -> str:
-        """A query or form, as it may be written. What needs no change keeps its spelling."""
+        """Return a query or form without secrets. Text that needs no change keeps its spelling."""
         pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
         redacted = [
             (name, self._secret(value) if is_secret(name) else self.text(value))
@@ -99,7 +99,7 @@ class Fingerprints:
         return urlencode(redacted, safe=":", errors="surrogateescape")
 
     def json(self, value: Any, name: str = "") -> Any:
-        """A JSON value as it may be written; `name` is that of its field."""
+        """Return a JSON value without secrets; `name` is the name of its field."""
         if isinstance(value, dict):
             return self._object(value, name)
         if isinstance(value, list):
@@ -116,7 +116,7 @@ class Fingerprints:
         return self._seen.get(str(value), value)
 
     def _object(self, value: dict[str, Any], name: str) -> dict[str, Any]:
-        if is_secret(name):  # then everything in it is
+        if is_secret(name):  # then everything inside is a secret
             return {self._name(key): self.json(inner, name) for key, inner in value.items()}
         if "kty" in value:  # a JSON web key
             return {
@@ -130,14 +130,14 @@ class Fingerprints:
         return {self._name(key): self.json(inner, key) for key, inner in value.items()}
 
     def named_text(self, text: str) -> str:
-        """A text as it may be written that may be a document: JSON lines, JSON that was cut, XML, a
-        form. The values of secret names in it are secrets too.
+        """Return a text without secrets that may be a document: JSON lines, truncated JSON, XML or
+        a form. Values of secret names in it are secrets too.
         """
         text = PART.sub(self._named, text)
         return self.text(NAMED_VALUE.sub(self._named, text))
 
     def text(self, text: str) -> str:
-        """Text as it may be written: secrets in it by name, value and shape."""
+        """Return text without secrets, which are found by name, value and shape."""
         if len(text) < _LEAST:
             return text
         names, shapes, words = (_forms_known if len(text) <= _SHORT else _forms)(text)
@@ -166,7 +166,7 @@ class Fingerprints:
         return QUOTED.sub(self._named, text)
 
     def _named(self, match: re.Match[str]) -> str:
-        """A name and its value in a text, as they may be written."""
+        """Return a name and its value in a text, without secrets."""
         groups = match.groupdict()
         which = "2" if groups["name"] is None else ""
         before, name, value = (groups[one + which] for one in ("before", "name", "value"))
@@ -179,8 +179,8 @@ class Fingerprints:
         return self._seen.get(key, key) if key.isalnum() else self.text(key)
 
     def _secret(self, value: str) -> str:
-        """The fingerprint of a value, which is looked for everywhere from now on. A scheme such as
-        "Bearer" stays readable.
+        """Return the fingerprint of a value, which is replaced everywhere from now on. A scheme
+        such as "Bearer" stays readable.
         """
         scheme, blank, rest = value.partition(" ")
         if blank and scheme.lower() in ("bearer", "basic", "digest"):

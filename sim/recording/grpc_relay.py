@@ -1,9 +1,9 @@
-"""gRPC between a client and a service: messages pass as bytes, with metadata, deadline, status and
-trailers; what is written down is their JSON form.
+"""Relays gRPC between a client and a service. Messages pass as bytes, with metadata, deadline,
+status and trailers; the recording gets their JSON form.
 
-Every method is passed on, one that the contract does not know as well. Each client connection has
-channels of its own to the service, as it would have without the recorder: one for calls, which the
-event loop makes at a third of what a thread costs, and one for streams (`threaded_call.py`).
+Unknown methods are relayed too. Each client connection gets its own channels to the service, as it
+would have without the recorder: one for unary calls, which the event loop makes at a third of the
+cost of a thread, and one for streams (`threaded_call.py`).
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.so_reuseport", 0),
 )
-# Without a pool of its own a channel shares its connection with others to the target.
+# Without its own pool a channel shares its connection with others to the same target.
 _UPSTREAM = (*_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
 _CHANNELS_MAX = 256
-# What the transport says of itself and adds by itself.
+# What the transport adds by itself.
 _OWN = ("user-agent", "grpc-", ":", "content-type", "te")
 
 
 class Bodies:
-    """The JSON form of messages. One that does not parse, or whose method is unknown, is left out:
-    nobody could find a secret in it.
+    """The JSON form of messages. A message that does not parse, or of an unknown method, is left
+    out, because no secret could be found in it.
     """
 
     def __init__(self, contract: Contract) -> None:
@@ -57,11 +57,11 @@ class Bodies:
         self._pool = descriptor_pool()
 
     def operation(self, method: str) -> Operation | None:
-        """The operation at a gRPC path."""
+        """Return the operation at a gRPC path, or None."""
         return self._contract.by_rpc(method)
 
     def json(self, operation: Operation | None, message: bytes, *, request: bool) -> Any:
-        """A message as it stands in a recording, before secrets are taken out."""
+        """Return a message as a recording holds it, before secrets are replaced."""
         unreadable = {"unreadable": len(message)}
         if operation is None:
             return unreadable
@@ -75,27 +75,27 @@ class Bodies:
 
 
 class _Channels:
-    """Channels of one client connection, each opened by its first use."""
+    """The channels of one client connection, each opened on first use."""
 
     def __init__(self, target: str, credentials: grpc.ChannelCredentials | None) -> None:
         self._target, self._credentials = target, credentials
 
     @cached_property
     def calls(self) -> grpc.aio.Channel:
-        """For calls with one message each way."""
+        """The channel for calls with one message each way."""
         if self._credentials is None:
             return grpc.aio.insecure_channel(self._target, _UPSTREAM)
         return grpc.aio.secure_channel(self._target, self._credentials, _UPSTREAM)
 
     @cached_property
     def streams(self) -> grpc.Channel:
-        """For everything else."""
+        """The channel for streams."""
         if self._credentials is None:
             return grpc.insecure_channel(self._target, _UPSTREAM)
         return grpc.secure_channel(self._target, self._credentials, _UPSTREAM)
 
     async def close(self) -> None:
-        """Close those that were opened."""
+        """Close the opened channels."""
         if "calls" in self.__dict__:
             await self.calls.close(None)
         if "streams" in self.__dict__:
@@ -113,7 +113,7 @@ class GrpcRelay:
         writer: RecordingWriter,
         credentials: grpc.ChannelCredentials | None,
     ) -> None:
-        """Bind addresses and a port, 0 for a free one. RuntimeError where it cannot be used."""
+        """Bind addresses and a port (0: a free one). RuntimeError if the port cannot be used."""
         self._target, self.bodies, self._writer = target, bodies, writer
         self._credentials = credentials
         self._channels: OrderedDict[str, _Channels] = OrderedDict()
@@ -123,18 +123,20 @@ class GrpcRelay:
         self.port = add_ports(self._server, *listen_on)
 
     async def start(self) -> None:
-        """Accept calls."""
+        """Start accepting calls."""
         await self._server.start()
 
     async def stop(self) -> None:
-        """End what is under way, and close the channels."""
+        """End calls under way and close the channels."""
         await self._server.stop(0.2)
         for channels in self._channels.values():
             await channels.close()
 
     @asynccontextmanager
     async def _open(self, peer: str) -> AsyncIterator[_Channels]:
-        """The channels of a client connection, for one call. Of many, the idle ones are closed."""
+        """Return the channels of a client connection for one call. Idle ones are closed if there
+        are many.
+        """
         channels = self._channels.get(peer)
         if channels is None:
             channels = self._channels[peer] = _Channels(self._target, self._credentials)
@@ -152,7 +154,7 @@ class GrpcRelay:
     # ---- calls
 
     async def unary(self, method: str, message: bytes, context: Context) -> bytes:
-        """Pass a call with one message on, and its answer back."""
+        """Relay a call with one message, and its answer."""
         began = wall_clock()
         async with self._open(context.peer()) as channels:
             call = channels.calls.unary_unary(method, None, None)(
@@ -203,7 +205,7 @@ class GrpcRelay:
     async def stream(
         self, method: str, messages: AsyncIterator[bytes], context: Context
     ) -> AsyncIterator[bytes]:
-        """Pass a call with any number of messages on, and what it is told back."""
+        """Relay a call with any number of messages in both directions."""
         client, writer = self._client(context), self._writer
         number = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
         opened = {"rpc": number.path, "request": {"headers": number.headers}}
@@ -287,13 +289,13 @@ def _pairs(metadata: Any) -> list[tuple[str, str]]:
 
 
 def _end_to_end(metadata: Any) -> Metadata:
-    """Metadata without what belongs to one connection."""
+    """Return metadata without the entries of one connection."""
     pairs: Iterable[tuple[str, str | bytes]] = metadata or ()
     return tuple((key, value) for key, value in pairs if not key.startswith(_OWN))
 
 
 def _closed(ended: CallEnded | None) -> dict[str, Any]:
-    """How a stream ended; None: the client cancelled it."""
+    """Return how a stream ended; None if the client cancelled it."""
     if ended is None:
         return {"from": "client", "code": None, "reason": "cancelled"}
     return {"from": "service", "code": ended.code, "reason": ended.details}

@@ -101,7 +101,7 @@ class _Exchange(Struct, gc=False):
 
     @property
     def host(self) -> str:
-        """The host that was asked, with its port. ValueError."""
+        """The host of the request, with its port. ValueError if the URL has none."""
         return urlsplit(self.request.url).netloc
 
 
@@ -136,7 +136,7 @@ def read_har(path: Path) -> Recording:
 
 @contextmanager
 def _entry_named(path: Path, number: int) -> Iterator[None]:
-    """Name the entry, counted from 1, in what is wrong with it."""
+    """Add the entry's number, counted from 1, to errors that are raised inside."""
     try:
         yield
     except (ValueError, OverflowError, RecursionError) as error:
@@ -144,19 +144,20 @@ def _entry_named(path: Path, number: int) -> Iterator[None]:
 
 
 def _in_order(path: Path, exported: list[_Exchange], planes: dict[str, Plane]) -> list[Entry]:
-    """Every line, by the instant at which it was complete."""
+    """Return every line, ordered by the instant at which it was complete."""
     secrets, lines = Fingerprints(), list[tuple[Instant, Entry]]()
     for number, one in enumerate(exported, start=1):
         plane = planes.get(one.host)
         if plane is not None:
             with _entry_named(path, number):
                 lines += secrets.settled(partial(_entries, one, plane, number, secrets))
-    lines.sort(key=lambda line: line[0])  # stable: what came at once stays in its order
+    # the sort is stable: lines of the same instant keep their order
+    lines.sort(key=lambda line: line[0])
     return [replace(entry, n=n) for n, (_, entry) in enumerate(lines, start=1)]
 
 
 def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
-    """The plane of each host that is one of ours."""
+    """Return the plane of each host that serves one."""
     contract = load_contract()
     routers = {plane: Router(contract.routes(plane)) for plane in PLANES}
     votes: dict[str, Counter[Plane]] = {}
@@ -173,7 +174,7 @@ def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
 def _entries(
     one: _Exchange, plane: Plane, stream: int, secrets: Fingerprints
 ) -> list[tuple[Instant, Entry]]:
-    """The call of an entry, or the stream that it became, each line with its instant."""
+    """Yield the call of an entry, or the lines of its stream, each with its instant."""
     request, response = one.request, one.response
     url, began = urlsplit(request.url), parse_instant(one.started)
     asked = Message(
@@ -214,8 +215,8 @@ def _redacted(secrets: Fingerprints, body: bytes) -> Any:
 
 
 def _answer_body(secrets: Fingerprints, response: _Response) -> Any:
-    """The body of an answer. A browser exports none of what its page never read, and some exports
-    none at all: then only its length is known, or that there was one (-1).
+    """Return the body of an answer. Browsers do not export bodies that the page never read, and
+    some exports have none at all: then only the length is known, or -1.
     """
     content, headers = response.content or _Content(), dict(_headers(response.headers))
     length = {name.lower(): value for name, value in headers.items()}.get("content-length", "")

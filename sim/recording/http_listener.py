@@ -1,9 +1,8 @@
-"""HTTP between a client and a service: requests go on as they came, answers come back as they are
-sent, and both are written down when the answer is complete.
+"""Relays HTTP between a client and a service and records each call when its answer is complete.
 
-Heads, bodies, their spelling and order stay as they are; what belongs to one connection only
-(`Host`, `Connection`, transfer coding) is each side's own. An answer is passed on piece by piece:
-a slow or broken one is slow or broken for the client too.
+Heads and bodies keep their spelling and order. What belongs to one connection only (`Host`,
+`Connection`, transfer coding) is set on each side separately. An answer is relayed piece by piece,
+so a slow or broken answer is slow or broken for the client too.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ log = logging.getLogger("sim.recording")
 
 
 class _RelayedResponse(web.StreamResponse):
-    """An answer with the headers of the service and none of aiohttp's own."""
+    """An answer with the headers of the service and none that aiohttp adds."""
 
     def __init__(self, answer: ClientResponse) -> None:
         passed = CIMultiDict(
@@ -66,7 +65,7 @@ class HttpListener:
 
 
 class _Call:
-    """One request on its way there and back."""
+    """One relayed request and its answer."""
 
     def __init__(self, upstream: Upstream, request: web.BaseRequest, client: str) -> None:
         self._upstream, self._request, self._client = upstream, request, client
@@ -75,7 +74,7 @@ class _Call:
         self._written = False
 
     async def pass_on(self) -> web.StreamResponse:
-        """Pass the request on and its answer back."""
+        """Relay the request and its answer."""
         upstream, request = self._upstream, self._request
         has_body = request.body_exists
         try:
@@ -98,8 +97,8 @@ class _Call:
             yield piece
 
     async def _relay_answer(self, answer: ClientResponse) -> web.StreamResponse:
-        """The answer is written down before its last bytes leave: what a client has seen whole is
-        in the file.
+        """Relay an answer. It is recorded before its last bytes leave, so an answer that a client
+        has seen whole is in the file.
         """
         passed = _RelayedResponse(answer)
         # With the head, if it has come already; a head whose body is late does not wait for it.
@@ -124,7 +123,7 @@ class _Call:
         return passed
 
     def _write(self, answer: ClientResponse, *, cut: bool = False) -> None:
-        """Write the call down, unless it is written already."""
+        """Record the call, unless that was done before."""
         if self._written:
             return
         kind = answer.headers.get("Content-Type", "")
@@ -136,7 +135,7 @@ class _Call:
         self._record(lambda: writer.answer(answer.status, headers, body, kind), cut=cut)
 
     def _without_answer(self, error: Exception) -> web.StreamResponse:
-        """The service gave no answer: neither does the recorder."""
+        """Close the connection without an answer, as the service did."""
         self._record(lambda: None, cut=True)
         log.warning("%s did not answer: %s", self._upstream.address, error)
         if self._request.transport is not None:
@@ -156,6 +155,6 @@ class _Call:
 
 
 def _keep(kept: bytearray, piece: bytes) -> None:
-    """Add to what is written down, up to a little over the limit."""
+    """Keep a piece for the recording, up to a little over the limit."""
     if len(kept) <= BODY_MAX:
         kept += piece

@@ -16,17 +16,17 @@ from sim.recording.files import FORMAT, Entry, Header, Recording, UnreadableReco
 from sim.recording.har import read_har
 
 LINE_MAX = 64 << 20  # bytes of one line
-_ENTRY = json.Decoder(Entry, float_hook=Decimal)  # 0.50 stays 0.50
+_ENTRY = json.Decoder(Entry, float_hook=Decimal)  # keeps 0.50 as 0.50
 
 
 class RecordedLines(Collection[Entry]):
-    """The lines of a recording, read from its file whenever they are asked for, so that a long
-    recording takes no more memory than a short one.
+    """The lines of a recording, read from the file on each iteration, so that a long recording
+    takes no more memory than a short one.
     """
 
     def __init__(self, path: Path) -> None:
-        """Count the lines; only the last one is decoded, in case it was cut. Whoever reads the
-        lines meets what is wrong with the others. Raises UnreadableRecording and OSError.
+        """Count the lines and decode the last one, which may be truncated. Errors in other lines
+        are raised on iteration. Raises UnreadableRecording and OSError.
         """
         self._path = path
         self.warning = ""
@@ -65,7 +65,7 @@ class RecordedLines(Collection[Entry]):
 
 
 def _is_truncated(line: bytes) -> bool:
-    """Whether a line without an end was not written whole."""
+    """Return whether a line without a line end was not written whole."""
     try:
         _ENTRY.decode(line)
     except (DecodeError, RecursionError):
@@ -98,8 +98,8 @@ def _header(path: Path, line: bytes) -> Header:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Without the cycle collector, which would look at every recorded value again and again: a
-    recording has no cycles, and with it the time of a call grows with the length of the recording.
+    """Switch the cycle collector off inside. It would visit every recorded value repeatedly, and a
+    recording has no cycles.
     """
     was = gc.isenabled()
     gc.disable()

@@ -1,8 +1,9 @@
-"""What a recording shows: answers and frames one by one, with the operation and instant of each.
+"""Reads a recording as events: answers, frames and ends of streams, each with operation and
+instant.
 
-The instant decides which fields and operations there are. It is the service's own where it told
-one (a `Date` header, times in messages), and never goes back on one plane; the recorder's clock
-stands in where it never does.
+The instant decides which fields and operations exist. It is the service's own where the service
+told one (a `Date` header, times in messages), and never goes back on one plane. Otherwise it is the
+recorder's.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ class RecordedStream(Struct, frozen=True):
 
 
 class RecordedEvent(Struct, frozen=True):
-    """An answer, a frame or the end of a stream. `name` is the operation's, or says whose unknown
-    address it was; `allowed` are the verbs of an address that does not know the verb.
+    """An answer, a frame of the service, or the end of a stream. `name` is the operation's name, or
+    says on which plane the address is unknown. `allowed` has the verbs of an address that does not
+    know the verb.
     """
 
     entry: Entry
@@ -45,7 +47,7 @@ class RecordedEvent(Struct, frozen=True):
 
 
 class RecordingReader:
-    """Reads the lines of a recording in their order, and knows the streams that are open."""
+    """Reads the lines of a recording in order and keeps track of open streams."""
 
     def __init__(self, entries: Collection[Entry]) -> None:
         self._entries = entries
@@ -57,8 +59,8 @@ class RecordingReader:
         self._first = next((at for at in map(told_instant, entries) if at is not None), None)
 
     def events(self) -> Iterator[RecordedEvent]:
-        """Every answer, frame of the service and end of a stream. UnreadableRecording for a line
-        that cannot be one of a recording.
+        """Yield every answer, frame of the service and end of a stream. UnreadableRecording for a
+        line that no recorder writes.
         """
         for entry in self._entries:
             shown_by_line = self.line(entry)
@@ -66,8 +68,8 @@ class RecordingReader:
                 yield shown_by_line
 
     def line(self, entry: Entry, now: Instant | None = None) -> RecordedEvent | None:
-        """What a line shows of the service; None for a stream's begin and frames of the client.
-        `now` is the instant for whoever knows it better than the line tells it.
+        """Return the event of a line; None for the begin of a stream and for frames of the client.
+        `now` overrides the instant that the line tells.
         """
         now = self.now(entry) if now is None else now
         if entry.request is not None:
@@ -79,7 +81,7 @@ class RecordingReader:
             return None
         stream = self._streams.get(entry.stream)
         if stream is None:
-            # the recorder was started, or the file cut, after the stream had begun
+            # the recorder was started, or the file cut, after the stream began
             stream = RecordedStream(entry.stream, None, {})
         operation = stream.operation
         name = operation.name if operation else f"{entry.plane} (unknown stream)"
@@ -99,7 +101,7 @@ class RecordingReader:
         return RecordedEvent(entry, name, None, now, answer=entry.answer, allowed=allowed)
 
     def operation_at(self, entry: Entry, request: Message) -> Operation | None:
-        """The operation that a request asks for; None at an unknown address."""
+        """Return the operation of a request; None at an unknown address."""
         match = self._match(entry, request)
         return match if isinstance(match, Operation) else None
 
@@ -122,12 +124,12 @@ class RecordingReader:
         return RecordedStream(number, operation, opened)
 
     def operation_of(self, stream: int) -> Operation | None:
-        """The operation of an open stream; None for an unknown one."""
+        """Return the operation of an open stream; None for an unknown one."""
         operation = self._streams.get(stream)
         return None if operation is None else operation.operation
 
     def now(self, entry: Entry) -> Instant:
-        """What the service's clock said at a line, as far as it told."""
+        """Return the service's clock at a line, as far as the service told it."""
         instant = told_instant(entry)
         if instant is not None:
             self._instant_of[entry.plane] = max(instant, self._instant_of.get(entry.plane, instant))
@@ -142,7 +144,7 @@ class RecordingReader:
             raise UnreadableRecording(f"line {entry.n + 1}: at is not an instant") from None
 
 
-# Times in messages that lie never after now.
+# Times in messages that are never later than now.
 _EVENTS = frozenset(
     (
         "processedSentTime",
@@ -161,7 +163,9 @@ _EVENTS = frozenset(
 
 
 def told_instant(entry: Entry) -> Instant | None:
-    """What a service says is now, at least; None where it does not say, or not legibly."""
+    """Return the earliest instant that a line allows for now; None if it tells none that can be
+    read.
+    """
     if entry.plane != "grpc":
         return told_date(entry)
     event = latest_event(told_body(entry), -1)
@@ -169,7 +173,7 @@ def told_instant(entry: Entry) -> Instant | None:
 
 
 def told_date(entry: Entry) -> Instant | None:
-    """The second that an answer over HTTP says it is; None where it does not, or not legibly."""
+    """Return the second in the Date header of an answer; None if it has none that can be read."""
     if entry.answer is None:
         return None
     try:
@@ -182,7 +186,7 @@ def told_date(entry: Entry) -> Instant | None:
 
 
 def told_body(entry: Entry) -> Any:
-    """What a service says in a line: the body of an answer or of its frame."""
+    """Return the body that the service sent in a line: that of an answer or a frame."""
     if entry.answer is not None:
         return entry.answer.body
     frame = entry.frame
@@ -190,7 +194,7 @@ def told_body(entry: Entry) -> Any:
 
 
 def latest_event(body: Any, default: Instant) -> Instant:
-    """The latest instant at which something happened that a body tells of."""
+    """Return the latest instant in a body at which something happened."""
     latest, left = default, [body]
     while left:
         value = left.pop()

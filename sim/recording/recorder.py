@@ -24,12 +24,12 @@ from sim.server.grpc.ports import on_free_port
 from sim.server.listeners import SURFACES, Bound, addresses_to_bind, bind, port_taken, reachable
 from sim.server.ready_file import clear_ready_file, write_ready_file
 
-STOP_S = 1.0  # what a call under way gets when the recorder is stopped
+STOP_S = 1.0  # seconds that calls under way get when the recorder stops
 
 
 class RecordOptions(Struct, frozen=True, kw_only=True):
-    """What to record. `upstream` has an address for each plane that is recorded; `ca` is a file of
-    authorities to trust instead of the machine's.
+    """What to record. `upstream` has an address for each recorded plane; `ca` is a file of
+    certificate authorities to trust instead of the machine's.
     """
 
     to: Path
@@ -42,10 +42,10 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
 
 
 class Recorder:
-    """Listeners that pass everything on and write it down."""
+    """Listeners that relay all traffic and record it."""
 
     def __init__(self, options: RecordOptions) -> None:
-        """Bind and create the file. Raises OSError: a port that is taken, a file that is there."""
+        """Bind ports and create the file. OSError: a port is in use, or the file exists."""
         self._options = options
         self._bound: Bound = bind(options.host, options.port_base, options.upstream)
         try:
@@ -58,7 +58,7 @@ class Recorder:
         self._grpc: GrpcRelay | None = None
 
     async def start(self) -> dict[str, str]:
-        """Accept clients: the address of each plane that is recorded."""
+        """Start accepting clients; return the address of each recorded plane."""
         options, loop = self._options, asyncio.get_running_loop()
         context = ssl.create_default_context(cafile=str(options.ca)) if options.ca else None
         addresses: dict[str, str] = {}
@@ -95,7 +95,7 @@ class Recorder:
             raise port_taken(options.host, port, "grpc") from problem
 
     async def stop(self) -> None:
-        """Stop listening; calls under way get a second. The file is whole."""
+        """Stop listening. Calls under way get STOP_S seconds; then the file is complete."""
         for server, listener in self._servers:
             server.close()
             listener.server.pre_shutdown()
@@ -108,7 +108,9 @@ class Recorder:
 
 
 def grpc_target(upstream: dict[str, str]) -> tuple[str, bool]:
-    """Where gRPC goes, and whether over TLS: as its scheme says, else as the other planes do."""
+    """Return the target of gRPC and whether it uses TLS: as its scheme says, else as the other
+    planes do.
+    """
     address = upstream["grpc"]
     scheme, separator, rest = address.partition("://")
     if separator:
@@ -118,7 +120,7 @@ def grpc_target(upstream: dict[str, str]) -> tuple[str, bool]:
 
 
 def record(options: RecordOptions) -> int:
-    """Record until a signal comes; the exit code. Raises OSError."""
+    """Record until a signal comes; return the exit code. Raises OSError."""
     if options.ready_file is not None:
         clear_ready_file(options.ready_file)
     return asyncio.run(_record(options))
@@ -145,7 +147,7 @@ async def _record(options: RecordOptions) -> int:
 
 
 def _on_signals() -> asyncio.Future[int]:
-    """Done with the exit code when SIGINT or SIGTERM comes."""
+    """Return a future that gets the exit code on SIGINT or SIGTERM."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
 
@@ -159,8 +161,8 @@ def _on_signals() -> asyncio.Future[int]:
 
 
 def ready_facts(options: RecordOptions, addresses: dict[str, str]) -> dict[str, Any]:
-    """What the ready file says: the keys of that of `sim serve`, null for what a recorder has not.
-    Clients go on signing for the service's own names: `audience`.
+    """Return the ready file: the keys of that of `sim serve`, null for what a recorder does not
+    have. Clients still sign for the service's own names (`audience`).
     """
     upstream = options.upstream
     return {

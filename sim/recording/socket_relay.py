@@ -1,5 +1,5 @@
-"""WebSockets between a client and a service: the handshake goes on with its headers, a refused one
-comes back as the service answered it, and messages, pings and closes pass in both directions.
+"""Relays WebSockets between a client and a service: the handshake keeps its headers, a refused
+handshake is answered as by the service, and messages, pings and closes pass in both directions.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from sim.recording.upstream import HOP, Upstream, decoded_headers, outgoing
 
 
 class SocketEnd(NamedTuple):
-    """Who closed a socket, and how; without a code the connection broke."""
+    """Which side closed a socket, and how; without a code the connection broke."""
 
     sender: str
     code: int | None
     reason: str
 
     def closed(self) -> dict[str, Any]:
-        """As it stands in a recording."""
+        """Return the end as a recording holds it."""
         return {"from": self.sender, "code": self.code, "reason": self.reason}
 
 
@@ -50,7 +50,7 @@ async def relay_socket(
     refused: list[tuple[ClientResponse, bytes]] = []
 
     class Kept(ClientResponse):
-        """aiohttp raises an error for a refused handshake and forgets what was answered."""
+        """Keeps the answer to a refused handshake, which aiohttp turns into an error."""
 
         async def start(self, connection: Any) -> ClientResponse:
             await super().start(connection)
@@ -160,7 +160,7 @@ async def _pump(
     keep: Callable[[Literal["client", "service"], bytes], None],
     ended: list[SocketEnd],
 ) -> None:
-    """Pass messages on until one side closes; the first to see that says how in `ended`."""
+    """Relay messages until one side closes. The first side that closes is noted in `ended`."""
     try:
         while True:
             message = await source.receive()

@@ -1,7 +1,7 @@
-"""A gRPC call with any number of messages each way, made by a thread of its own.
+"""A gRPC call with any number of messages each way, made by its own thread.
 
-grpc's asyncio client loses the status of a call that the service ends before it has read what the
-client sends: it says INTERNAL instead. Its threads do not.
+grpc's asyncio client loses the status of a call that the service ends before it has read all
+messages of the client: it reports INTERNAL. The threaded client keeps the status.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import grpc
 
-_WAITING_MAX = 64  # answers that wait for the client to read
+_WAITING_MAX = 64  # answers that may wait for the client to read
 
 
 class CallAccepted(NamedTuple):
@@ -32,7 +32,7 @@ class CallEnded(NamedTuple):
 
 
 class ThreadedCall:
-    """One call. `events` yields what the service says, in order; the last is `CallEnded`."""
+    """One call. `events` yields what the service sends, in order; the last is `CallEnded`."""
 
     def __init__(
         self, channel: grpc.Channel, method: str, metadata: Any, timeout: float | None
@@ -46,16 +46,16 @@ class ThreadedCall:
         threading.Thread(target=self._listen, name="recorded stream", daemon=True).start()
 
     def send(self, message: bytes | None) -> None:
-        """Send a message; None says that there are no more."""
+        """Send a message; None ends the client's side."""
         self._sent.put(message)
 
     def cancel(self) -> None:
-        """End the call from this side."""
+        """Cancel the call."""
         self._sent.put(None)
         self._call.cancel()  # type: ignore[no-untyped-call]
 
     async def events(self) -> AsyncIterator[CallAccepted | bytes | CallEnded]:
-        """What the service says."""
+        """Yield what the service sends."""
         while True:
             event = await self._events.get()
             yield event
@@ -75,7 +75,7 @@ class ThreadedCall:
         except grpc.RpcError:
             pass  # its code and details follow
         except RuntimeError:
-            return  # the loop has closed: nobody listens any more
+            return  # the loop has closed, so nobody reads any more
         try:
             code = call.code()
             self._emit(CallEnded(code.value[0], call.details() or "", call.trailing_metadata()))

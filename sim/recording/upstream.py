@@ -1,4 +1,4 @@
-"""The service behind a listener, and what goes on to it."""
+"""The service behind a listener, and the form in which requests go to it."""
 
 from __future__ import annotations
 
@@ -49,11 +49,13 @@ class Upstream:
             cookie_jar=DummyCookieJar(),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
-        # aiohttp sends a GET twice whose connection breaks; whether to is the client's decision.
+        # aiohttp would repeat a GET whose connection breaks; that decision belongs to the client.
         self.session._retry_connection = False
 
     def url(self, request: web.BaseRequest) -> URL:
-        """Where a request goes, its path and query as the client spelt them."""
+        """Return the address of a request at the service; path and query keep the client's
+        spelling.
+        """
         return URL(self.address + origin_form(request.raw_path), encoded=True)
 
     async def close(self) -> None:
@@ -62,14 +64,14 @@ class Upstream:
 
 
 def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
-    """Headers as they were sent, with the case of their names."""
+    """Return headers as they were sent, with the case of their names."""
     return [
         (name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in raw
     ]
 
 
 def outgoing(request: web.BaseRequest) -> CIMultiDict[str]:
-    """The headers that go on: all but those of the connection."""
+    """Return the headers to relay: all but those of the connection."""
     return CIMultiDict(
         (name, value)
         for name, value in decoded_headers(request.raw_headers)

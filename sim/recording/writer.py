@@ -1,7 +1,7 @@
-"""Writes what the listeners saw: without secrets, with labels for clients and streams.
+"""Writes relayed traffic to a recording, without secrets, with labels for clients and streams.
 
-A client is one credential, or one connection where there is none. Labels are given in order of
-first appearance.
+A client is one credential or, without one, one connection. Labels are given in the order of first
+appearance.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sim.kernel.instants import NS_PER_S, Instant, format_instant, parse_instant
 from sim.recording.files import Frame, Message, Plane, RecordingFile, body_value, wall_clock
 from sim.recording.fingerprints import Fingerprints
 
-BODY_MAX = 32 << 20  # bytes of a body that are kept; the client gets all of it
+BODY_MAX = 32 << 20  # bytes of a body that are recorded; the client gets all of it
 _CREDENTIALS = ("authorization", "x-pm-access-key", "x-api-key")
 _TIMES = re.compile(r"^(?:transact|sent|server|update|event)?_?time(?:stamp)?$", re.IGNORECASE)
 Pairs = Iterable[tuple[str, str]]
@@ -46,20 +46,20 @@ class RecordingWriter:
         *,
         cut: bool = False,
     ) -> None:
-        """Write one call; `answer` is None where none came, `cut` says that it broke off."""
+        """Write one call. `answer` is None if none came; `cut` says that it broke off."""
         self.calls += 1
         self.file.append(plane, began, client=client, request=request, answer=answer, cut=cut)
 
     def settled(self, make: Callable[[], T]) -> T:
-        """What `make` makes of several messages of one line: a secret that the last one shows is
-        taken out of the first too.
+        """Return what `make` makes of the messages of one line. A secret that the last one reveals
+        is replaced in the first too.
         """
         return self._secrets.settled(make)
 
     def request(
         self, method: str, path: str, query: str, headers: Pairs, body: bytes, kind: str = ""
     ) -> Message:
-        """A request as it may be written; `kind` is the body's content type."""
+        """Return a request without secrets; `kind` is the body's content type."""
         pairs = list(headers)
         plain = _inflated(body, _coding(pairs))
         return self._secrets.settled(
@@ -73,7 +73,7 @@ class RecordingWriter:
         )
 
     def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> Message:
-        """An answer as it may be written, with the time that the service tells."""
+        """Return an answer without secrets, with the time that the service tells."""
         pairs = list(headers)
         named = {name.lower(): value for name, value in pairs}
         at, plain = format_instant(self.clock()), _inflated(body, _coding(pairs))
@@ -89,7 +89,7 @@ class RecordingWriter:
         )
 
     def value(self, value: Any) -> Any:
-        """A JSON value as it may be written."""
+        """Return a JSON value without secrets."""
         return self._secrets.settled(lambda: self._secrets.json(value))
 
     def _body(self, body: bytes, kind: str) -> Any:
@@ -105,7 +105,7 @@ class RecordingWriter:
     # ---- streams
 
     def open(self, plane: Plane, client: str, opened: dict[str, Any]) -> int:
-        """Write that a stream has begun; its number."""
+        """Write the begin of a stream and return its number."""
         stream = next(self._streams)
         self.file.append(plane, self.clock(), client=client, stream=stream, opened=opened)
         return stream
@@ -116,7 +116,7 @@ class RecordingWriter:
         self.file.append(plane, self.clock(), client=client, stream=stream, frame=frame)
 
     def text_frame(self, sender: Any, body: bytes) -> Frame:
-        """A message of a socket as it may be written."""
+        """Return a message of a socket without secrets."""
         return Frame(sender, self._secrets.settled(lambda: self._body(body, "")))
 
     def close(self, plane: Plane, client: str, stream: int, closed: dict[str, Any]) -> None:
@@ -127,15 +127,17 @@ class RecordingWriter:
     # ---- who
 
     def client(self, headers: Mapping[str, str], connection: str) -> str:
-        """The label of whoever sent these headers (names in lower case) over this connection."""
+        """Return the label of the client that sent these headers (names in lower case) on this
+        connection.
+        """
         credential = next((headers[name] for name in _CREDENTIALS if headers.get(name)), "")
-        # The key is a fingerprint: what is kept here could be written one day.
+        # The key is a fingerprint, because labels could be written to a file one day.
         key = self._secrets.of(credential) if credential else connection
         return self._clients.setdefault(key, f"client-{len(self._clients) + 1}")
 
 
 def service_time(value: Any) -> str:
-    """The latest instant in the time fields of a message; "" where it tells none."""
+    """Return the latest instant in the time fields of a message; "" if there is none."""
     instants = [at for at in _times(value) if at]
     return format_instant(max(instants)) if instants else ""
 
