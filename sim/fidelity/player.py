@@ -1,7 +1,7 @@
-"""A recorded session replayed into a scenario, in order and in virtual time.
+"""Replays a recorded session into a scenario, in order and in virtual time.
 
-Time moves as the service's clock did. Requests are signed by identities of the scenario and name
-our identifiers. What comes back is compared with what was recorded.
+Time moves as the service's clock did. Requests are signed by identities of the scenario and contain
+our identifiers. The answers are compared in `session_comparison.py`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _ENCODER = json.Encoder(decimal_format="number")
 
 
 class AnswerPair(NamedTuple):
-    """What the service showed, and our answer to the same request; None for frames and ends.
-    `held` has how long theirs took and ours, where ours was held and theirs is known.
+    """A recorded event and our answer to the same request; None for frames and ends. `held` has the
+    recorded and our waiting time if we held the answer and the recorded time is known.
     """
 
     event: RecordedEvent
@@ -53,7 +53,7 @@ class _PendingCall(NamedTuple):
 
 
 class _Clients(Connection):
-    """Clients that know when an answer that was held was there."""
+    """Clients that note when a held answer arrived."""
 
     def __init__(self, simulation: Simulation) -> None:
         super().__init__(simulation)
@@ -68,7 +68,7 @@ class _Clients(Connection):
 
 
 class Player:
-    """Plays the lines of a recording into a simulation."""
+    """Replays the lines of a recording into a simulation."""
 
     def __init__(
         self,
@@ -90,17 +90,18 @@ class Player:
         self._reader = RecordingReader(entries)
         self._identities = Identities(self.world, self.names)
         self._bodies = Bodies(load_contract())
-        self._waiting: dict[int, tuple[str, dict[str, str]]] = {}  # streams without their request
+        # streams whose request has not come yet
+        self._waiting: dict[int, tuple[str, dict[str, str]]] = {}
         self._operations: dict[int, Operation | None] = {}
 
     @property
     def since_begin(self) -> Instant:
-        """How much of our session has passed."""
+        """The span since the begin of our session."""
         return self.world.simulation.now - self.our_begin
 
     def play(self) -> Iterator[AnswerPair]:
-        """Every answer, frame and end of the recording, with our answer. Unmatched, and
-        UnreadableRecording for a line long after the others.
+        """Yield every answer, frame and end of the recording, with our answer. Raises Unmatched,
+        and UnreadableRecording for a line whose time is far from the others.
         """
         for turn in self._clock.turns():
             entry = turn.entry
@@ -147,7 +148,7 @@ class Player:
     def _send(
         self, entry: Entry, request: Message, answer: Message
     ) -> tuple[Message | Reply, Callable[[Reply], Message]]:
-        """A call, with how its reply is read."""
+        """Make a call; return its reply and the function that reads it."""
         operation = self._reader.operation_at(entry, request)
         upgrade = request.headers.get("upgrade", "").lower() == "websocket"
         if upgrade and operation is not None and operation.content == "web_socket":
@@ -184,7 +185,7 @@ class Player:
         return AnswerPair(event, sent.shown(reply), None if took is None else (took, ours))
 
     def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
-        """A call to the address of a socket: the service let nobody in."""
+        """Call the address of a socket to which the service refused access."""
         headers = self._identities.headers(
             entry.plane, "GET", request.path, request.headers, answer.status or 0
         )
@@ -207,7 +208,7 @@ class Player:
         return Message(status=0, body=self._json(operation, reply.body))
 
     def _encoded(self, operation: Operation | None, body: Any) -> bytes:
-        """A request in the JSON form as protobuf; b"" for one that does not fit."""
+        """Encode a request in JSON form as protobuf; b"" if it does not fit."""
         if operation is None or not isinstance(body, dict):
             return b""
         kind = descriptor_pool().FindMessageTypeByName(operation.request_name)

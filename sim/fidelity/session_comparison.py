@@ -1,4 +1,4 @@
-"""A recording compared with a scenario: the session is replayed whole, and values count.
+"""Compares a recording with a scenario: replays the whole session and compares values too.
 
 | Difference | Culprit |
 |---|---|
@@ -65,22 +65,22 @@ class SessionComparison:
         self._queues: dict[int, FrameQueue] = {}
         self._last_event: dict[int, RecordedEvent] = {}
         self._heartbeats: dict[int, Heartbeats] = {}
-        self._ends: list[_End] = []  # of streams that the service ended, and we not yet
+        self._ends: list[_End] = []  # streams that the service has ended and we have not yet
 
     @property
     def names(self) -> IdentifierMap:
-        """Identifiers of the recording and ours."""
+        """Pairs of identifiers, recorded and ours."""
         return self._player.names
 
     def run(self, on_line: Callable[[], None] = lambda: None) -> None:
-        """Replay everything; `on_line` is called for each line. Unmatched: the scenario has nobody
-        for somebody of the recording.
+        """Replay everything; `on_line` is called for each line. Raises Unmatched if the scenario
+        has no identity for a client of the recording.
         """
         for _ in self.steps(on_line):
             pass
 
     def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
-        """`run` line by line; yields the number of each line that was compared."""
+        """Do `run` line by line; yield the number of each compared line."""
         for event, ours, held in self._player.play():
             on_line()
             if self._comparer is None:
@@ -106,7 +106,9 @@ class SessionComparison:
             self._count_heartbeats(number)
 
     def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
-        """What contract and specification say; None where nobody knows."""
+        """Return the differences from contract and specification; None if no document describes the
+        event.
+        """
         try:
             return self._checker.check(event)
         except NoEvidence as why:
@@ -152,7 +154,9 @@ class SessionComparison:
     def _with_culprits(
         self, event: RecordedEvent, ours: Message, differences: list[Difference]
     ) -> list[Difference]:
-        """Differences of which those are ours that lie where our answer breaks the contract."""
+        """Set the culprit of each difference: us where our answer breaks the contract, else
+        unknown.
+        """
         if not differences:
             return differences
         places = {one.where for one in self._contract_violations(event, ours)}
@@ -213,7 +217,7 @@ class SessionComparison:
         return event.now - self._player.recorded_begin
 
     def _count_heartbeats(self, number: int) -> None:
-        """At the end of a stream: tell of heartbeats that the recording lacks, or that we do."""
+        """At the end of a stream, count heartbeats that are missing on either side."""
         beats = self._heartbeats.pop(number, None)
         if beats is None:
             return
@@ -256,8 +260,8 @@ class SessionComparison:
         self._count(event, merged(from_contract, differences))
 
     def _count_ends(self, *, final: bool = False) -> None:
-        """Compare ends of the service with ours. The line of an end tells no time: ours may come
-        until time has moved, which the next line that tells it does.
+        """Compare the ends of streams with ours. The line of an end tells no time, so ours may come
+        until time moves, which the next line with a time shows.
         """
         now, left = self._player.since_begin, list[_End]()
         for end in self._ends:
@@ -272,8 +276,8 @@ class SessionComparison:
 
 
 def _delay_difference(held: tuple[Span, Span] | None) -> list[Difference]:
-    """How long an answer took that we hold, in seconds. What we answer at once may take longer over
-    a network, so that is no difference.
+    """Compare how long a held answer took, in seconds. An answer that we give at once may take
+    longer over a network, which is no difference.
     """
     if held is None or abs(held[0] - held[1]) <= TOLERANCE:
         return []
@@ -284,7 +288,9 @@ def _delay_difference(held: tuple[Span, Span] | None) -> list[Difference]:
 def _value_differences(
     comparer: ValueComparer, operation: Operation, recorded: Any, ours: Any
 ) -> list[Difference]:
-    """What differs between two answers or messages by value; of reports line by line."""
+    """Return the differences by value between two answers or messages; reports are compared line by
+    line.
+    """
     cls = csv_lines.ROWS.get(operation.name)
     if cls is not None:
         texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, ours)]
@@ -293,14 +299,14 @@ def _value_differences(
 
 
 def _our_end(ours: Stream | None, plane: str) -> Any:
-    """How our stream ended: the gRPC status, or the code of a socket's close frame."""
+    """Return how our stream ended: its gRPC status, or the code of the socket's close frame."""
     if ours is None or ours.end is None:
         return ABSENT
     return ours.end[0] if plane == "grpc" else ours.close_code
 
 
 def _code_differences(recorded: Any, ours: Any) -> list[Difference]:
-    """Refusals: clients branch on the code, never on the text (§7.2)."""
+    """Compare refusals by code only, as clients do (§7.2)."""
     if not (isinstance(recorded, dict) and isinstance(ours, dict)):
         return []
     return [

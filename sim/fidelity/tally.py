@@ -1,6 +1,7 @@
-"""What a comparison found, by operation: what agrees, what differs, and what nobody knows.
+"""Counts the results of a comparison by operation: agreement, differences and lack of evidence.
 
-There is no single average: an operation that was never seen is told as that, not as agreement.
+There is no average over operations. An operation that was never seen is reported as such, not as
+agreement.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from msgspec import Struct
 from sim.fidelity.answers import observation_of
 from sim.fidelity.difference import CULPRITS, Difference, shown
 
-KEPT = 100  # differences of one kind at one place of one operation that are listed
+KEPT = 100  # listed differences of one kind at one place of one operation
 _INDEX = re.compile(r"\[\d+\]")
 
 
 class LineDifference(Struct, frozen=True):
-    """A difference with the line that shows it."""
+    """A difference and the number of the line that shows it."""
 
     n: int
     difference: Difference
 
 
 class PlaceTally(Struct):
-    """Equal differences of one operation: same place but for positions in lists, kind, culprit."""
+    """Equal differences of an operation: same place without positions, kind and culprit."""
 
     where: str
     first: LineDifference
@@ -34,7 +35,7 @@ class PlaceTally(Struct):
 
 
 class OperationTally(Struct):
-    """One operation or stream."""
+    """The counts of one operation or stream."""
 
     seen: int = 0
     agree: int = 0
@@ -42,11 +43,11 @@ class OperationTally(Struct):
     no_evidence: int = 0
     listed: list[LineDifference] = []
     places: dict[tuple[str, str, str], PlaceTally] = {}
-    unknown: Counter[str] = Counter()  # why there is no evidence
+    unknown: Counter[str] = Counter()  # counts by reason why there is no evidence
 
     @property
     def left_out(self) -> int:
-        """Differences that are counted and not listed."""
+        """The number of counted differences that are not listed."""
         return sum(place.count for place in self.places.values()) - len(self.listed)
 
     def document(self) -> dict[str, Any]:
@@ -66,26 +67,26 @@ class OperationTally(Struct):
 
 
 class Tally:
-    """All operations of a recording."""
+    """The counts of all operations of a recording."""
 
     def __init__(self) -> None:
         self.operations: dict[str, OperationTally] = {}
 
     def agree(self, name: str) -> None:
-        """One answer or frame agrees."""
+        """Count an answer or frame that agrees."""
         operation = self._operation(name)
         operation.seen += 1
         operation.agree += 1
 
     def no_evidence(self, name: str, why: str) -> None:
-        """Of one answer or frame nobody knows."""
+        """Count an answer or frame without evidence."""
         operation = self._operation(name)
         operation.seen += 1
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """One answer or frame differs. A frame that only we sent was not `seen`."""
+        """Count an answer or frame that differs. A frame that only we sent is not `seen`."""
         operation = self._operation(name)
         operation.seen += seen
         operation.differ += 1
@@ -130,7 +131,7 @@ class Tally:
 
 
 def without_positions(where: str) -> str:
-    """A place without its positions in lists: "markets[].slug"."""
+    """Return a place without list positions: "markets[].slug"."""
     return _INDEX.sub("[]", where)
 
 

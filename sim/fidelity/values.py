@@ -1,7 +1,7 @@
-"""Two answers side by side: values, their order in lists, and which identifiers they name.
+"""Compares two answers: values, order in lists, and identifiers.
 
-Instants agree when they are the same, or as far from the begin of their session as ours: the Date
-header tells whole seconds, so a second either way is nothing.
+Two instants agree if they are equal, or equally far from the begin of their session. The Date
+header has whole seconds, so a tolerance of two seconds applies.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ _FINGERPRINT = re.compile(re.escape(SECRET) + r"[0-9a-f]{16}")
 
 
 class ValueComparer(Struct):
-    """What is known of both sessions: when each began, and which identifiers belong together."""
+    """Compares messages of two sessions, given when each began and which identifiers belong
+    together.
+    """
 
     recorded_begin: Instant
     our_begin: Instant
     names: IdentifierMap
 
     def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Difference]:
-        """What differs between two messages of a type."""
+        """Return the differences between two messages of a type."""
         differences: list[Difference] = []
         self._message(cls, recorded, ours, "", differences)
         return differences
@@ -38,7 +40,7 @@ class ValueComparer(Struct):
     def messages(
         self, cls: type[Message], recorded: list[Any], ours: list[Any]
     ) -> list[Difference]:
-        """What differs between two lists of messages of a type."""
+        """Return the differences between two lists of messages of a type."""
         differences: list[Difference] = []
         for number, (one, other) in enumerate(zip(recorded, ours, strict=False)):
             self._message(cls, one, other, f"[{number}]", differences)
@@ -131,7 +133,7 @@ class ValueComparer(Struct):
             _leaf(recorded, ours, where, differences)
 
     def _around_secrets(self, recorded: str, ours: str) -> bool:
-        """Whether texts are the same around what is a fingerprint in the recorded one."""
+        """Return whether texts are equal outside the fingerprints of the recorded one."""
         parts = _FINGERPRINT.split(recorded)
         pattern = "(.+?)".join(map(re.escape, parts))
         match = re.fullmatch(pattern, ours, re.DOTALL)

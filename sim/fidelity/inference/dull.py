@@ -1,5 +1,5 @@
-"""Which names change nothing: many of them are tried at once, and halves that change nothing are
-not looked into.
+"""Finds names without effect: many are tried at once, and a half that changes nothing is not
+searched further.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def dull_of(
     outcome: Outcome,
     lines: Set[int] | None = None,
 ) -> list[str]:
-    """Names of `rows` of which no value changes one of some lines, or any line, where a setting has
-    an outcome.
+    """Return the names of `rows` of which no value changes one of `lines` (or any line), compared
+    with the outcome of a setting.
     """
     certain = CERTAIN if lines is None else ALL
     for turn in range(max(map(len, rows.values()), default=0)):

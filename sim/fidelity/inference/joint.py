@@ -15,11 +15,11 @@ from sim.fidelity.inference.dull import dull_of
 from sim.fidelity.inference.outcome import ALL, Decisions, Outcome, Setting, change
 from sim.fidelity.inference.search import Search, ValueTrial
 
-_LEADS = 3  # that are tried with others, at most
+_LEADS = 3  # maximum number of leads that are tried with another change
 
 
 def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
-    """The best setting with one of the leads and another change; None where none gains."""
+    """Return the best setting with one of the leads and another change; None if none gains."""
     if not search.outcome.lines:
         return None
     whole = sorted(_lead_trials(search), key=lambda one: -len(one.change.better))
@@ -40,7 +40,9 @@ def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
 def lively(
     search: Search, setting: Setting, outcome: Outcome, lines: Set[int], but: Collection[str]
 ) -> list[str]:
-    """Names of which some value changes one of these lines, where a setting has an outcome."""
+    """Return names of which some value changes one of these lines, compared with the outcome of a
+    setting.
+    """
     asked = sorted(outcome.asked & search.catalogue.keys() - set(but))
     rows = {name: values for name in asked if (values := search.others(name))}
     dull = set(dull_of(search.session, rows, setting, outcome, lines))
@@ -48,7 +50,7 @@ def lively(
 
 
 def _lead_trials(search: Search) -> Iterator[ValueTrial]:
-    """What each lead does to the present setting, replayed to the end."""
+    """Yield a full trial of each lead on top of the present setting."""
     for name, value in sorted(search.leads.items()):
         if value == search.text(name, search.value(name)):
             continue
@@ -60,7 +62,7 @@ def _lead_trials(search: Search) -> Iterator[ValueTrial]:
 
 
 def _partners(search: Search, lead: ValueTrial) -> Iterator[Setting]:
-    """Settings in which something else shows in lines that a change has broken."""
+    """Yield settings with another change that affects the lines that a lead broke."""
     for name in lively(search, lead.setting, lead.outcome, set(lead.change.worse), {lead.name}):
         for value in search.others(name):
             yield lead.setting.with_value(name, value)

@@ -1,4 +1,4 @@
-"""What a trial replays with, what came of it, and what changed from one to another."""
+"""The setting of a trial, its outcome, and the change from one outcome to another."""
 
 from __future__ import annotations
 
@@ -10,64 +10,67 @@ from msgspec.structs import replace
 
 from sim.fidelity.difference import Difference, shown
 
-# Differences that hide all others of their line.
+# A difference of one of these kinds hides all others of its line.
 WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
 _DRAWN = re.compile(r"(?:id|Id|ids|Ids|token|Token|cursor|Cursor|uuid)(?:\[\d+\])?$")
-CERTAIN = 3  # lines that got worse, more than can still get better: the trial is over
+CERTAIN = 3  # a trial ends once this many lines more got worse than can still get better
 ALL = 1 << 60  # steps
 
 
 class Decisions(Struct, frozen=True):
-    """Whether a quirk strikes when it is asked: time by time, and `after` them."""
+    """Whether a quirk strikes each time it is asked: `times` first, then `after`."""
 
     after: bool
     times: tuple[bool, ...] = ()
 
     def at(self, time: int) -> bool:
-        """Whether it strikes this time, counted from 0."""
+        """Return whether it strikes at this time, counted from 0."""
         return self.times[time] if time < len(self.times) else self.after
 
     def flipped(self, time: int) -> Decisions:
-        """The same but for one time."""
+        """Return the same decisions except for one time."""
         known = [self.at(number) for number in range(max(time + 1, len(self.times)))]
         known[time] = not known[time]
         return Decisions(self.after, tuple(known))
 
 
 class Setting(Struct, frozen=True):
-    """What a trial replays with: values that differ from the scenario's, as scenarios write them,
-    and what quirks do.
+    """The setting of a trial: values that differ from the scenario's, as scenarios write them, and
+    the decisions of quirks.
     """
 
     values: dict[str, str] = {}
     quirks: dict[str, Decisions] = {}
 
     def with_value(self, name: str, value: str) -> Setting:
-        """The same with another value of an assumption."""
+        """Return the same setting with another value of an assumption."""
         return replace(self, values={**self.values, name: value})
 
     def with_quirk(self, name: str, decisions: Decisions) -> Setting:
-        """The same with other decisions of a quirk."""
+        """Return the same setting with other decisions of a quirk."""
         return replace(self, quirks={**self.quirks, name: decisions})
 
 
 class Outcome(Struct):
-    """What differs, by line: the places with their kind, what was recorded and what we said; and
-    when values were asked for.
+    """The differences of a trial by line and place, and when the exchange read assumptions and
+    quirks.
     """
 
     lines: dict[int, dict[str, Difference]] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)  # assumptions
-    asks: dict[str, list[int]] = field(default_factory=dict)  # of quirks: the line of each time
-    asked_after: dict[str, int] = field(default_factory=dict)  # how many steps; -1: to begin
-    asks_after: dict[str, list[int]] = field(default_factory=dict)  # of each time of a quirk
-    names: dict[int, str] = field(default_factory=dict)  # operations of the lines that differ
+    asked: set[str] = field(default_factory=set)  # assumptions that were read
+    # by quirk: the line of each time it was asked
+    asks: dict[str, list[int]] = field(default_factory=dict)
+    # by assumption: the step of the first read; -1: before the first
+    asked_after: dict[str, int] = field(default_factory=dict)
+    # by quirk: the step of each time it was asked
+    asks_after: dict[str, list[int]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)  # the operations of differing lines
     until: int = 0  # the last line that was compared
     whole: bool = True
-    failure: str = ""  # why it could not be replayed
+    failure: str = ""  # the reason why the recording could not be replayed
 
     def signature(self, n: int) -> tuple[tuple[str, str, str], ...]:
-        """How a line differs. Values that are drawn are left out."""
+        """Return how a line differs, without drawn values."""
         line = self.lines.get(n)
         if not line:
             return ()
@@ -77,15 +80,15 @@ class Outcome(Struct):
         )
 
     def is_lost(self, against: Outcome, certain: int = CERTAIN) -> bool:
-        """Whether so many lines more are worse already than can become better still."""
+        """Return whether so many lines more are worse than can still become better."""
         worse = sum(_rated(against.lines.get(n), line) < 0 for n, line in self.lines.items())
         if worse < certain:
             return False
         return worse >= certain + sum(n not in self.lines for n in against.lines)
 
     def same_steps(self, now: Setting, other: Setting) -> int:
-        """How many steps of this outcome's replay, which had one setting, go alike with another:
-        until something is asked for in which they differ. -1: none; `ALL`: all of them.
+        """Return the number of steps that a replay with `other` has in common with this one, made
+        with `now`: until the first read of a value in which they differ. -1: none; `ALL`: all.
         """
         names = now.values.keys() | other.values.keys()
         asked = [
@@ -100,7 +103,7 @@ class Outcome(Struct):
         return min(asked, default=ALL)
 
     def _first_flip(self, name: str, one: Decisions | None, two: Decisions | None) -> list[int]:
-        """The first time at which a quirk is decided otherwise."""
+        """Return the step of the first decision that differs as a list of one, or []."""
         for time, steps in enumerate(self.asks_after.get(name, ())):
             if one is None or two is None or one.at(time) != two.at(time):
                 return [steps]
@@ -108,9 +111,7 @@ class Outcome(Struct):
 
 
 class Change(Struct, frozen=True):
-    """What one outcome does to lines as compared with another: all of them, those that became
-    better, and worse.
-    """
+    """Lines that differ between two outcomes: all, those that became better, and worse."""
 
     touched: tuple[int, ...] = ()
     better: tuple[int, ...] = ()
@@ -118,12 +119,12 @@ class Change(Struct, frozen=True):
 
     @property
     def gain(self) -> int:
-        """Lines that became better, less those that became worse."""
+        """The number of lines that became better, less those that became worse."""
         return len(self.better) - len(self.worse)
 
 
 def change(before: Outcome, after: Outcome) -> Change:
-    """What changed from one outcome to another, as far as both were replayed."""
+    """Return the change between two outcomes, as far as both were replayed."""
     until = min(before.until, after.until)
     lines = sorted(n for n in before.lines.keys() | after.lines.keys() if n <= until)
     touched = tuple(n for n in lines if before.signature(n) != after.signature(n))
@@ -136,7 +137,7 @@ def change(before: Outcome, after: Outcome) -> Change:
 
 
 def _rated(before: Mapping[str, Difference] | None, after: Mapping[str, Difference] | None) -> int:
-    """1 where a line became better, -1 where worse, 0 where nobody can say."""
+    """Return 1 if a line became better, -1 if worse, 0 if undecided."""
     if not before or not after:
         return bool(before) - bool(after)
     hidden, hides = _hides(before), _hides(after)

@@ -17,8 +17,8 @@ from sim.fidelity.inference.search import Search
 
 
 def best_swap(search: Search) -> tuple[Setting, Outcome] | None:
-    """A setting in which another name explains more than one that was changed; None where none
-    does. Lines that nothing explains are the sign that the wrong one of two was taken first.
+    """Return a setting in which another name explains more than a changed one; None if there is
+    none. Lines that nothing explains show that the wrong name of two was taken first.
     """
     if search.outcome.lines:
         for name in sorted(search.setting.values):
@@ -29,7 +29,7 @@ def best_swap(search: Search) -> tuple[Setting, Outcome] | None:
 
 
 class Rivals:
-    """Looks for a name that does what another was changed for, an assumption or a quirk."""
+    """Looks for another assumption or quirk that explains what a changed name explains."""
 
     def __init__(self, search: Search, name: str) -> None:
         self._search, self._name = search, name
@@ -42,7 +42,7 @@ class Rivals:
         self._against = frozenset(change(search.outcome, self._known).worse)
 
     def found(self) -> dict[str, Any]:
-        """The best value of each rival, by its name."""
+        """Return the best value of each rival, by name."""
         rivals: dict[str, Any] = dict(self._quirks()) if self._against else {}
         for name, value, outcome in self._trials():
             if name not in rivals and self._explains(outcome):
@@ -51,7 +51,7 @@ class Rivals:
         return rivals
 
     def better(self) -> tuple[Setting, Outcome] | None:
-        """A setting in which a rival explains more lines than the name does; the best one."""
+        """Return the best setting in which a rival explains more lines than the name does."""
         gain, best = 0, None
         for name, value, outcome in self._trials():
             gained = change(self._search.outcome, outcome).gain
@@ -60,7 +60,7 @@ class Rivals:
         return best
 
     def _trials(self) -> Iterator[tuple[str, str, Outcome]]:
-        """Values of other names instead of the name's, with what they do."""
+        """Yield trials of other names in place of this one."""
         search, known = self._search, self._known
         if not self._against:
             return
@@ -73,7 +73,7 @@ class Rivals:
         search.session.rebase(search.setting, search.outcome)
 
     def _quirks(self) -> Iterator[tuple[str, str]]:
-        """Quirks that explain these lines, if they strike always or never."""
+        """Yield the quirks that explain these lines if they strike always or never."""
         search = self._search
         for name in sorted(self._known.asks.keys() - {self._name}):
             other = Decisions(not search.decisions(name).after)
@@ -90,8 +90,8 @@ class Rivals:
         return self._search.session.trial_of(setting, self._search.outcome)
 
     def _values(self, name: str, known: Outcome) -> Iterator[str]:
-        """Values to try, if the name shows in all these lines: words, or some of a number first,
-        then the number that the other has, what the lines themselves say, and what people choose.
+        """Yield values to try if the name affects all these lines: options, or first some values of
+        a number, then the rival's number, values derived from the lines, and round values.
         """
         search = self._search
         texts = search.others(name)

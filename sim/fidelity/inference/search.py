@@ -1,4 +1,4 @@
-"""The descent: from the scenario's own values to those that differ least from a recording."""
+"""The descent: changes the scenario's values until a replay differs least from a recording."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ from sim.fidelity.inference.session import Session
 from sim.fidelity.inference.unseen import SIGNED
 
 _ROUNDS = 24
-_FLIPS_MAX = 64  # times of a quirk that are turned, at most
+_FLIPS_MAX = 64  # maximum number of single times of a quirk that are flipped
 _PAIRS = 12
-_BETWEEN = 12  # values that are tried between two
+_BETWEEN = 12  # values tried between two neighbours
 
 
 class ValueTrial(Struct, frozen=True):
-    """A value with what it does."""
+    """A trial of one other value: its setting, its outcome, and the change against the present
+    outcome.
+    """
 
     name: str
     value: str
@@ -39,7 +41,7 @@ class ValueTrial(Struct, frozen=True):
 
 
 class Search:
-    """Finds the setting under which we differ least."""
+    """Finds the setting with the fewest differing lines."""
 
     def __init__(self, session: Session, progress: Callable[[str], None]) -> None:
         self.session, self._progress = session, progress
@@ -48,24 +50,25 @@ class Search:
         self.length = session_length(session.entries)
         self.setting = Setting()
         self.outcome = Outcome()
-        self._known: dict[tuple[str, str], Outcome] = {}  # under the present setting
-        self._left_out = ""  # a quirk without which the descent is tried
-        self._climbed: dict[str, set[int]] = {}  # lines for which a number's values were tried
-        # lines that a value touched when it was tried last
+        self._known: dict[tuple[str, str], Outcome] = {}  # trials under the present setting
+        self._left_out = ""  # a quirk that the present descent must not use
+        # by name, the lines for which values of a number were tried
+        self._climbed: dict[str, set[int]] = {}
+        # by name and value, the lines that changed in the last trial
         self._touched: dict[tuple[str, str], frozenset[int]] = {}
-        # by name, the value that explained most lines, and how many
+        # by name, the value that explained most lines, and their number
         self._leads: dict[str, tuple[str, int]] = {}
 
     # ---- trials
 
     def begin(self) -> None:
-        """Replay with our own values. Unmatched."""
+        """Replay with the scenario's own values. Raises Unmatched."""
         self.take(self.setting, self.session.trial_of(self.setting))
         self._progress("")
 
     def trial_of(self, name: str, value: str, certain: int = CERTAIN) -> ValueTrial:
-        """The present setting with another value; it ends early once it is `certain` lines worse
-        than it can become better.
+        """Try the present setting with another value. The trial ends early once `certain` lines
+        more are worse than can become better.
         """
         setting = self.setting.with_value(name, value)
         known = self._known.get((name, value))
@@ -80,22 +83,22 @@ class Search:
         return trial
 
     def value(self, name: str) -> Value:
-        """The present value of an assumption."""
+        """Return the present value of an assumption."""
         setting = self.setting.values.get(name)
         return self.base[name] if setting is None else self.catalogue[name].parse(setting)
 
     def text(self, name: str, value: Value) -> str:
-        """A value as scenarios write it."""
+        """Return a value as scenarios write it."""
         written = self.catalogue[name].show(value)
         return str(written).lower() if isinstance(written, bool) else str(written)
 
     @property
     def leads(self) -> dict[str, str]:
-        """By name, the value that explained most lines, be it taken or not."""
+        """By name, the value that explained most lines, whether it was taken or not."""
         return {name: value for name, (value, _) in self._leads.items()}
 
     def others(self, name: str) -> list[str]:
-        """Values of an assumption that differ from the present one; of numbers, a few."""
+        """Return values of an assumption other than the present one; for numbers, a few."""
         one, now = self.catalogue[name], self.value(name)
         if isinstance(now, bool):
             return [self.text(name, not now)]
@@ -105,7 +108,7 @@ class Search:
         return [self.text(name, value) for value in sorted(values - {now})]
 
     def take(self, setting: Setting, outcome: Outcome) -> None:
-        """Go on from a setting with its outcome."""
+        """Continue from a setting and its outcome."""
         self.setting, self.outcome = setting, outcome
         self.session.rebase(setting, outcome)
         self._known.clear()
@@ -113,8 +116,8 @@ class Search:
     # ---- the descent
 
     def descend(self) -> None:
-        """Change what gains, until nothing does. A quirk that strikes now and then explains nearly
-        everything, so what is found with one has to be better than what is found without.
+        """Take changes that gain until none does. A quirk that strikes at single times explains
+        almost everything, so a result with such a quirk must be better than the one without it.
         """
         self._descend()
         for name, decisions in sorted(self.setting.quirks.items()):
@@ -148,8 +151,9 @@ class Search:
             self._fit_quirks()
 
     def _step(self, *, wide: bool = False) -> bool:
-        """Make the changes that gain; whether there was one. What touched no line that differs when
-        it was tried last is left out, or, in a wide step, what touched none at all.
+        """Take the changes that gain; return whether there was one. Values that changed no
+        differing line in their last trial are skipped; in a wide step only those that changed no
+        line at all.
         """
         gains: list[ValueTrial] = []
         differ = self.outcome.lines.keys()
@@ -185,7 +189,7 @@ class Search:
         return True
 
     def drop_unneeded(self) -> None:
-        """Take back what something else has made needless."""
+        """Take back changes that another change has made unnecessary."""
         for name in sorted(self.setting.values):
             trial = self.trial_of(name, self.text(name, self.base[name]))
             if trial.outcome.failure or trial.change.worse or not trial.outcome.whole:
@@ -196,8 +200,8 @@ class Search:
                 self.take(setting, trial.outcome)
 
     def without_effect(self) -> list[str]:
-        """Names whose values changed nothing before the descent, and together change nothing now:
-        a trial for many of them.
+        """Return names whose values changed nothing before the descent and, tried together, change
+        nothing now.
         """
         rows = {
             name: values
@@ -212,7 +216,7 @@ class Search:
     # ---- numbers
 
     def _number_step(self) -> bool:
-        """Look for a number with which more lines agree."""
+        """Look for a number with which more lines agree; return whether one was taken."""
         gains: list[ValueTrial] = []
         for name in sorted(self.outcome.asked & self.catalogue.keys()):
             if isinstance(self.value(name), int) and not isinstance(self.value(name), bool):
@@ -221,7 +225,7 @@ class Search:
         return self._take_best(gains)
 
     def _numbers(self, name: str) -> Iterator[ValueTrial]:
-        """The best value of a number, if it gains."""
+        """Return the best value of a number, if it gains."""
         differ = self.outcome.lines.keys()
         tries = [self.trial_of(name, value) for value in self.others(name)]
         lines = {n for one in tries for n in one.change.touched if n in differ}
@@ -229,7 +233,7 @@ class Search:
             return  # touches nothing that differs, or only what no value of it explained before
         self._climbed.setdefault(name, set()).update(lines)
         parse = self.catalogue[name].parse
-        # special values such as 0 and -1 follow no line
+        # special values such as 0 and -1 are not proportional to anything
         seen = all_seen = [(int(parse(one.value)), one.outcome) for one in tries]
         seen = [one for one in seen if one[0] > self.catalogue[name].least]
         now = int(self.value(name))
@@ -242,7 +246,7 @@ class Search:
             if other is not None and (best is None or other.change.gain > best.change.gain):
                 best = self._between(name, other, values)
         if best is not None:
-            del self._climbed[name]  # something else may be taken first
+            del self._climbed[name]  # another change may be taken first
             yield best
 
     def _between_seen(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
@@ -258,7 +262,7 @@ class Search:
                 yield from usual[:: max(1, len(usual) // _BETWEEN)]
 
     def _touches(self, trial: ValueTrial) -> bool:
-        """Whether lines that a value touches differ still."""
+        """Return whether the lines that a value changes still differ."""
         return any(n in trial.outcome.lines for n in trial.change.touched)
 
     def _proportional(self, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
@@ -282,7 +286,7 @@ class Search:
         return best
 
     def _between(self, name: str, best: ValueTrial, values: list[int]) -> ValueTrial:
-        """A better value between the neighbours of the best one of a ladder."""
+        """Return a better value between the neighbours of the best one of a ladder."""
         parse = self.catalogue[name].parse
         middle = int(parse(best.value))
         below = max((value for value in values if value < middle), default=middle)
@@ -306,7 +310,7 @@ class Search:
     # ---- pairs
 
     def _pair_step(self) -> bool:
-        """Changes that gain only together with what is asked for under them."""
+        """Take a pair of changes that gain only together; return whether there was one."""
         differ = self.outcome.lines.keys()
         leads = [
             one
@@ -332,8 +336,9 @@ class Search:
     # ---- quirks
 
     def _fit_quirks(self, *, one_by_one: bool = False) -> None:
-        """Let quirks strike where the recording shows it: always or never, and at single times only
-        where no assumption explains the lines, for single strikes explain nearly everything.
+        """Let quirks strike where the recording shows it. Always and never come first; single times
+        only where no assumption explains the lines, because single strikes explain almost
+        everything.
         """
         for name in sorted(self.outcome.asks.keys() - {self._left_out}):
             if not self.outcome.lines:
@@ -353,7 +358,7 @@ class Search:
                 self._flip_times(name)
 
     def decisions(self, name: str) -> Decisions:
-        """The present decisions of a quirk."""
+        """Return the present decisions of a quirk."""
         return self.setting.quirks.get(name) or Decisions(self.odds[name] != "never")
 
     def _quirk(self, name: str, decisions: Decisions) -> Outcome:
@@ -362,7 +367,7 @@ class Search:
         return trial
 
     def _flip_times(self, name: str) -> None:
-        """Turn single times of a quirk, those nearest to a line that differs first."""
+        """Flip single times of a quirk, those nearest to a differing line first."""
         budget = _FLIPS_MAX
         trial_of: set[int] = set()
         while budget and self.outcome.lines:

@@ -19,12 +19,12 @@ from sim.recording.files import Entry
 from sim.scenario.scenario import Scenario
 from sim.testing.client import RpcError
 
-_PLACES = 16  # at which a replay stops
-_WORTH = 3  # trials of a setting that the stops are worth
+_PLACES = 16  # places at which a replay is forked
+_WORTH = 3  # forking pays off after this many trials of a setting
 
 
 class Session(TrialContext):
-    """A recording and a scenario, and trials of settings."""
+    """A recording, a scenario, and trials of settings."""
 
     def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
         super().__init__(scenario, seed, entries)
@@ -34,12 +34,12 @@ class Session(TrialContext):
         self._stops: ForkedCheckpoints[tuple[Setting, int], Outcome] | None = None
 
     def rebase(self, setting: Setting, outcome: Outcome) -> None:
-        """Make this the setting, with its outcome, from which the next trials differ a little."""
+        """Make this setting and its outcome the base of the next trials."""
         self.close()
         self._present, self._asked = (setting, outcome), 0
 
     def close(self) -> None:
-        """End the processes that wait."""
+        """End the waiting processes."""
         if self._stops is not None:
             self._stops.close()
         self._stops = None
@@ -51,8 +51,8 @@ class Session(TrialContext):
         seed: int | None = None,
         certain: int = CERTAIN,
     ) -> Outcome:
-        """The outcome of a replay. Against another it ends once `certain` lines more are worse than
-        can become better. Unmatched: the scenario has nobody for somebody of the recording.
+        """Return the outcome of a replay. Against another outcome it ends once `certain` lines more
+        are worse than can become better. Raises Unmatched.
         """
         present = self._present
         if seed is None and present is not None and (against is None or against is present[1]):
@@ -81,7 +81,9 @@ class Session(TrialContext):
     # ---- trials that go on from a stop
 
     def _continued(self, setting: Setting, steps: int, certain: int) -> Outcome | None:
-        """The outcome of a trial that goes on after some steps; None where it has to begin."""
+        """Return the outcome of a trial that continues after some steps; None if it must start
+        over.
+        """
         self._asked += 1
         if self._asked <= _WORTH or steps < 0:
             return None
@@ -93,7 +95,7 @@ class Session(TrialContext):
         return self._stops.ask(self._stops.places[place - 1], (setting, certain))
 
     def _stopped(self) -> ForkedCheckpoints[tuple[Setting, int], Outcome]:
-        """The present replay, stopped where something is asked for the first time."""
+        """Return the present replay, forked where values are read for the first time."""
         assert self._present is not None
         setting, known = self._present
         places = sorted(

@@ -1,7 +1,8 @@
-"""One replay of a recording under chosen values: which lines differ, where, and what was asked for.
+"""One replay of a recording under a setting: which lines differ, where, and which values were read.
 
-A trial is `sim compare --scenario` without the contract: what the recording does against the
-contract and we do as well is no difference here, for the aim is to answer like it.
+A trial is `sim compare --scenario` without the contract. Where recording and replay both deviate
+from the contract in the same way, there is no difference, because the aim is to answer like the
+recording.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation, asked_to_begin
 from sim.testing.client import RpcError
 
-_FRAMES_MAX = 20  # that only one side sent and that a line lists
+_FRAMES_MAX = 20  # frames sent by one side only that a line lists
 
 
 class TrialContext:
-    """What is the same in every trial of a recording and a scenario."""
+    """What all trials of a recording and a scenario share."""
 
     def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
-        """UnreadableRecording for a line whose instant cannot be read."""
+        """Raises UnreadableRecording for a line whose instant cannot be read."""
         self.scenario, self.seed, self.entries = scenario, seed, entries
         self.clock = ServiceClock(entries)
-        self.silent: dict[int, bool] = {}  # lines of which no document says anything
+        self.silent: dict[int, bool] = {}  # by line: whether no document describes it
         ctx = Simulation(scenario, seed=seed).exchange.ctx
         self.base: dict[str, Value] = dict(ctx.assumptions.save())
         self.written = {name: ctx.assumptions.as_written(name) for name in catalogue()}
@@ -44,13 +45,13 @@ class TrialContext:
         self.asked_to_begin = asked_to_begin(scenario, seed=seed)
 
     def scenario_with(self, setting: Setting) -> Scenario:
-        """The scenario with the values of a setting."""
+        """Return the scenario with the values of a setting."""
         values = {**self.scenario.assumptions, **setting.values}
         return replace(self.scenario, assumptions=values)
 
 
 class ComparedAnswer(NamedTuple):
-    """An answer of ours, and what comparing it came to after what was compared before."""
+    """An answer of ours and its comparison, valid after the same earlier identifier pairs."""
 
     before: int
     ours: Message
@@ -59,9 +60,10 @@ class ComparedAnswer(NamedTuple):
 
 
 class Trial(SessionComparison):
-    """A replay that notes what differs, and decides when quirks strike. Unmatched: the scenario has
-    nobody for somebody of the recording. `said` has answers of another trial: where ours is the
-    same, it is not compared again.
+    """A replay that notes differences and decides when quirks strike.
+
+    `compared` has answers of another trial; an equal answer is not compared again. Raises Unmatched
+    if the scenario has no identity for a client of the recording.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class Trial(SessionComparison):
                 outcome.asked_after[name] = self._steps
 
     def go_on_with(self, setting: Setting) -> None:
-        """Take another setting, of which nothing was asked for yet where it differs."""
+        """Continue with another setting. Nothing in which it differs may have been read yet."""
         ctx, values = self._player.world.simulation.exchange.ctx, setting.values
         before, self._setting = self._setting.values, setting
         for name in sorted(before.keys() | values.keys()):
@@ -115,8 +117,8 @@ class Trial(SessionComparison):
     def finish(
         self, steps: Iterator[int], against: Outcome | None = None, certain: int = CERTAIN
     ) -> Outcome:
-        """The outcome after the steps that are left. Against another it ends once it cannot become
-        better than that. Unmatched.
+        """Do the remaining steps and return the outcome. Against another outcome the trial ends
+        once it cannot become better. Raises Unmatched.
         """
         outcome, entries = self.outcome, self._facts.entries
         try:
@@ -176,7 +178,7 @@ class Trial(SessionComparison):
 
 
 class _Notes:
-    """Takes what a comparison tells its tally."""
+    """Receives the results of a comparison in place of a tally."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -188,7 +190,9 @@ class _Notes:
         """Nothing to note."""
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Note the places of a line. A frame that only we sent stands at the next recorded one."""
+        """Note the differing places of a line. A frame that only we sent counts at the next
+        recorded line.
+        """
         line = self._outcome.lines.setdefault(n, {})
         self._outcome.names.setdefault(n, name)
         for one in differences:

@@ -1,4 +1,4 @@
-"""What the evidence leaves of each assumption and quirk, once the descent has ended."""
+"""The verdict on each assumption and quirk after the descent."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sim.fidelity.inference.search import Search, ValueTrial
 from sim.fidelity.inference.unseen import unseen
 
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
-_SEEDS = 8  # others that ours gets before it is refuted
+_SEEDS = 8  # seeds that our value gets before it is refuted
 _EVIDENCE_MAX = 20
-_TIMES_MAX = 200  # of a quirk that are looked at
+_TIMES_MAX = 200  # times of a quirk that are examined
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True):
-    """What is known of one name: values that the evidence allows, the best first, and the lines
-    that say so. `between` has the ends of a range, `struck` and `of` are counts of a quirk. `or_`
-    has values of other names that explain the lines as well, `why` the reason why no recording can
-    show it.
+    """The verdict on one name. `consistent` has the values that the evidence allows, the best
+    first, and `evidence` the lines. `between` has the ends of a range; `struck` and `of` are counts
+    of a quirk. `or_` has values of other names that explain the lines as well. `why` is the reason
+    why no recording can show the name.
     """
 
     verdict: Kind
@@ -42,7 +42,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As `--json` shows it."""
+        """Return the verdict as `--json` prints it."""
         fields: dict[str, Any] = {
             "verdict": self.verdict,
             "consistent": self.consistent,
@@ -61,7 +61,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
 
 
 class Verdicts:
-    """Moves each exercised value alone, around the setting of the descent."""
+    """Changes each exercised value alone, starting from the setting of the descent."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
@@ -69,7 +69,7 @@ class Verdicts:
         self.quirks: dict[str, Verdict] = {}
 
     def find(self) -> None:
-        """Fill the tables of verdicts, asked-for names in their order."""
+        """Fill the tables of verdicts."""
         search = self._search
         search.drop_unneeded()
         for name in search.catalogue:
@@ -94,7 +94,9 @@ class Verdicts:
                     )
 
     def all_assumptions(self) -> dict[str, Verdict]:
-        """Every name of the catalogue: what was not reached is undecided."""
+        """Return a verdict on every assumption of the catalogue; names that were not reached are
+        undecided.
+        """
         search = self._search
         verdicts = {name: self._not_observed(name) for name in search.base}
         for name in search.catalogue:
@@ -103,7 +105,7 @@ class Verdicts:
         return _explained(verdicts)
 
     def all_quirks(self) -> dict[str, Verdict]:
-        """Every quirk: what was not reached is undecided."""
+        """Return a verdict on every quirk; quirks that were not reached are undecided."""
         odds = self._search.odds
         return _explained(
             {
@@ -167,7 +169,7 @@ class Verdicts:
         return Verdict("undecided", texts, evidence, ours)
 
     def _fits_with_another_seed(self, name: str, ours: str) -> bool:
-        """Whether our value explains the lines against it under another seed."""
+        """Return whether our value explains the lines against it under another seed."""
         search = self._search
         against = set(search.trial_of(name, ours).change.worse)
         setting = search.setting.with_value(name, ours)
@@ -178,7 +180,7 @@ class Verdicts:
             if not outcome.failure and not against & outcome.lines.keys():
                 return True
             if number > 1 and all(compared.signature(n) == outcome.signature(n) for n in against):
-                return False  # nothing of it is drawn
+                return False  # none of it depends on the seed
         return False
 
     # ---- numbers
@@ -193,7 +195,7 @@ class Verdicts:
         against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
         grain = numbers.resolution(search.session) if one.span else 1
         fits = self._fits(name, against)
-        special = now <= 0  # a number that stands for none, or for never
+        special = now <= 0  # a number such as 0 or -1 that means none or never
         if special:
             trial = self._range_above(now, one.least, fits, grain, one.span)
             special = trial.low == trial.high
@@ -239,8 +241,9 @@ class Verdicts:
     def _range_above(
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
-        """The range of a value that stands for none: alone, with all that never showed, or, where
-        none is the shortest of spans, with those that nobody can tell from it.
+        """Return the range of a value that means "none": the value alone, or with all values that
+        never had an effect. If 0 is the shortest span, spans that cannot be told from it are
+        included.
         """
         most = self._highest_tried(now, span)
         if not fits(most):
@@ -257,10 +260,10 @@ class Verdicts:
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
         most = self._highest_tried(now, span)
-        # no clock tells a span below its grain from the grain, and some cost much to replay
+        # clocks cannot tell a span below their grain from the grain, and some are slow to replay
         lowest = max(least, min(grain, now)) if span else least
         low = numbers.edge(fits, now, numbers.steps_down(now, lowest), grain)
-        # what a wait that is longer than the session does, all such waits do
+        # all spans longer than the session have the same effect
         endless = now < most and fits(most)
         high = None if endless else numbers.edge(fits, now, numbers.steps_up(now, most), grain)
         return Range(low, high)
@@ -268,7 +271,7 @@ class Verdicts:
     def _values(
         self, name: str, now: int, base: int, allowed: Range, fits: Callable[[int], bool]
     ) -> list[int]:
-        """Values that fit, as people would write them: the roundest first, ours before all."""
+        """Return round values that fit, ours first if it fits."""
         one = self._search.catalogue[name]
         if allowed.low == allowed.high == now:
             values = [now]
@@ -316,8 +319,8 @@ class Verdicts:
     def _find_visible(
         self, name: str, now: Decisions, times: list[int], visible: dict[int, Change]
     ) -> None:
-        """Times at which it makes a difference whether the quirk strikes: halves in which none does
-        are not looked into.
+        """Find the times at which a strike makes a difference. A half in which none does is not
+        searched.
         """
         if not times:
             return
@@ -338,7 +341,7 @@ class Verdicts:
 
 
 def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
-    """With the reason of each that no recording can show."""
+    """Add to each verdict "not observed" the reason why no recording can show the name."""
     return {
         name: replace(one, why=unseen(name)) if one.verdict == "not observed" else one
         for name, one in verdicts.items()
@@ -346,7 +349,7 @@ def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
 
 
 def _excluded(one: ValueTrial) -> bool:
-    """Whether the present value dominates another."""
+    """Return whether the present value dominates another."""
     outcome_change = one.change
     if one.outcome.whole:
         return bool(outcome_change.worse) and not outcome_change.better
