@@ -9,13 +9,19 @@ due to chance if
 - one of these replays agrees with the recording there; or
 - our own values there vary from seed to seed, as drawn instants do.
 
-If the recording was made with our seed, both sides drew the same values, and no difference is due
-to chance. The identifiers show it: the recorded ones are then ours and those of no other seed.
+A replay says nothing of a frame that it did not compare as we did: if more frames of the stream are
+missing or superfluous than in ours, everything behind them is compared with something else. A
+missing frame is due to chance only if a replay has fewer missing on that stream.
+
+What breaks the contract does so whatever is drawn, and is never excused. If the recording was made
+with our seed, both sides drew the same values, and no difference is due to chance. The identifiers
+show it: the recorded ones are then ours and those of no other seed.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from decimal import Decimal
@@ -38,7 +44,7 @@ from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 from sim.testing.client import RpcError
 
-Place: TypeAlias = tuple[int, str]  # (line, place in its answer or frame)
+Place: TypeAlias = tuple[int, str]  # (line, place in its answer or frame, or kind of a lone frame)
 
 SEEDS = 32  # maximum number of further seeds; a value drawn more rarely counts as a difference
 _FIRST = 8  # the first seeds, which settle most places
@@ -47,6 +53,8 @@ _SPREAD = 4  # so many different values at a place show that it is drawn from a 
 _INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
 # If one of these differs, nothing else of the line is compared.
 _WHOLE = frozenset(("answer.status", "closed.code"))
+_MISSING, _EXTRA = "missing frame", "extra frame"
+_UNPAIRED = (_MISSING, _EXTRA)
 
 
 class _DifferingLine(NamedTuple):
@@ -74,7 +82,7 @@ class DeferredTally(Tally):
     def settle(self, excused: Collection[Place]) -> None:
         """Count the collected differences without those at the excused places."""
         for name, n, differences, seen in self.lines:
-            left = [one for one in differences if (n, one.where) not in excused]
+            left = [one for one in differences if _place(n, one) not in excused]
             if left:
                 super().differ(name, n, left, seen)
             elif seen:
@@ -83,20 +91,24 @@ class DeferredTally(Tally):
         self.lines.clear()
 
 
-class _OtherRun(Struct):
-    """The differences of a replay with other random draws."""
+class _Run(Struct):
+    """The differences of a replay. `streams` maps the numbers of lines to their streams."""
 
+    streams: dict[int, int]
     # maps a place to our value there if it is an instant or a number, else to ""
     places: dict[Place, str] = {}
     whole: set[int] = set()  # lines of which only the status was compared
+    unpaired: Counter[tuple[int | None, str]] = field(default_factory=Counter)  # by stream and kind
     names: IdentifierMap = field(default_factory=IdentifierMap)
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
         """Note that an answer or a frame differs."""
         for one in differences:
-            self.places[n, one.where] = _drawn_value(one.ours)
+            self.places[_place(n, one)] = _drawn_value(one.ours)
             if one.where in _WHOLE:
                 self.whole.add(n)
+            elif one.kind in _UNPAIRED:
+                self.unpaired[self.streams.get(n), one.kind] += 1
 
     def agree(self, name: str) -> None:
         """Nothing to note."""
@@ -104,9 +116,20 @@ class _OtherRun(Struct):
     def no_evidence(self, name: str, why: str) -> None:
         """Nothing to note."""
 
-    def compares(self, place: Place) -> bool:
-        """Return whether this replay compared the place."""
-        return place[0] not in self.whole or place[1] in _WHOLE
+    def compares(self, place: Place, ours: _Run) -> bool:
+        """Return whether this replay compared the place as our own did."""
+        n, where = place
+        stream = self.streams.get(n)
+        missing, extra = (self.unpaired[stream, kind] for kind in _UNPAIRED)
+        our_missing, our_extra = (ours.unpaired[stream, kind] for kind in _UNPAIRED)
+        if where == _MISSING:
+            return missing < our_missing and extra <= our_extra
+        if where == _EXTRA:
+            return extra < our_extra
+        if where.startswith("frame"):
+            is_paired = (n, _EXTRA) not in self.places
+            return is_paired and missing + extra <= our_missing + our_extra
+        return n not in self.whole or where in _WHOLE
 
 
 def decided_by_chance(
@@ -121,31 +144,42 @@ def decided_by_chance(
 
     `names` pairs the identifiers of the recording with ours.
     """
-    places = {
-        (line.n, one.where): _drawn_value(one.ours) for line in lines for one in line.differences
-    }
+    streams = {entry.n: entry.stream for entry in entries if entry.stream is not None}
+    ours = _Run(streams)
+    for line in lines:
+        ours.differ(line.name, line.n, [one for one in line.differences if _may_be_chance(one)])
+    places = ours.places
     if not places:
         return frozenset()
-    replay = partial(_replayed, entries=entries, clock=clock, last=max(places)[0])
+    replay = partial(_replayed, streams, entries=entries, clock=clock)
     seed = scenario.seed if seed is None else seed
     seeds = _seeds(seed, len(entries))
     quirks = list(_with_quirks(scenario, seed))
     with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
-        others = list[_OtherRun]()
+        others = list[_Run]()
         for other in seeds[:_FIRST]:
             progress.step()
             others += replay(scenario, other)
         if not others or _has_our_seed(names, others):
             return frozenset()
-        excused = {place for place in places if _varies(place, places[place], others)}
+        excused = {place for place in places if _varies(place, ours, others)}
         trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
         for decided, other in trials:
             if len(excused) == len(places):
                 break
             progress.step()
             for one in replay(decided, other):
-                excused |= {p for p in places if p not in one.places and one.compares(p)}
+                excused |= {p for p in places if p not in one.places and one.compares(p, ours)}
     return frozenset(excused)
+
+
+def _place(n: int, difference: Difference) -> Place:
+    return n, difference.kind if difference.kind in _UNPAIRED else difference.where
+
+
+def _may_be_chance(difference: Difference) -> bool:
+    """Return whether our answer made the difference, and no document."""
+    return difference.culprit == "unknown" or difference.kind == _MISSING
 
 
 def _seeds(seed: int, lines: int) -> list[int]:
@@ -164,34 +198,36 @@ def _with_quirks(scenario: Scenario, seed: int) -> Iterator[Scenario]:
 
 
 def _replayed(
-    scenario: Scenario, seed: int | None, entries: Collection[Entry], clock: ServiceClock, last: int
-) -> Iterator[_OtherRun]:
-    """Replay up to the line `last` and yield what differs.
+    streams: dict[int, int],
+    scenario: Scenario,
+    seed: int | None,
+    entries: Collection[Entry],
+    clock: ServiceClock,
+) -> Iterator[_Run]:
+    """Replay the session and yield what differs.
 
     Yields nothing if the scenario, changed like this, has no identity for a client of the
     recording.
     """
-    notes: Any = _OtherRun()
+    notes: Any = _Run(streams)
     with suppress(RpcError, Unmatched):
         replayed = SessionComparison(scenario, seed, entries, notes, clock)
-        for n in replayed.steps():
-            if n > last:
-                break
+        replayed.run()
         notes.names = replayed.names
         yield notes
 
 
-def _varies(place: Place, ours: str, others: list[_OtherRun]) -> bool:
+def _varies(place: Place, ours: _Run, others: list[_Run]) -> bool:
     """Return whether we answer as recorded under some other seed, or differently under nearly each
     one.
     """
-    comparing = [one for one in others if one.compares(place)]
-    values = {one.places.get(place, "") for one in comparing} | {ours}
+    comparing = [one for one in others if one.compares(place, ours)]
+    values = {one.places.get(place, "") for one in comparing} | {ours.places[place]}
     spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
     return spread or any(place not in one.places for one in comparing)
 
 
-def _has_our_seed(names: IdentifierMap, others: list[_OtherRun]) -> bool:
+def _has_our_seed(names: IdentifierMap, others: list[_Run]) -> bool:
     """Return whether the recording was made with our seed: most drawn identifiers are then ours."""
     first, *more = (one.names for one in others)
     drawn = [

@@ -85,3 +85,55 @@ def test_what_no_luck_explains_differs_with_every_seed(
     code, found = compare(file, "--scenario", scenario(session), "--seed", "103")
     told = [(one["n"], one["where"]) for _, one in differences(found)]
     assert (code, told) == (1, [(n, "answer.body.order.price.value")])
+
+
+def frame_lines(found: list[dict[str, Any]], holding: str) -> list[dict[str, Any]]:
+    """Frames of the service that have this in their text."""
+    sent = [one for one in found if one.get("frame", {}).get("from") == "service"]
+    return [one for one in sent if holding in json.dumps(one["frame"]["body"])]
+
+
+def renamed(body: dict[str, Any]) -> str:
+    order = body["orderSubscriptionUpdate"]["execution"]["order"]
+    order["stateX"] = order.pop("state")
+    return "frame.body.orderSubscriptionUpdate.execution.order.stateX"
+
+
+def moved_decimal(body: dict[str, Any]) -> str:
+    body["orderSubscriptionUpdate"]["execution"]["order"]["price"]["value"] = "0.041"
+    return "frame.body.orderSubscriptionUpdate.execution.order.price.value"
+
+
+def misspelt(body: dict[str, Any]) -> str:
+    body["orderSubscriptionUpdate"]["execution"]["order"]["side"] = "ORDER_SIDE_BYU"
+    return "frame.body.orderSubscriptionUpdate.execution.order.side"
+
+
+@pytest.mark.parametrize("seed", [SEED, 103])
+@pytest.mark.parametrize("change", [renamed, moved_decimal, misspelt])
+def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
+    change: Any, seed: int, session: Path, tmp_path: Path, compare: Compare
+) -> None:
+    found = lines(session)
+    line = frame_lines(found, "orderSubscriptionUpdate")[1]
+    where = change(line["frame"]["body"])
+    file = tmp_path / "spoilt.ndjson"
+    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    code, document = compare(file, "--scenario", scenario(session), "--seed", str(seed))
+    told = {(one["n"], one["where"]) for _, one in differences(document)}
+    assert code == 1
+    assert (line["n"], where) in told
+    assert {n for n, _ in told} == {line["n"]}
+
+
+@pytest.mark.parametrize("seed", [SEED, 103])
+@pytest.mark.parametrize("holding", ["orderSubscriptionUpdate", "positionChanges", "tradeTime"])
+def test_a_frame_that_is_missing_is_found_with_every_seed(
+    holding: str, seed: int, session: Path, tmp_path: Path, compare: Compare
+) -> None:
+    found = lines(session)
+    found.remove(frame_lines(found, holding)[-1])
+    file = tmp_path / "spoilt.ndjson"
+    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    code, document = compare(file, "--scenario", scenario(session), "--seed", str(seed))
+    assert (code, [one["kind"] for _, one in differences(document)]) == (1, ["missing frame"])
