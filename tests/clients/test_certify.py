@@ -156,6 +156,8 @@ def test_a_client_that_never_calls_shows_nothing() -> None:
     report = judge(PROFILE, results)
     assert not report.ok
     assert {one.verdict for one in report.verdicts} == {"not exercised"}
+    told = " ".join(" ".join(lines(report)).split())
+    assert "They find it by SIM_READY_FILE" in told and "fixture `exchange`" in told
 
 
 @pytest.fixture(scope="module")

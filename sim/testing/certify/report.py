@@ -10,6 +10,10 @@ from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, paint, wrapped
 from sim.testing.certify.judge import FAILED, NOTE, PASSED, UNEXERCISED, Report, Verdict, failing
 
+_UNMET = (
+    "No call reached the exchange that judges the tests. They find it by SIM_READY_FILE; tests"
+    " that use the pytest fixture `exchange` start exchanges of their own."
+)
 _COLOURS = {PASSED: "#2e7d32", FAILED: "#b71c1c", UNEXERCISED: "#616161"}
 
 
@@ -33,6 +37,8 @@ def lines(report: Report) -> Iterator[str]:
                 if text in detail:
                     yield from wrapped(detail[text], "      ", first="      ")
             yield from wrapped(f"why: {verdict.item.why}", "    ", first="  ")
+    if not any(leg.calls for leg in report.legs):
+        yield from wrapped(_UNMET, "  ", first="")
     names = [one.item.id for one in report.verdicts if one.verdict == PASSED]
     if names:
         yield from wrapped(f"{PASSED}: {', '.join(names)}", "  ", first="")
