@@ -73,6 +73,8 @@ def likely_order(
     """Where messages of streams are replayed, so that the fewest differences are left; `lines` are
     the numbers of those that differ now.
     """
+    if not lines:
+        return Moves()
     differing = {entry.stream for entry in entries if entry.n in lines and entry.stream is not None}
     overlaps = [one for one in overlapping(entries) if one.stream in differing]
     moves = Moves()

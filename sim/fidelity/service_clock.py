@@ -51,8 +51,7 @@ class Turn(NamedTuple):
 
 class _Told(NamedTuple):
     """What a line tells of the service's clock between two instants of the recorder's: it was at
-    least `least`, and less than `most`. At `event`, something had happened: just then if the line
-    is a frame.
+    least `least`, and less than `most`. At `event`, something had happened.
     """
 
     sent: Instant
@@ -60,7 +59,6 @@ class _Told(NamedTuple):
     least: Instant
     most: Instant
     event: Instant
-    is_frame: bool
 
 
 class _Stretches(Struct):
@@ -121,7 +119,7 @@ class _Standing(_Stretches):
     last: Instant = -_ANY  # when the line before told something
 
     def tell(self, told: _Told, moved_at: Instant) -> None:
-        """As of a running clock."""
+        """Take a line into account, before which the clock was moved at `moved_at` if it was."""
         least = max(told.least, min(told.event, told.most - 1))
         later = least >= self.high or told.most <= self.low
         # What happens a moment after a call that told the second tells the call's instant exactly.
@@ -222,9 +220,8 @@ def _told(entry: Entry, sent: Instant, done: Instant) -> _Told | None:
     # A Date header tells the second that it is.
     date = told_date(entry)
     if date is None:
-        is_frame = entry.frame is not None
-        return None if event == -_ANY else _Told(sent, done, -_ANY, _ANY, event, is_frame)
-    return _Told(sent, done, date, date + NS_PER_S, event, False)
+        return None if event == -_ANY else _Told(sent, done, -_ANY, _ANY, event)
+    return _Told(sent, done, date, date + NS_PER_S, event)
 
 
 def _waited(entry: Entry) -> bool:
