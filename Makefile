@@ -42,8 +42,7 @@ soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in
 	$(BIN)/sim hunt --minutes $(or $(MINUTES),15) --jobs 2 --seed $(or $(SEED),1) --keep-going
 	$(BIN)/python -m tests.soak.sdk_versions
 	$(BIN)/python -m pytest -q -m soak
-	RECORD_ROUNDS=200 $(BIN)/python -m pytest -q tests/server/test_record_sdk.py \
-		tests/fidelity/test_over_sockets.py
+	RECORD_ROUNDS=200 $(BIN)/python -m pytest -q tests/server/test_record_sdk.py
 	SIM_READING=observed $(BIN)/python -m pytest -q -n 2 --dist worksteal
 	$(BIN)/python -m benchmarks --rounds 1
 
