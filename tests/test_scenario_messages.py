@@ -187,3 +187,17 @@ def test_one_slip_is_one_sentence_with_its_place(text: str, message: str) -> Non
 )
 def test_what_is_meant_is_left_alone(text: str) -> None:
     load_scenario(HEAD + text)
+
+
+def test_a_wrong_assumption_beside_a_world_of_its_own_is_told() -> None:
+    assert told(HEAD + "assumptions: {engine.latency: soon}\n") == [
+        "text:4:31: not a duration: 'soon' (write PT5M or 5m)"
+    ]
+
+
+def test_a_book_is_no_larger_than_an_order_may_be() -> None:
+    world = "name: slips\nextends: quickstart\nworld: {instruments: [{symbol: a, state: OPEN}], "
+    book = "books: [{symbol: a, mid: '0.5', spread: '0.02', sizes: ['10', '%s']}]}\n"
+    (message,) = told(world + book % "9999999999999")
+    assert message.endswith("sizes is out of range")
+    assert load_scenario(world + book % "1000")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from sim.core.catalogue.assumption_values import Assumptions
+from sim.core.catalogue.bounds import ORDER_QUANTITY
+from sim.core.model.quantities import scaled
 from sim.core.model.refusals import InvalidRequest
-from sim.core.trading.order_checks import check_combination, check_shape
+from sim.core.trading.order_checks import beyond_quantity, check_combination, check_shape
 from sim.loader.nodes import items_of
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
-from sim.scenario.world_entries import OrderEntry
+from sim.scenario.world_entries import BookEntry, OrderEntry
 from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.orders import command_of
 from sim.world.world import World
@@ -25,10 +28,13 @@ _KEYS = {
 
 
 def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Problem]:
-    """Orders of `world.orders` that the exchange would refuse as malformed at the start."""
+    """Orders of `world.orders` and `world.books` that the exchange would refuse as malformed at the
+    start.
+    """
     assumptions = Assumptions()
     for name, value in scenario.assumptions.items():
-        assumptions.change(name, value)
+        with suppress(KeyError, ValueError):  # a problem of its own, which is told elsewhere
+            assumptions.change(name, value)
     terms = {instrument.symbol: instrument for instrument in world.instruments}
     for item in items_of(node, "world", "orders"):
         entry = record(OrderEntry).read(item, [])
@@ -46,3 +52,9 @@ def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Pro
             for field, key in _KEYS.items():
                 text = text.replace(field, key)
             yield problem(item.at, text)
+    for item in items_of(node, "world", "books"):
+        book = record(BookEntry).read(item, [])
+        if isinstance(book, BookEntry) and (instrument := terms.get(book.symbol)) is not None:
+            quantities = (scaled(size, instrument.qty_scale) for size in book.sizes)
+            if any(quantity > ORDER_QUANTITY.high for quantity in quantities):
+                yield problem(item.at, beyond_quantity("sizes").message)
