@@ -1,13 +1,14 @@
-"""Inputs that were under way at the same time, and the order in which the service took them.
+"""Finds the order in which a service took inputs that overlapped.
 
-A recording says when a client sent a message on a stream, and not when the service took it: nobody
-answers it. A call that was sent a moment later may have been taken before, and then a subscription
-shows the order that the call placed in its first frame instead of its second. Where a stream
-differs, its messages are replayed after such a call too, and the order that leaves the fewest
-differences is taken. A single frame that is missing is not explained so, because it may have been
-lost; of a book it is, because every subscription to a book is answered with it at once, and the
-recording has only one frame where we send two. Calls, and messages that nothing overlapped, stay
-where they are.
+A recording shows when a client sent a message on a stream, but not when the service took it,
+because a message has no answer of its own. If a call was sent a moment later, the service may have
+taken the call first. The first frame of a subscription then already shows the order that the call
+placed. So if a stream differs, the session is replayed with its messages after such calls, and the
+order with the fewest differences is taken.
+
+A single missing frame is not explained in this way, because it may have been lost. The exception
+are books: every subscription to a book is answered at once, so that one frame instead of two shows
+the other order. Calls, and messages that overlap no call, keep their place.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from sim.recording.files import Entry
 from sim.scenario.scenario import Scenario
 from sim.testing.client import RpcError
 
-Moves: TypeAlias = dict[int, int]  # from the index of a line to that of the call it follows
+Moves: TypeAlias = dict[int, int]  # maps the index of a line to that of the call it follows
 
-_UNDER_WAY = 20 * NS_PER_MS  # longer after it was sent, a message has certainly been taken
-_CALLS = 3  # after which a message may have been taken, at most
-_TRIALS = 32
-_LINES_MAX = 100_000  # replayed, all together
+_OVERLAP_MAX = 20 * NS_PER_MS  # a message is taken within this span after it was sent
+_CALLS_MAX = 3  # calls after which a message is tried
+_TRIALS_MAX = 32
+_LINES_MAX = 100_000  # limit on replayed lines, in total
 
 
 class Overlap(NamedTuple):
-    """A message of a client on a stream and the calls that were under way while the service had it,
-    by the index of their lines.
+    """A message of a client on a stream, and the calls that the service may have taken before it,
+    all by the index of their lines. `of_book` is whether it asks for books.
     """
 
     stream: int
@@ -50,13 +51,13 @@ class Overlap(NamedTuple):
 
 
 class _Differing(Struct):
-    """How much differs, and how much of that are frames that the recording lacks."""
+    """Number of differences, and how many of them are frames that the recording lacks."""
 
     count: int = 0
     missing: int = 0
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """One answer or frame differs."""
+        """Note that an answer or a frame differs."""
         self.count += len(differences)
         self.missing += sum(one.kind == MISSING.kind for one in differences)
 
@@ -68,10 +69,14 @@ class _Differing(Struct):
 
 
 def likely_order(
-    lines: Collection[int], scenario: Scenario, seed: int | None, entries: Collection[Entry]
+    lines: Collection[int],
+    scenario: Scenario,
+    seed: int | None,
+    entries: Collection[Entry],
+    clock: ServiceClock,
 ) -> Moves:
-    """Where messages of streams are replayed, so that the fewest differences are left; `lines` are
-    the numbers of those that differ now.
+    """Return the moves of messages that leave the fewest differences. `lines` are the numbers of
+    the lines that differ without moves.
     """
     if not lines:
         return Moves()
@@ -80,8 +85,8 @@ def likely_order(
     moves = Moves()
     if not overlaps:
         return moves
-    trials = min(_TRIALS, _LINES_MAX // len(entries))
-    least = _differing(scenario, seed, entries, moves)
+    trials = min(_TRIALS_MAX, _LINES_MAX // len(entries))
+    least = _differing(scenario, seed, entries, clock)
     for overlap in overlaps:
         for call in overlap.calls:
             if not least.count or not trials:
@@ -90,7 +95,7 @@ def likely_order(
             later = (one.message for one in overlaps if one.stream == overlap.stream)
             behind = {one: call for one in later if overlap.message <= one < call}
             other = moves | {one: max(call, moves.get(one, 0)) for one in behind}
-            found = _differing(scenario, seed, entries, other)
+            found = _differing(scenario, seed, entries, clock.with_moves(other))
             gain, frames = least.count - found.count, least.missing - found.missing
             if gain > 0 and (overlap.of_book or (gain, frames) != (1, 1)):
                 moves, least = other, found
@@ -98,16 +103,16 @@ def likely_order(
 
 
 def overlapping(entries: Collection[Entry]) -> Iterator[Overlap]:
-    """Messages of clients in their order, and the calls that the service may have taken before."""
+    """Return the messages of clients that overlap calls, in their order."""
     found, waiting = list[Overlap](), list[_Waiting]()
     opened = dict[int, str]()  # gRPC methods of streams
     for index, entry in enumerate(entries):
         if entry.request is not None and entry.answer is not None:
             sent = sent_at(entry)
-            waiting = [one for one in waiting if sent - one.since < _UNDER_WAY]
+            waiting = [one for one in waiting if sent - one.since < _OVERLAP_MAX]
             if done_at(entry) - sent < HELD:
                 for one in waiting:
-                    if len(one.calls) < _CALLS:
+                    if len(one.calls) < _CALLS_MAX:
                         one.calls.append(index)
         elif entry.stream is not None and entry.opened is not None:
             opened[entry.stream] = str(entry.opened.get("rpc", ""))
@@ -123,7 +128,7 @@ def overlapping(entries: Collection[Entry]) -> Iterator[Overlap]:
 
 
 class _Waiting(NamedTuple):
-    """A message to which the service has not said anything yet."""
+    """A message to which the service has not reacted yet."""
 
     stream: int
     since: Instant
@@ -131,31 +136,30 @@ class _Waiting(NamedTuple):
     calls: list[int]
 
     def is_answered(self, stream: int, body: Any) -> bool:
-        """Whether a frame of the service is, or may be, the answer."""
+        """Return whether a frame of the service may be a reaction to the message."""
         if stream != self.stream or is_heartbeat(body):
             return False
-        told = body.get("requestId") if isinstance(body, dict) else None
-        return not self.request_id or not told or told == self.request_id
+        marked = body.get("requestId") if isinstance(body, dict) else None
+        return not self.request_id or not marked or marked == self.request_id
 
 
 def _is_of_book(method: str, body: Any) -> bool:
-    """Whether a message asks for books, which the service shows at once."""
+    """Return whether a message asks for books."""
     return "MarketData" in method or "_MARKET_DATA" in str(body)
 
 
 def _request_id(body: Any) -> str:
-    """What a message of a socket says the frames it asks for are to be marked with."""
+    """Return the request id of a subscription on a socket, which marks its frames; else ""."""
     subscribe = body.get("subscribe") if isinstance(body, dict) else None
-    told = subscribe.get("requestId") if isinstance(subscribe, dict) else None
-    return told if isinstance(told, str) else ""
+    request_id = subscribe.get("requestId") if isinstance(subscribe, dict) else None
+    return request_id if isinstance(request_id, str) else ""
 
 
 def _differing(
-    scenario: Scenario, seed: int | None, entries: Collection[Entry], moves: Moves
+    scenario: Scenario, seed: int | None, entries: Collection[Entry], clock: ServiceClock
 ) -> _Differing:
-    """What a replay in this order leaves."""
+    """Replay the session and return how much differs."""
     tally = _Differing()
     with suppress(RpcError, Unmatched):
-        clock = ServiceClock(entries, moves)
         SessionComparison(scenario, seed, entries, cast(Tally, tally), clock).run()
     return tally

@@ -202,8 +202,9 @@ def compare_with(
             clock = ServiceClock(entries)
             replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run(progress.step)
-        if moves := likely_order({line.n for line in tally.lines}, scenario, seed, entries):
-            tally, clock = DeferredTally(), ServiceClock(entries, moves)
+        lines = set() if progress.interrupted else {line.n for line in tally.lines}
+        if moves := likely_order(lines, scenario, seed, entries, clock):
+            tally, clock = DeferredTally(), clock.with_moves(moves)
             replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run()
         excused = decided_by_chance(tally.lines, replayed.names, scenario, seed, entries, clock)

@@ -1,23 +1,24 @@
 """What the service's clock said at each line of a recording, and in which order a replay goes.
 
-A `Date` header tells whole seconds, messages tell when something happened, and most lines tell
-nothing. The recorder's clock tells each line to the microsecond. So a recording is divided into
-*stretches* that one rule explains: within each, what the service told follows from the recorder's
-clock. A stretch ends where that fails, because somebody moved the service's clock by hand. There
-are two rules:
+The recorder's clock gives each line an instant to the microsecond. The service's clock shows only
+now and then: a `Date` header gives whole seconds, and a message says when something happened. Each
+of these is a *reading*. A recording is divided into *stretches*; within a stretch one rule derives
+all readings from the recorder's clock. A stretch ends at a reading that the rule does not explain,
+because somebody moved the service's clock. There are two rules:
 
-- The clock *runs* like the recorder's, at one distance from it. This is the real service, whose
-  clock nobody moves, and a sandbox whose clock is paced.
-- The clock *stands* still. This is a sandbox with a manual clock, which only its tester moves: by
-  hand, so that what happens does so at a whole millisecond, again and again.
+- The clock *runs* like the recorder's, at a fixed distance from it. So does the clock of the real
+  service, which nobody moves, and that of a sandbox with a paced clock.
+- The clock *stands* still. So does the manual clock of a sandbox, which only its tester moves. He
+  moves it by whole milliseconds, so events happen at whole milliseconds.
 
-Between the last line that fits a stretch and the first that does not, lines may tell nothing. The
-clock was moved before a heartbeat that is among them, which time has brought about, or else before
-all of them. If an answer says that its caller waited, the clock went on after that call was sent.
+The lines between the last reading of a stretch and the first of the next show no time. The clock
+was moved before the first heartbeat among them, since only passing time causes one. Without a
+heartbeat it was moved before all of them. If an answer says that its caller waited, the clock went
+on after that call was sent.
 
-A call whose answer the service held is two turns: it is sent when it was sent, and answered when it
-was answered. Quicker calls stay where they were completed, for nobody knows in which order a
-service took calls that it had at the same time.
+A call whose answer the service held takes two turns: one at the instant when it was sent, one when
+it was answered. Quicker calls take one turn, in order of their completion, since a recording does
+not show in which order a service took calls that overlapped.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -32,11 +34,11 @@ from msgspec import Struct
 from sim.fidelity.frames import is_heartbeat
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, parse_instant
 from sim.recording.files import Entry, UnreadableRecording
-from sim.recording.recorded_events import latest_event, told_body, told_date
+from sim.recording.recorded_events import latest_event, service_body, service_date
 
-HELD = NS_PER_S  # an answer that took so long was held
+HELD = NS_PER_S  # an answer that took this long was held
 _AT_ONCE = 5 * NS_PER_MS  # nobody moves a clock by hand so soon after an answer
-_WHOLE = 0.9  # of the events of a clock that is moved by hand are at whole milliseconds
+_WHOLE = 0.9  # share of events at whole milliseconds that shows a clock moved by hand
 _LATENCY = ("x-server-latency", "x-pm-server-latency")
 _ANY = 1 << 100
 
@@ -49,9 +51,11 @@ class Turn(NamedTuple):
     half: Literal["", "sent", "answered"] = ""
 
 
-class _Told(NamedTuple):
-    """What a line tells of the service's clock between two instants of the recorder's: it was at
-    least `least`, and less than `most`. At `event`, something had happened.
+class _Reading(NamedTuple):
+    """What a line shows of the service's clock.
+
+    Between the instants `sent` and `done` of the recorder's clock it was at least `least` and less
+    than `most`; at `done` it was at least `event`, when something had happened.
     """
 
     sent: Instant
@@ -62,139 +66,147 @@ class _Told(NamedTuple):
 
 
 class _Stretches(Struct):
-    """Stretches in order: where each begins by the recorder's clock, and its value."""
+    """Stretches in order, each with its begin by the recorder's clock and its value."""
 
     begins: list[Instant] = []
-    shown: list[Instant] = []  # when a line first showed it
+    revealed: list[Instant] = []  # when the first reading of each was complete
     values: list[Instant] = []
-    low: int = -_ANY  # bounds of the value of the last one
+    low: int = -_ANY  # bounds of the last value
     high: int = _ANY
 
-    def begin(self, at: Instant, shown: Instant) -> None:
-        """Begin a stretch; the first one began before everything."""
+    def begin(self, at: Instant, revealed: Instant) -> None:
+        """Begin a stretch; the first one has no beginning."""
         self.begins.append(max(at, self.begins[-1]) if self.begins else -_ANY)
-        self.shown.append(shown)
+        self.revealed.append(revealed)
         self.values.append(0)
         self.low, self.high = -_ANY, _ANY
 
     def narrow(self, low: int, high: int) -> None:
-        """Take bounds of the last stretch into account."""
+        """Narrow the bounds of the last value."""
         self.low, self.high = max(self.low, low), min(self.high, high)
         self.values[-1] = self.low
 
-    def after(self, sent: Instant) -> None:
-        """The stretches that were shown since an instant began after it."""
+    def begin_after(self, sent: Instant) -> None:
+        """Let the stretches that were revealed since `sent` begin after it."""
         for number in range(len(self.begins) - 1, 0, -1):
-            if self.shown[number] < sent:
+            if self.revealed[number] < sent:
                 return
             self.begins[number] = max(self.begins[number], sent + 1)
 
-    def at(self, instant: Instant) -> int:
-        """The number of the stretch of an instant of the recorder's clock."""
+    def number_at(self, instant: Instant) -> int:
+        """Return the number of the stretch at an instant of the recorder's clock."""
         return bisect_right(self.begins, instant) - 1
 
 
-class _Running(_Stretches):
+class _RunningClock(_Stretches):
     """The value of a stretch is the distance from the recorder's clock to the service's."""
 
-    def tell(self, told: _Told, moved_at: Instant) -> None:
-        """Take a line into account, before which the clock was moved at `moved_at` if it was."""
-        low, high = told.least - told.done, told.most - told.sent
-        event = told.event - told.done
-        # What has happened tells no end, and the parts of a service have clocks of their own.
+    def add(self, reading: _Reading, moved_at: Instant) -> None:
+        """Add a reading. If it begins a stretch, the clock was moved at `moved_at`."""
+        low, high = reading.least - reading.done, reading.most - reading.sent
+        event = reading.event - reading.done
+        # An event is no upper bound, and the parts of a service have clocks of their own.
         late = (self.low if self.high == _ANY else self.high) + HELD
         if low >= self.high or high <= self.low or event > late or not self.begins:
-            self.begin(moved_at, told.done)
+            self.begin(moved_at, reading.done)
         self.narrow(low, high)
         self.narrow(min(event, self.high - 1), _ANY)
 
     def now(self, at: Instant) -> Instant:
-        """What the service's clock said at an instant of the recorder's."""
-        return at + (self.values[self.at(at)] if self.begins else 0)
+        """Return the service's instant at an instant of the recorder's clock."""
+        return at + (self.values[self.number_at(at)] if self.begins else 0)
 
 
-class _Standing(_Stretches):
-    """The value of a stretch is what the service's clock said."""
+class _StandingClock(_Stretches):
+    """The value of a stretch is the service's instant."""
 
-    last: Instant = -_ANY  # when the line before told something
+    last: Instant = -_ANY  # when the reading before was complete
 
-    def tell(self, told: _Told, moved_at: Instant) -> None:
-        """Take a line into account, before which the clock was moved at `moved_at` if it was."""
-        least = max(told.least, min(told.event, told.most - 1))
-        later = least >= self.high or told.most <= self.low
-        # What happens a moment after a call that told the second tells the call's instant exactly.
-        later |= told.most == _ANY and least > self.low and told.sent - self.last > _AT_ONCE
-        if later or not self.begins:
-            self.begin(moved_at, told.done)
-        self.narrow(least, told.most)
-        self.last = told.done
+    def add(self, reading: _Reading, moved_at: Instant) -> None:
+        """Add a reading. If it begins a stretch, the clock was moved at `moved_at`."""
+        least = max(reading.least, min(reading.event, reading.most - 1))
+        is_later = least >= self.high or reading.most <= self.low
+        # An event right after an answer makes the second of that answer exact.
+        if reading.most == _ANY and reading.sent - self.last > _AT_ONCE:
+            is_later |= least > self.low
+        if is_later or not self.begins:
+            self.begin(moved_at, reading.done)
+        self.narrow(least, reading.most)
+        self.last = reading.done
 
     def now(self, at: Instant) -> Instant:
-        """What the service's clock said at an instant of the recorder's."""
-        return self.values[self.at(at)]
+        """Return the service's instant at an instant of the recorder's clock."""
+        return self.values[self.number_at(at)]
 
 
 class ServiceClock:
-    """The service's clock over a recording. It reads the lines once, and keeps the stretches and
-    the calls that were held.
+    """The service's clock over a recording. Raises UnreadableRecording for a line whose instant
+    cannot be read.
     """
 
-    def __init__(self, entries: Collection[Entry], moves: Mapping[int, int] | None = None) -> None:
-        """`moves` says which lines take their turn after which call, by index. UnreadableRecording
-        for a line whose instant cannot be read.
-        """
-        self._entries, self._moves = entries, moves or {}
+    def __init__(self, entries: Collection[Entry]) -> None:
+        self._entries = entries
+        self._moves: Mapping[int, int] = {}
         self._held: list[Entry] = []
-        running, standing, whole, events = _Running(), _Standing(), 0, 0
-        last_told, dated = 0, False  # the last line that tells a second, or else the last event
-        quiet_since, heartbeat = -_ANY, _ANY  # since the last line that told something
+        running, standing, events, whole = _RunningClock(), _StandingClock(), 0, 0
+        last, is_dated = 0, False  # the last line with a Date header, or else with an event
+        quiet_since, heartbeat = -_ANY, _ANY  # since the last reading
         for entry in entries:
             sent, done = sent_at(entry), done_at(entry)
             if is_held := _is_held(entry, sent, done):
                 self._held.append(entry)
-            told = _told(entry, sent, done)
-            if told is None or (told.most == _ANY and told.event < standing.low):
+            reading = _reading(entry, sent, done)
+            if reading is None or (reading.most == _ANY and reading.event < standing.low):
                 if entry.frame is not None and is_heartbeat(entry.frame.body):
                     heartbeat = min(heartbeat, sent)
                 continue
             moved_at = min(sent, quiet_since if heartbeat == _ANY else heartbeat)
-            moved_at = done if is_held else moved_at
             for stretches in (running, standing):
-                stretches.tell(told, moved_at)
-                if _waited(entry):
-                    stretches.after(sent)
+                stretches.add(reading, done if is_held else moved_at)
+                if _caller_waited(entry):
+                    stretches.begin_after(sent)
             quiet_since, heartbeat = done + 1, _ANY
-            events += told.event != -_ANY
-            whole += told.event != -_ANY and told.event % NS_PER_MS == 0
-            if told.most != _ANY or not dated:
-                last_told, dated = entry.n, told.most != _ANY
-        moved, steps = len(running.begins), len(standing.begins)
-        stands = moved > 1 and (whole > events * _WHOLE if events else steps <= moved)
-        self._stretches: _Running | _Standing = standing if stands else running
-        self._last_told = last_told if stands else None
+            events += reading.event != -_ANY
+            whole += reading.event != -_ANY and reading.event % NS_PER_MS == 0
+            if reading.most != _ANY or not is_dated:
+                last, is_dated = entry.n, reading.most != _ANY
         self._held.sort(key=sent_at)
+        runs, stands = len(running.begins), len(standing.begins)
+        is_standing = runs > 1 and (whole > events * _WHOLE if events else stands <= runs)
+        self._stretches: _RunningClock | _StandingClock = standing if is_standing else running
+        self._last_reading = last if is_standing else None
+
+    def with_moves(self, moves: Mapping[int, int]) -> ServiceClock:
+        """Return the same clock with another order of turns: `moves` maps the index of a line to
+        that of the call after which it takes its turn.
+        """
+        other = copy(self)
+        other._moves = moves
+        return other
 
     @property
     def moved(self) -> bool:
-        """Whether the service's clock was moved, or told us nothing."""
+        """Whether the service's clock was moved, or showed nowhere."""
         return len(self._stretches.begins) != 1
 
-    def tells_no_more(self, n: int) -> bool:
-        """Whether a line is so late that nobody knows how far the clock was moved before it."""
-        return self._last_told is not None and n > self._last_told
+    def is_after_last_reading(self, n: int) -> bool:
+        """Return whether a line comes after the last reading of a clock that stands, so that nobody
+        knows how far it was moved before the line.
+        """
+        return self._last_reading is not None and n > self._last_reading
 
     def took(self, entry: Entry) -> Span | None:
-        """How long the service took for a call; None where its clock was moved meanwhile."""
+        """Return how long the service took for a call; None if its clock was moved meanwhile."""
         sent, done = sent_at(entry), done_at(entry)
         stretches = self._stretches
-        if isinstance(stretches, _Standing) and _waited(entry):
+        if isinstance(stretches, _StandingClock) and _caller_waited(entry):
             return stretches.now(done) - stretches.now(sent)
-        if stretches.begins and stretches.at(sent - 1) != stretches.at(done):
+        if stretches.begins and stretches.number_at(sent - 1) != stretches.number_at(done):
             return None
         return done - sent
 
     def turns(self) -> Iterator[Turn]:
-        """Every line in the order of a replay."""
+        """Yield every line in the order of a replay."""
         held, now = iter(self._held), self._stretches.now
         following = next(held, None)
         moved = defaultdict[int, list[Turn]](list)
@@ -213,19 +225,18 @@ class ServiceClock:
                 yield from moved.pop(index, ())
 
 
-def _told(entry: Entry, sent: Instant, done: Instant) -> _Told | None:
-    """What a line tells of the service's clock, if anything."""
-    body = told_body(entry)
+def _reading(entry: Entry, sent: Instant, done: Instant) -> _Reading | None:
+    """Return what a line shows of the service's clock, if anything."""
+    body = service_body(entry)
     event = -_ANY if body is None else latest_event(body, -_ANY)
-    # A Date header tells the second that it is.
-    date = told_date(entry)
+    date = service_date(entry)
     if date is None:
-        return None if event == -_ANY else _Told(sent, done, -_ANY, _ANY, event)
-    return _Told(sent, done, date, date + NS_PER_S, event)
+        return None if event == -_ANY else _Reading(sent, done, -_ANY, _ANY, event)
+    return _Reading(sent, done, date, date + NS_PER_S, event)
 
 
-def _waited(entry: Entry) -> bool:
-    """Whether a sandbox says that its clock went on while the caller waited."""
+def _caller_waited(entry: Entry) -> bool:
+    """Return whether a sandbox says that its clock went on while the caller waited."""
     headers = entry.answer.headers if entry.answer is not None else {}
     return any(headers.get(name, "0") != "0" for name in _LATENCY)
 
@@ -235,12 +246,12 @@ def _is_held(entry: Entry, sent: Instant, done: Instant) -> bool:
 
 
 def sent_at(entry: Entry) -> Instant:
-    """When a line began, by the recorder's clock."""
+    """Return when a line began, by the recorder's clock."""
     return _read(entry, entry.at)
 
 
 def done_at(entry: Entry) -> Instant:
-    """When a call was answered; when any other line was."""
+    """Return when a call was answered; for other lines, when they came."""
     at = entry.answer.at if entry.answer is not None else ""
     return max(_read(entry, at), sent_at(entry)) if at else sent_at(entry)
 

@@ -127,7 +127,9 @@ class SessionComparison:
         n = event.entry.n if n is None else n
         if not differences:
             self._tally.agree(event.name)
-        elif self._clock.tells_no_more(n) and all(one.kind == EXTRA.kind for one in differences):
+        elif self._clock.is_after_last_reading(n) and all(
+            one.kind == EXTRA.kind for one in differences
+        ):
             self._tally.no_evidence(event.name, "the clock was moved, and nothing tells how far")
         else:
             self._tally.differ(event.name, n, differences, shown)

@@ -56,7 +56,7 @@ class RecordingReader:
         self._streams: dict[int, RecordedStream] = {}
         self._instant_of: dict[str, Instant] = {}
         # what comes before the service first tells its time happened then, or shortly before
-        self._first = next((at for at in map(told_instant, entries) if at is not None), None)
+        self._first = next((at for at in map(service_instant, entries) if at is not None), None)
 
     def events(self) -> Iterator[RecordedEvent]:
         """Yield every answer, frame of the service and end of a stream. UnreadableRecording for a
@@ -130,7 +130,7 @@ class RecordingReader:
 
     def now(self, entry: Entry) -> Instant:
         """Return the service's clock at a line, as far as the service told it."""
-        instant = told_instant(entry)
+        instant = service_instant(entry)
         if instant is not None:
             self._instant_of[entry.plane] = max(instant, self._instant_of.get(entry.plane, instant))
         known = self._instant_of.get(entry.plane) or max(
@@ -162,17 +162,17 @@ _EVENTS = frozenset(
 )
 
 
-def told_instant(entry: Entry) -> Instant | None:
+def service_instant(entry: Entry) -> Instant | None:
     """Return the earliest instant that a line allows for now; None if it tells none that can be
     read.
     """
     if entry.plane != "grpc":
-        return told_date(entry)
-    event = latest_event(told_body(entry), -1)
+        return service_date(entry)
+    event = latest_event(service_body(entry), -1)
     return None if event < 0 else event
 
 
-def told_date(entry: Entry) -> Instant | None:
+def service_date(entry: Entry) -> Instant | None:
     """Return the second in the Date header of an answer; None if it has none that can be read."""
     if entry.answer is None:
         return None
@@ -185,7 +185,7 @@ def told_date(entry: Entry) -> Instant | None:
         return None
 
 
-def told_body(entry: Entry) -> Any:
+def service_body(entry: Entry) -> Any:
     """Return the body that the service sent in a line: that of an answer or a frame."""
     if entry.answer is not None:
         return entry.answer.body

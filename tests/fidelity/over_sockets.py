@@ -24,7 +24,7 @@ from websockets.sync.client import connect as open_web_socket
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.kernel.instants import parse_instant
-from sim.testing.client import Connection, RpcError
+from sim.testing.client import Connection, Http, RpcError
 from sim.testing.control import Control
 from tests.fidelity.wide_session import Clients, Part, base, variant
 from tests.server.processes import Process
@@ -43,7 +43,7 @@ class SocketAnswer:
         return json.decode(self.body)
 
 
-class SocketHttp:
+class SocketHttp(Http):
     """One plane over HTTP with one identity."""
 
     def __init__(
@@ -67,15 +67,6 @@ class SocketHttp:
         self._connection.request(verb, path, content or None, {"content-type": kind, **headers})
         answer = self._connection.getresponse()
         return SocketAnswer(answer.status, answer.read())
-
-    def get(self, path: str, **options: Any) -> Any:
-        return self.request("GET", path, **options)
-
-    def post(self, path: str, **options: Any) -> Any:
-        return self.request("POST", path, **options)
-
-    def put(self, path: str, **options: Any) -> Any:
-        return self.request("PUT", path, **options)
 
 
 def _encoded(value: Any) -> bytes:
