@@ -13,22 +13,16 @@ the other order. Calls, and messages that overlap no call, keep their place.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias, cast
-
-from msgspec import Struct
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from sim.fidelity.difference import Difference
 from sim.fidelity.frames import is_heartbeat
 from sim.fidelity.heartbeats import MISSING
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.service_clock import HELD, ServiceClock, done_at, sent_at
-from sim.fidelity.session_comparison import SessionComparison
-from sim.fidelity.tally import Tally
 from sim.kernel.instants import NS_PER_MS, Instant
 from sim.recording.files import Entry
-from sim.scenario.scenario import Scenario
 from sim.testing.client import RpcError
 
 Moves: TypeAlias = dict[int, int]  # maps the index of a line to that of the call it follows
@@ -50,53 +44,53 @@ class Overlap(NamedTuple):
     of_book: bool
 
 
-class _Differing(Struct):
-    """Number of differences, and how many of them are frames that the recording lacks."""
+class Remaining(NamedTuple):
+    """What still differs in a replay: the number of places, and how many of them are frames that
+    the recording lacks.
+    """
 
-    count: int = 0
-    missing: int = 0
+    places: int
+    missing: int
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Note that an answer or a frame differs."""
-        self.count += len(differences)
-        self.missing += sum(one.kind == MISSING.kind for one in differences)
-
-    def agree(self, name: str) -> None:
-        """Nothing to note."""
-
-    def no_evidence(self, name: str, why: str) -> None:
-        """Nothing to note."""
+    @staticmethod
+    def of(differences: Iterable[Difference]) -> Remaining:
+        """Count differences."""
+        kinds = [one.kind for one in differences]
+        return Remaining(len(kinds), kinds.count(MISSING.kind))
 
 
 def likely_order(
     lines: Collection[int],
-    scenario: Scenario,
-    seed: int | None,
     entries: Collection[Entry],
     clock: ServiceClock,
+    replay: Callable[[ServiceClock], Remaining],
 ) -> Moves:
-    """Return the moves of messages that leave the fewest differences. `lines` are the numbers of
-    the lines that differ without moves.
+    """Return the moves of messages that leave the fewest differences, from those of `clock` on.
+    `lines` are the numbers of the lines that differ now; `replay` replays the session with another
+    clock.
     """
+    moves = dict(clock.moves)
     if not lines:
-        return Moves()
+        return moves
     differing = {entry.stream for entry in entries if entry.n in lines and entry.stream is not None}
     overlaps = [one for one in overlapping(entries) if one.stream in differing]
-    moves = Moves()
     if not overlaps:
         return moves
     trials = min(_TRIALS_MAX, _LINES_MAX // len(entries))
-    least = _differing(scenario, seed, entries, clock)
+    least = replay(clock)
     for overlap in overlaps:
         for call in overlap.calls:
-            if not least.count or not trials:
+            if not least.places or not trials:
                 return moves
             trials -= 1
             later = (one.message for one in overlaps if one.stream == overlap.stream)
             behind = {one: call for one in later if overlap.message <= one < call}
             other = moves | {one: max(call, moves.get(one, 0)) for one in behind}
-            found = _differing(scenario, seed, entries, clock.with_moves(other))
-            gain, frames = least.count - found.count, least.missing - found.missing
+            try:
+                found = replay(clock.with_moves(other))
+            except (RpcError, Unmatched):
+                continue  # in this order the scenario has no identity for some client
+            gain, frames = least.places - found.places, least.missing - found.missing
             if gain > 0 and (overlap.of_book or (gain, frames) != (1, 1)):
                 moves, least = other, found
     return moves
@@ -153,13 +147,3 @@ def _request_id(body: Any) -> str:
     subscribe = body.get("subscribe") if isinstance(body, dict) else None
     request_id = subscribe.get("requestId") if isinstance(subscribe, dict) else None
     return request_id if isinstance(request_id, str) else ""
-
-
-def _differing(
-    scenario: Scenario, seed: int | None, entries: Collection[Entry], clock: ServiceClock
-) -> _Differing:
-    """Replay the session and return how much differs."""
-    tally = _Differing()
-    with suppress(RpcError, Unmatched):
-        SessionComparison(scenario, seed, entries, cast(Tally, tally), clock).run()
-    return tally

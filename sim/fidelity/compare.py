@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from sim.analysis.progress import QUIET_BELOW_LINES, Progress
 from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
-from sim.fidelity.arrival_order import likely_order
+from sim.fidelity.arrival_order import Remaining, likely_order
 from sim.fidelity.chance import DeferredTally, decided_by_chance
 from sim.fidelity.difference import CULPRITS, shown
 from sim.fidelity.service_clock import ServiceClock
@@ -196,14 +196,20 @@ def compare_with(
 
     Raises UnreadableRecording, and Unmatched if the scenario has too few identities.
     """
-    tally, entries = DeferredTally(), recording.entries
+    entries = recording.entries
+
+    def replay(clock: ServiceClock) -> Remaining:
+        tally = DeferredTally()
+        SessionComparison(scenario, seed, entries, tally, clock).run()
+        return Remaining.of(one for line in tally.lines for one in line.differences)
+
     with naming_file(path):
+        clock, tally = ServiceClock(entries), DeferredTally()
         with _through(recording) as progress:
-            clock = ServiceClock(entries)
             replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run(progress.step)
         lines = set() if progress.interrupted else {line.n for line in tally.lines}
-        if moves := likely_order(lines, scenario, seed, entries, clock):
+        if moves := likely_order(lines, entries, clock, replay):
             tally, clock = DeferredTally(), clock.with_moves(moves)
             replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run()

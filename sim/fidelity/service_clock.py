@@ -17,8 +17,9 @@ heartbeat it was moved before all of them. If an answer says that its caller wai
 on after that call was sent.
 
 A call whose answer the service held takes two turns: one at the instant when it was sent, one when
-it was answered. Quicker calls take one turn, in order of their completion, since a recording does
-not show in which order a service took calls that overlapped.
+it was answered. So does a call during which the service's clock was moved: frames that the passing
+time caused were recorded before its answer. Quicker calls take one turn, in order of their
+completion, since a recording does not show in which order a service took calls that overlapped.
 """
 
 from __future__ import annotations
@@ -146,15 +147,13 @@ class ServiceClock:
 
     def __init__(self, entries: Collection[Entry]) -> None:
         self._entries = entries
-        self._moves: Mapping[int, int] = {}
-        self._held: list[Entry] = []
+        self.moves: Mapping[int, int] = {}
         running, standing, events, whole = _RunningClock(), _StandingClock(), 0, 0
         last, is_dated = 0, False  # the last line with a Date header, or else with an event
         quiet_since, heartbeat = -_ANY, _ANY  # since the last reading
         for entry in entries:
             sent, done = sent_at(entry), done_at(entry)
-            if is_held := _is_held(entry, sent, done):
-                self._held.append(entry)
+            is_held = _is_held(entry, sent, done)
             reading = _reading(entry, sent, done)
             if reading is None or (reading.most == _ANY and reading.event < standing.low):
                 if entry.frame is not None and is_heartbeat(entry.frame.body):
@@ -170,18 +169,18 @@ class ServiceClock:
             whole += reading.event != -_ANY and reading.event % NS_PER_MS == 0
             if reading.most != _ANY or not is_dated:
                 last, is_dated = entry.n, reading.most != _ANY
-        self._held.sort(key=sent_at)
         runs, stands = len(running.begins), len(standing.begins)
         is_standing = runs > 1 and (whole > events * _WHOLE if events else stands <= runs)
         self._stretches: _RunningClock | _StandingClock = standing if is_standing else running
         self._last_reading = last if is_standing else None
+        self._held = sorted((one for one in entries if self._takes_two_turns(one)), key=sent_at)
 
     def with_moves(self, moves: Mapping[int, int]) -> ServiceClock:
         """Return the same clock with another order of turns: `moves` maps the index of a line to
         that of the call after which it takes its turn.
         """
         other = copy(self)
-        other._moves = moves
+        other.moves = moves
         return other
 
     @property
@@ -205,6 +204,12 @@ class ServiceClock:
             return None
         return done - sent
 
+    def _takes_two_turns(self, entry: Entry) -> bool:
+        """Return whether the service held an answer, or its clock went on before it answered."""
+        if isinstance(self._stretches, _StandingClock) and _caller_waited(entry):
+            return entry.request is not None
+        return _is_held(entry, sent_at(entry), done_at(entry))
+
     def turns(self) -> Iterator[Turn]:
         """Yield every line in the order of a replay."""
         held, now = iter(self._held), self._stretches.now
@@ -212,14 +217,14 @@ class ServiceClock:
         moved = defaultdict[int, list[Turn]](list)
         for index, entry in enumerate(self._entries):
             sent, done = sent_at(entry), done_at(entry)
-            whole = not _is_held(entry, sent, done)
+            whole = not self._takes_two_turns(entry)
             at = sent if whole else done
             while following is not None and sent_at(following) <= at:
                 yield Turn(following, now(sent_at(following)), "sent")
                 following = next(held, None)
             turn = Turn(entry, now(at), "" if whole else "answered")
-            if index in self._moves:
-                moved[self._moves[index]].append(turn)
+            if index in self.moves:
+                moved[self.moves[index]].append(turn)
             else:
                 yield turn
                 yield from moved.pop(index, ())

@@ -12,9 +12,11 @@ import pytest
 from sim.cli.main import main
 from tests.fidelity.in_process import lines
 from tests.fidelity.session import recorded
+from tests.fidelity.wide_session import base
 
 Line: TypeAlias = dict[str, Any]
 Compare: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
+Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +32,19 @@ def compare(tmp_path: Path) -> Compare:
     def run(file: Path, *options: str) -> tuple[int, dict[str, Any]]:
         out = tmp_path / "found.json"
         code = main(["compare", str(file), *options, "--json", str(out)])
+        return code, json.loads(out.read_text())
+
+    return run
+
+
+@pytest.fixture
+def infer(tmp_path: Path) -> Infer:
+    """`sim infer` with `--json`: its exit code and document."""
+
+    def run(file: Path, *options: str, scenario: str = "") -> tuple[int, dict[str, Any]]:
+        out = tmp_path / "verdicts.json"
+        named = scenario or str(base(tmp_path))
+        code = main(["infer", str(file), "--scenario", named, *options, "--json", str(out)])
         return code, json.loads(out.read_text())
 
     return run

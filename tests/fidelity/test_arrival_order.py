@@ -11,7 +11,7 @@ import pytest
 
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.messages import exchange_v1 as wire
-from tests.fidelity.conftest import Compare, differences
+from tests.fidelity.conftest import Compare, Infer, differences
 from tests.fidelity.in_process import lines
 from tests.fidelity.wide_session import TALKS, Clients, ask, planted
 from tests.journeys import firm
@@ -87,3 +87,16 @@ def test_a_message_that_was_answered_was_taken_before_the_call(
     code, found = compare(file, "--scenario", str(tmp_path / "same.yaml"))
     assert code == 1
     assert differences(found)
+
+
+@pytest.mark.parametrize("act", [on_a_socket, on_grpc])
+def test_infer_explains_what_is_left_by_the_order_of_arrival(
+    act: Callable[[Clients], None], tmp_path: Path, infer: Infer
+) -> None:
+    file = planted(tmp_path, "other", {"assumptions": {"stream.heartbeat": "1s"}}, parts=(act,))
+    rewritten(file, lambda frame: frame["from"] == "client")
+    _, found = infer(file)
+    verdicts = found["assumptions"]
+    refuted = [name for name, one in verdicts.items() if one["verdict"] == "refuted"]
+    assert refuted == ["stream.heartbeat"]
+    assert found["unexplained"] == []

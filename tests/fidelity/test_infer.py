@@ -19,14 +19,14 @@ from sim.fidelity.inference.session import Session
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError
 from tests.fidelity import fresh_session as fresh
+from tests.fidelity.conftest import Infer
 from tests.fidelity.in_process import lines
 from tests.fidelity.planted_truth import allows, drawn_set
-from tests.fidelity.wide_session import PARTS, Clients, base, planted
+from tests.fidelity.wide_session import PARTS, Clients, planted
 from tests.journeys import firm, order
 
 pytestmark = pytest.mark.reading("documented")
 
-Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 Settings: TypeAlias = dict[str, dict[str, str]]
 
 # Shown by the parts of the session that `DOZEN_PARTS` names.
@@ -47,19 +47,6 @@ DOZEN: Settings = {
     },
     "quirks": {"cleared_fields_lag": "never"},
 }
-
-
-@pytest.fixture
-def infer(tmp_path: Path) -> Infer:
-    """`sim infer` with `--json`: its exit code and document."""
-
-    def run(file: Path, *options: str, scenario: str = "") -> tuple[int, dict[str, Any]]:
-        out = tmp_path / "verdicts.json"
-        named = scenario or str(base(tmp_path))
-        code = main(["infer", str(file), "--scenario", named, *options, "--json", str(out)])
-        return code, json.loads(out.read_text())
-
-    return run
 
 
 def named(found: dict[str, Any], verdict: str = "refuted") -> set[str]:

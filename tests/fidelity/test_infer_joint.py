@@ -1,13 +1,19 @@
-"""Two changes that gain only together, on a session that is a table."""
+"""Two changes that gain only together: on a session that is a table, and recorded."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
+
+import pytest
 
 from sim.fidelity.difference import Difference
 from sim.fidelity.inference.joint import best_pair, lively
-from sim.fidelity.inference.outcome import Decisions, Outcome, Setting
-from sim.fidelity.inference.search import Search
+from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, change
+from sim.fidelity.inference.search import Search, ValueTrial
+from tests.fidelity.conftest import Infer
+from tests.fidelity.wide_session import Clients, planted
+from tests.journeys import retail_order
 
 VALUES = {"fee": ("0", "250"), "session": ("keep", "cancel"), "idle": ("5m", "1h"), "wait": ("0",)}
 BASE = {name: values[0] for name, values in VALUES.items()}
@@ -51,6 +57,11 @@ class Descent:
     def others(self, name: str) -> list[str]:
         return [value for value in VALUES[name] if value != self.value(name)]
 
+    def trial_of(self, name: str, value: str) -> ValueTrial:
+        setting = self.setting.with_value(name, value)
+        outcome = self.session.trial_of(setting)
+        return ValueTrial(name, value, setting, outcome, change(self.outcome, outcome))
+
     def decisions(self, name: str) -> Decisions:
         return Decisions(False)
 
@@ -81,3 +92,25 @@ def test_names_that_show_in_lines_are_found_by_halves() -> None:
     outcome = search.session.trial_of(broken)
     assert lively(search, broken, outcome, {*NEEDS_SESSION}, {"fee"}) == ["session"]
     assert lively(search, broken, outcome, {*SHOWS_FEE}, {"fee"}) == []
+
+
+@pytest.mark.reading("documented")
+def test_two_changes_of_which_neither_explains_anything_alone(tmp_path: Path, infer: Infer) -> None:
+    """The order blocks its call until the upstream's time-out: it waits until it is done, and the
+    exchange blocks a call for longer than ours. With one of these our answer is a 200 all the same.
+    """
+
+    def act(clients: Clients) -> None:
+        body = retail_order(clients.market, "BUY_LONG", 40, 2, synchronousExecution=True)
+        clients.retail.post("/v1/orders", json=body)
+        clients.retail.get("/v1/orders/open")
+
+    values = {"retail.synchronous_until": "done", "retail.block_time": "4m"}
+    file = planted(tmp_path, "other", {"assumptions": values}, parts=(act,))
+    _, found = infer(file)
+    verdicts = found["assumptions"]
+    refuted = {name for name, one in verdicts.items() if one["verdict"] == "refuted"}
+    assert refuted == values.keys()
+    low, high = verdicts["retail.block_time"]["between"]
+    assert (low, high) == ("30.4s", None)
+    assert found["unexplained"] == []

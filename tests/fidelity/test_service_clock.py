@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from sim.kernel.instants import format_instant
+from sim.messages import exchange_v1 as wire
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Compare, differences
 from tests.fidelity.in_process import lines
-from tests.fidelity.wide_session import Clients, planted
+from tests.fidelity.wide_session import BOOKS, Clients, planted
 from tests.journeys import retail_order
 
 pytestmark = pytest.mark.reading("documented")
@@ -165,3 +166,34 @@ def test_a_frame_that_is_missing_while_the_clock_is_moved_by_hand_is_found(
     code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"), "--seed", "702")
     assert code == 1
     assert [one["kind"] for _, one in differences(found)] == ["missing frame"]
+
+
+def test_a_call_during_which_the_clock_jumped_is_sent_before_the_jump(
+    tmp_path: Path, compare: Compare
+) -> None:
+    """A sandbox that jumps sends the heartbeats of the wait before it answers the call."""
+
+    def act(clients: Clients) -> None:
+        clients.partner.get(f"/v1/orderbook/{clients.market.symbol}")
+        request = wire.CreateMarketDataSubscriptionRequest(symbols=[clients.market.symbol])
+        clients.rpc.stream(BOOKS, request)
+        clients.retail.post("/v1/orders", json=order(clients))
+        clients.retail.get("/v1/orders/open")
+
+    def order(clients: Clients) -> dict[str, Any]:
+        return retail_order(clients.market, "BUY_LONG", 40, 2, synchronousExecution=True)
+
+    slow = SLOW["assumptions"] | {"stream.heartbeat": "1s"}
+    file = planted(tmp_path, "slow", {"assumptions": slow}, parts=(act,))
+    sent = held_line(file)["at"]
+    during = [line for line in lines(file) if "frame" in line and line["at"] > sent]
+    assert len(during) > 3
+    by_hand(file)
+    written = lines(file)
+    call = next(line for line in written if line.get("n") == held_line(file)["n"])
+    first = next(line for line in written if line.get("n") == during[0]["n"])
+    call["at"] = first["at"].replace("6Z", "59Z")
+    call["answer"]["headers"]["x-server-latency"] = "4"
+    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(found)) == (0, [])

@@ -51,9 +51,10 @@ class Inference:
             self._search.descend()
             for _ in range(_JOINT_STEPS):
                 taken = best_pair(self._search) or best_swap(self._search)
-                if taken is None:
+                if taken is not None:
+                    self._search.take(*taken)
+                elif not self._search.find_order():
                     break
-                self._search.take(*taken)
                 self._search.descend()
             self._verdicts.find()
             self.complete = True

@@ -5,6 +5,10 @@ The descent takes single changes that gain. A maker's fee that the recording sho
 order through that ours refuses, because another value is not found yet: alone it makes more lines
 worse than better. So where nothing gains any more, the values that explained most lines
 (`Search.leads`) are tried once more, each with everything that shows in the lines that it breaks.
+
+The first change may also explain nothing alone. An order may wait until it is done, but no longer
+than the exchange blocks a call: the recorded time-out needs another value of both. So values that
+change a line which nothing explains come next, each with everything that shows in that line.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from sim.fidelity.inference.outcome import ALL, Decisions, Outcome, Setting, cha
 from sim.fidelity.inference.search import Search, ValueTrial
 
 _LEADS = 3  # maximum number of leads that are tried with another change
+_TOUCHING = 8  # the same for values that change a line which nothing explains
 
 
 def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
@@ -24,17 +29,29 @@ def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
         return None
     whole = sorted(_lead_trials(search), key=lambda one: -len(one.change.better))
     for lead in whole[:_LEADS]:
-        search.session.rebase(lead.setting, lead.outcome)
-        best, gain = None, 0
-        for setting in _partners(search, lead):
-            trial = search.session.trial_of(setting, lead.outcome, certain=ALL)
-            gained = change(search.outcome, trial).gain
-            if gained > gain and trial.whole and not trial.failure:
-                best, gain = (setting, trial), gained
-        search.session.rebase(search.setting, search.outcome)
-        if best is not None:
+        if best := _with_partner(search, lead, set(lead.change.worse)):
+            return best
+    unexplained = search.outcome.lines.keys()
+    touching = sorted(_touching_trials(search), key=lambda one: len(one.change.worse))
+    for lead in touching[:_TOUCHING]:
+        if best := _with_partner(search, lead, unexplained & set(lead.change.touched)):
             return best
     return None
+
+
+def _with_partner(
+    search: Search, lead: ValueTrial, lines: Set[int]
+) -> tuple[Setting, Outcome] | None:
+    """Return the best setting with a lead and a change that affects these lines, if it gains."""
+    search.session.rebase(lead.setting, lead.outcome)
+    best, gain = None, 0
+    for setting in _partners(search, lead, lines):
+        trial = search.session.trial_of(setting, lead.outcome, certain=ALL)
+        gained = change(search.outcome, trial).gain
+        if gained > gain and trial.whole and not trial.failure:
+            best, gain = (setting, trial), gained
+    search.session.rebase(search.setting, search.outcome)
+    return best
 
 
 def lively(
@@ -61,9 +78,24 @@ def _lead_trials(search: Search) -> Iterator[ValueTrial]:
             yield lead
 
 
-def _partners(search: Search, lead: ValueTrial) -> Iterator[Setting]:
-    """Yield settings with another change that affects the lines that a lead broke."""
-    for name in lively(search, lead.setting, lead.outcome, set(lead.change.worse), {lead.name}):
+def _touching_trials(search: Search) -> Iterator[ValueTrial]:
+    """Yield a full trial of each value that changes a differing line and makes none better."""
+    differ = search.outcome.lines.keys()
+    for name in sorted(search.outcome.asked & search.catalogue.keys()):
+        for value in search.others(name):
+            short = search.trial_of(name, value)
+            if not differ & set(short.change.touched) or short.change.better:
+                continue
+            outcome = search.session.trial_of(short.setting, search.outcome, certain=ALL)
+            if not outcome.failure:
+                yield ValueTrial(
+                    name, value, short.setting, outcome, change(search.outcome, outcome)
+                )
+
+
+def _partners(search: Search, lead: ValueTrial, lines: Set[int]) -> Iterator[Setting]:
+    """Yield settings with a lead and another change that affects some of these lines."""
+    for name in lively(search, lead.setting, lead.outcome, lines, {lead.name}):
         for value in search.others(name):
             yield lead.setting.with_value(name, value)
     for name in sorted(lead.outcome.asks):

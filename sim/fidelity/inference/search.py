@@ -64,7 +64,16 @@ class Search:
     def begin(self) -> None:
         """Replay with the scenario's own values. Raises Unmatched."""
         self.take(self.setting, self.session.trial_of(self.setting))
+        self.find_order()
         self._progress("")
+
+    def find_order(self) -> bool:
+        """Look for another order of arrival; return whether less differs in it."""
+        outcome = self.session.find_order()
+        if outcome is None:
+            return False
+        self.take(self.setting, outcome)
+        return True
 
     def trial_of(self, name: str, value: str, certain: int = CERTAIN) -> ValueTrial:
         """Try the present setting with another value. The trial ends early once `certain` lines

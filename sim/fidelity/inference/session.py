@@ -11,10 +11,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
+from sim.fidelity.arrival_order import Remaining, likely_order
 from sim.fidelity.identities import Unmatched
 from sim.fidelity.inference.forked_checkpoints import ForkedCheckpoints
 from sim.fidelity.inference.outcome import ALL, CERTAIN, Outcome, Setting
 from sim.fidelity.inference.trial import Trial, TrialContext
+from sim.fidelity.service_clock import ServiceClock
 from sim.recording.files import Entry
 from sim.scenario.scenario import Scenario
 from sim.testing.client import RpcError
@@ -37,6 +39,24 @@ class Session(TrialContext):
         """Make this setting and its outcome the base of the next trials."""
         self.close()
         self._present, self._asked = (setting, outcome), 0
+
+    def find_order(self) -> Outcome | None:
+        """Look for another order of arrival, in which less differs with the present setting; return
+        its outcome, None if there is none. The order holds for the next trials.
+        """
+        assert self._present is not None
+        setting, present = self._present
+        clock = self.clock
+
+        def replay(other: ServiceClock) -> Remaining:
+            self.trials += 1
+            self.clock = other
+            lines = self._replayed(setting, None, None, CERTAIN).lines.values()
+            return Remaining.of(one for line in lines for one in line.values())
+
+        moves = likely_order(present.lines, self.entries, clock, replay)
+        self.clock = clock.with_moves(moves)
+        return None if moves == clock.moves else self._replayed(setting, None, None, CERTAIN)
 
     def close(self) -> None:
         """End the waiting processes."""
