@@ -132,8 +132,20 @@ def test_without_addresses_it_says_what_it_needs(exchange: ServedExchange, night
 def test_trading_needs_keys(exchange: ServedExchange, night: Night) -> None:
     before = orders(exchange)
     code, _, err = night(exchange, "--trade", RETAIL_SECRET="", EXCHANGE="", AUTH="")
-    assert code != 0 and "--trade needs RETAIL_KEY_ID" in err
+    assert code == 2 and "--trade needs RETAIL_KEY_ID" in err
     assert orders(exchange) == before
+
+
+@pytest.mark.scenario("quickstart", reading="observed")
+def test_a_night_without_answers_rings_and_the_next_is_compared_with_the_one_before(
+    exchange: ServedExchange, night: Night, folder: Path
+) -> None:
+    assert night(exchange)[0] == 0
+    known = (folder / "drift" / "last.json").read_text()
+    nobody = dict.fromkeys(("GATEWAY", "RETAIL", "EXCHANGE", "AUTH"), "http://127.0.0.1:9")
+    code, out, _ = night(exchange, EXCHANGE_CLIENT_ID="", **nobody)
+    assert code == 1 and out.startswith("DRIFT: nothing could be compared")
+    assert (folder / "drift" / "last.json").read_text() == known
 
 
 def test_the_workflow_runs_what_is_shipped_and_keeps_what_it_writes() -> None:

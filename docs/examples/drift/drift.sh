@@ -13,7 +13,6 @@ accepted=${DRIFT_ACCEPTED:-$here/accepted.yaml}
 mkdir -p "$dir"
 rm -f "$dir/tonight.ndjson" "$dir/recorder.json" "$dir/proposed.yaml"
 
-set -- "$@"
 upstream=""
 for plane in gateway retail exchange auth; do
   name=$(printf %s "$plane" | tr a-z A-Z)
@@ -35,6 +34,7 @@ done
 probe=0
 python3 "$here/probe.py" "$dir/recorder.json" "$@" > "$dir/probe.log" 2>&1 || probe=$?
 kill "$recorder" && wait "$recorder" || true
+[ "$probe" -ne 2 ] || { cat "$dir/probe.log" >&2; exit 2; }
 [ "$probe" -eq 0 ] || grep -e '!' -e probe "$dir/probe.log" >&2 || cat "$dir/probe.log" >&2
 
 against=""
@@ -43,7 +43,10 @@ drift=0
 # shellcheck disable=SC2086
 sim compare "$dir/tonight.ndjson" --accepted "$accepted" $against --reading observed \
   --propose "$dir/proposed.yaml" --junit "$dir/drift.xml" --json "$dir/tonight.json" || drift=$?
-[ ! -s "$dir/tonight.json" ] || mv "$dir/tonight.json" "$dir/last.json"
+# a night without answers is nothing to compare the next one with
+if [ -s "$dir/tonight.json" ] && grep -q '"agree": [1-9]' "$dir/tonight.json"; then
+  mv "$dir/tonight.json" "$dir/last.json"
+fi
 
 [ "$drift" -eq 0 ] || exit "$drift"
 [ "$probe" -eq 0 ] || { echo "the probe failed: $dir/probe.log" >&2; exit 1; }
