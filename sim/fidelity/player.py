@@ -36,7 +36,7 @@ _ENCODER = json.Encoder(decimal_format="number")
 
 class AnswerPair(NamedTuple):
     """A recorded event and our answer to the same request; None for frames and ends. `held` has the
-    recorded and our waiting time if we held the answer and the recorded time is known.
+    recorded and our waiting time if the answer was held and the recorded time is known.
     """
 
     event: RecordedEvent
@@ -179,7 +179,8 @@ class Player:
         assert event is not None
         sent = self._sent[entry.n].popleft()
         if isinstance(sent.answer, Message):
-            return AnswerPair(event, sent.answer)
+            waited = self._clock.waited(entry)
+            return AnswerPair(event, sent.answer, (waited, 0) if waited else None)
         reply, took = self.world.answer(sent.answer), self._clock.took(entry)
         ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
         return AnswerPair(event, sent.shown(reply), None if took is None else (took, ours))

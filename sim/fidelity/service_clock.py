@@ -24,6 +24,7 @@ completion, since a recording does not show in which order a service took calls 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -40,6 +41,7 @@ from sim.recording.recorded_events import latest_event, service_body, service_da
 HELD = NS_PER_S  # an answer that took this long was held
 _AT_ONCE = 5 * NS_PER_MS  # nobody moves a clock by hand so soon after an answer
 _WHOLE = 0.9  # share of events at whole milliseconds that shows a clock moved by hand
+_SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
 _LATENCY = ("x-server-latency", "x-pm-server-latency")
 _ANY = 1 << 100
 
@@ -160,9 +162,12 @@ class ServiceClock:
                     heartbeat = min(heartbeat, sent)
                 continue
             moved_at = min(sent, quiet_since if heartbeat == _ANY else heartbeat)
+            if not standing.begins and (waited := _wait(entry)) and reading.most != _ANY:
+                least, most = reading.least - waited, reading.most - waited
+                standing.add(_Reading(sent, sent, least, most, -_ANY), moved_at)
             for stretches in (running, standing):
                 stretches.add(reading, done if is_held else moved_at)
-                if _caller_waited(entry):
+                if _wait(entry):
                     stretches.begin_after(sent)
             quiet_since, heartbeat = done + 1, _ANY
             events += reading.event != -_ANY
@@ -196,19 +201,23 @@ class ServiceClock:
 
     def took(self, entry: Entry) -> Span | None:
         """Return how long the service took for a call; None if its clock was moved meanwhile."""
+        if waited := self.waited(entry):
+            return waited
         sent, done = sent_at(entry), done_at(entry)
         stretches = self._stretches
-        if isinstance(stretches, _StandingClock) and _caller_waited(entry):
-            return stretches.now(done) - stretches.now(sent)
         if stretches.begins and stretches.number_at(sent - 1) != stretches.number_at(done):
             return None
         return done - sent
 
     def _takes_two_turns(self, entry: Entry) -> bool:
         """Return whether the service held an answer, or its clock went on before it answered."""
-        if isinstance(self._stretches, _StandingClock) and _caller_waited(entry):
+        if self.waited(entry):
             return entry.request is not None
         return _is_held(entry, sent_at(entry), done_at(entry))
+
+    def waited(self, entry: Entry) -> Span:
+        """Return how long a caller waited while the clock was moved for it; 0 if it was not."""
+        return _wait(entry) if isinstance(self._stretches, _StandingClock) else 0
 
     def turns(self) -> Iterator[Turn]:
         """Yield every line in the order of a replay."""
@@ -240,10 +249,13 @@ def _reading(entry: Entry, sent: Instant, done: Instant) -> _Reading | None:
     return _Reading(sent, done, date, date + NS_PER_S, event)
 
 
-def _caller_waited(entry: Entry) -> bool:
-    """Return whether a sandbox says that its clock went on while the caller waited."""
+def _wait(entry: Entry) -> Span:
+    """Return how long a caller waited while the clock of a sandbox went on; the real service says
+    something else under this name.
+    """
     headers = entry.answer.headers if entry.answer is not None else {}
-    return any(headers.get(name, "0") != "0" for name in _LATENCY)
+    text = next((headers[name] for name in _LATENCY if name in headers), "0")
+    return round(float(text) * NS_PER_S) if _SECONDS.fullmatch(text) else 0
 
 
 def _is_held(entry: Entry, sent: Instant, done: Instant) -> bool:

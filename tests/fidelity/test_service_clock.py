@@ -197,3 +197,27 @@ def test_a_call_during_which_the_clock_jumped_is_sent_before_the_jump(
     file.write_text("".join(json.dumps(line) + "\n" for line in written))
     code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert (code, differences(found)) == (0, [])
+
+
+def test_a_session_may_begin_with_a_call_that_waits(tmp_path: Path, compare: Compare) -> None:
+    """Nothing shows the time before; the wait that the answer tells does. Who answers at once
+    differs in it.
+    """
+
+    def act(clients: Clients) -> None:
+        body = retail_order(clients.market, "BUY_LONG", 40, 2, synchronousExecution=True)
+        clients.retail.post("/v1/orders", json=body)
+        for wait in ("3s", "1m"):
+            clients.world.advance(wait)
+            clients.retail.get("/v1/orders/open")
+
+    file = by_hand(planted(tmp_path, "slow", SLOW, parts=(act,)))
+    written = lines(file)
+    call = next(line for line in written if line.get("n") == held_line(file)["n"])
+    call["answer"]["headers"]["x-server-latency"] = "4"
+    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(found)) == (0, [])
+    _, found = compare(file, "--scenario", str(variant(tmp_path, {})))
+    (one,) = [one for _, one in differences(found) if one["kind"] == "time"]
+    assert (one["n"], one["recorded"], one["ours"]) == (call["n"], 4, 0)
