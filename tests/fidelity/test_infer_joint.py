@@ -80,10 +80,16 @@ def test_a_change_that_breaks_more_than_it_explains_is_taken_with_what_mends_it(
 
 
 def test_where_no_other_change_mends_it_nothing_is_taken() -> None:
-    assert best_pair(descent(idle="1h")) is None
-    search = descent(fee="250")
-    search.catalogue = {name: VALUES[name] for name in ("fee", "idle", "wait")}
-    assert best_pair(search) is None
+    for lead in ({"fee": "250"}, {"idle": "1h"}):
+        search = descent(**lead)
+        search.catalogue = {name: VALUES[name] for name in ("fee", "idle", "wait")}
+        assert best_pair(search) is None
+
+
+def test_a_change_is_found_that_no_trial_of_the_descent_has_shown() -> None:
+    pair = best_pair(descent())
+    assert pair is not None
+    assert pair[0].values == {"fee": "250", "session": "cancel"}
 
 
 def test_names_that_show_in_lines_are_found_by_halves() -> None:

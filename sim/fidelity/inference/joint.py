@@ -27,12 +27,15 @@ def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
     """Return the best setting with one of the leads and another change; None if none gains."""
     if not search.outcome.lines:
         return None
-    whole = sorted(_lead_trials(search), key=lambda one: -len(one.change.better))
-    for lead in whole[:_LEADS]:
+    trials = [*_lead_trials(search), *_lively_trials(search)]
+    explaining = [one for one in trials if one.change.better]
+    explaining.sort(key=lambda one: -len(one.change.better))
+    for lead in explaining[:_LEADS]:
         if best := _with_partner(search, lead, set(lead.change.worse)):
             return best
     unexplained = search.outcome.lines.keys()
-    touching = sorted(_touching_trials(search), key=lambda one: len(one.change.worse))
+    touching = [one for one in trials if not one.change.better]
+    touching.sort(key=lambda one: len(one.change.worse))
     for lead in touching[:_TOUCHING]:
         if best := _with_partner(search, lead, unexplained & set(lead.change.touched)):
             return best
@@ -78,19 +81,25 @@ def _lead_trials(search: Search) -> Iterator[ValueTrial]:
             yield lead
 
 
-def _touching_trials(search: Search) -> Iterator[ValueTrial]:
-    """Yield a full trial of each value that changes a differing line and makes none better."""
-    differ = search.outcome.lines.keys()
-    for name in sorted(search.outcome.asked & search.catalogue.keys()):
+def _lively_trials(search: Search) -> Iterator[ValueTrial]:
+    """Yield a full trial of each value that changes a line which nothing explains.
+
+    The descent ends most trials early, and so may not have seen it. Tried by halves, a value may
+    hide what another one changes. So names count that either way finds.
+    """
+    unexplained = search.outcome.lines.keys()
+    names = set(lively(search, search.setting, search.outcome, unexplained, search.leads))
+    for name in sorted(search.outcome.asked & search.catalogue.keys() - search.leads.keys()):
         for value in search.others(name):
-            short = search.trial_of(name, value)
-            if not differ & set(short.change.touched) or short.change.better:
-                continue
-            outcome = search.session.trial_of(short.setting, search.outcome, certain=ALL)
-            if not outcome.failure:
-                yield ValueTrial(
-                    name, value, short.setting, outcome, change(search.outcome, outcome)
-                )
+            if name not in names:
+                seen = search.trial_of(name, value).change.touched
+                if not unexplained & set(seen):
+                    continue
+            setting = search.setting.with_value(name, value)
+            outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
+            trial = ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
+            if unexplained & set(trial.change.touched) and not outcome.failure:
+                yield trial
 
 
 def _partners(search: Search, lead: ValueTrial, lines: Set[int]) -> Iterator[Setting]:
