@@ -223,7 +223,7 @@ def test_what_no_value_explains_is_listed_and_nobody_is_named(
     assert named(found) == set()
     ((one),) = found["unexplained"]
     assert (one["n"], one["where"]) == (row["n"], "answer.body.order[0].symbol")
-    assert "explained by no value" in capsys.readouterr().out
+    assert "not explained by any value" in capsys.readouterr().out
 
 
 @pytest.mark.long

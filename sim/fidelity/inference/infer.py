@@ -146,16 +146,19 @@ class Inference:
         )
         left = len(self._search.outcome.lines)
         if not self.differed:
-            yield "nothing differs with our own values"
+            yield "nothing differs with the values of the scenario"
         else:
-            yield f"{self.differed:,} lines differ with our own values, {left:,} with those below"
+            yield (
+                f"{self.differed:,} lines differ with the values of the scenario, {left:,} with the"
+                " values below"
+            )
         for kind in _KINDS[:3]:
             yield from self._of_kind(kind)
         yield from self._not_observed()
         yield from self._unexplained_lines()
         if lines := self.scenario_lines():
             yield ""
-            yield "answers like the recording:"
+            yield "with these lines, a scenario answers like the recording:"
             yield from (f"  {line}" for line in lines.splitlines())
 
     def _of_kind(self, kind: Kind) -> Iterator[str]:
@@ -191,7 +194,7 @@ class Inference:
         if not unexplained:
             return
         yield ""
-        yield "explained by no value:"
+        yield "not explained by any value:"
         for one in unexplained[:_SHOWN_MAX]:
             yield f"  line {one['n'] + 1} {one['operation']} {one['where']}"[:80]
             text = f"    {one['kind']}: recorded {one['recorded']!r}, ours {one['ours']!r}"
