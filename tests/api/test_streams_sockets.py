@@ -183,7 +183,7 @@ def test_subscriptions_of_one_socket_and_of_others_all_get_their_own_id(
         (b"no json", None),
         (b"[]", None),
         (b"\xff", None),
-        (b"{}", {"requestId": "", "error": "a frame holds subscribe or unsubscribe"}),
+        (b"{}", {"requestId": "", "error": "a frame must hold subscribe or unsubscribe"}),
         (
             {"subscribe": {"requestId": "", "subscriptionType": 1}},
             {"requestId": "", "error": "requestId is required"},
@@ -209,7 +209,7 @@ def test_subscriptions_of_one_socket_and_of_others_all_get_their_own_id(
         ({"subscribe": {"requestId": "r", "subscriptionType": 1, "marketSlugs": "x"}}, None),
         (
             {"unsubscribe": {"requestId": "gone"}},
-            {"requestId": "gone", "error": "no subscription has this requestId"},
+            {"requestId": "gone", "error": "unknown requestId"},
         ),
     ],
 )

@@ -289,7 +289,7 @@ def test_a_replace_may_derive_the_price_and_make_the_limit_strict(market: Market
     market.buy("b", 1, 40)
     market.sell("b", 2, 50)
     order = market.buy("a", 3, 30)
-    with pytest.raises(InvalidRequest, match="exclude each other"):
+    with pytest.raises(InvalidRequest, match="mutually exclusive"):
         market.replace(order, best_limit=True, immediately_executable_limit=True)
     joined = market.now(market.replace(order, best_limit=True))
     assert (joined.price, joined.best_limit, joined.state) == (40, True, OrderState.REPLACED)

@@ -1,1 +1,1 @@
-"""Handlers of the exchange plane, shared by REST and gRPC."""
+"""Handlers of the exchange API, shared by REST and gRPC."""

@@ -1,4 +1,6 @@
-"""Identity on the exchange: who the caller is, whom it may act for, and a health check (§4.3)."""
+"""Identity on the exchange: the caller, the participants it may act for, and a health check
+(§4.3).
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from sim.messages import exchange_v1 as wire
 def get_who_am_i(
     exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequest
 ) -> wire.GetWhoAmIResponse:
-    """Return the participant the call acts for; without one, the firm's client named as a user.
-    The audience is the one that the token was asked for.
+    """Return the participant the call acts for, or the firm's API client if it names none.
+
+    The audience is the one for which the token was requested.
     """
     firm = firm_of(exchange, caller)
     user = exchange.firms.user(caller.participant) if caller.participant else None
@@ -34,9 +37,9 @@ def get_who_am_i(
 def list_users(
     exchange: Exchange, caller: Caller, request: wire.ListUsersRequest
 ) -> wire.ListUsersResponse:
-    """List the participants the firm may act for: those that may trade.
+    """List the participants the firm may act for, which are those that may trade.
 
-    x-participant-id is not needed, because this list is how a firm learns its participants.
+    x-participant-id is optional here, because this list is how a firm learns its participants.
     """
     if caller.participant is None and exchange.ctx.assumptions.flag(USERS_REQUIRE_PARTICIPANT):
         raise participant_required("S4.3-16")
@@ -56,7 +59,7 @@ def list_accounts(
 ) -> wire.ListAccountsResponse:
     """List the trading accounts of a user.
 
-    Without a user, those of the participant the call acts for, else of the whole firm.
+    Without a user, list those of the participant the call acts for, or else of the whole firm.
     """
     firm = firm_of(exchange, caller)
     name = request.user or caller.participant
@@ -75,5 +78,5 @@ def list_accounts(
 def health_check(
     exchange: Exchange, caller: Caller, request: wire.HealthCheckRequest
 ) -> wire.HealthCheckResponse:
-    """Report that the exchange is up: it is whenever it answers."""
+    """Report that the exchange is up, which is true whenever it can answer."""
     return wire.HealthCheckResponse(status="ok")

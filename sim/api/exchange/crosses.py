@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.api.exchange.orders import member, of_entry, place_command
+from sim.api.exchange.orders import member, place_command, refusal_of_entry
 from sim.api.pipeline.account_access import trading_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
@@ -20,7 +20,9 @@ from sim.messages import exchange_v1 as wire
 def insert_order_cross(
     exchange: Exchange, caller: Caller, request: wire.InsertOrderCrossRequest
 ) -> wire.InsertOrderCrossResponse:
-    """Place both sides and return their receipts in order. A reject of one side rejects both."""
+    """Place both sides and return their receipts in the same order. A reject of one side rejects
+    both.
+    """
     if len(request.requests) != 2:
         raise InvalidRequest(
             f"requests: a cross has two sides, not {len(request.requests)}", rule="cross"
@@ -33,7 +35,7 @@ def insert_order_cross(
     )
     if one.account == other.account and exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "firm":
         raise InvalidRequest(
-            "requests: the two sides of a cross trade on different accounts",
+            "requests: the two sides of a cross must be for different accounts",
             rule="cross",
             remedy="name an account in each request",
         )
@@ -49,19 +51,19 @@ def _command(
     exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest
 ) -> PlaceOrder:
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
-    acting = _acting(exchange, caller, request.account)
+    acting = _caller_of_side(exchange, caller, request.account)
     try:
         command = place_command(acting, request, deferred=deferred)
         exchange.order_sessions.check(command.session_id, command.account)
     except InvalidRequest as error:
-        raise of_entry(index, error) from error
+        raise refusal_of_entry(index, error) from error
     return command if acting is caller else replace(command, submitter=caller.participant or "")
 
 
-def _acting(exchange: Exchange, caller: Caller, account: str) -> Caller:
-    """Return the caller of a side: the participant of the header, or another of the firm.
+def _caller_of_side(exchange: Exchange, caller: Caller, account: str) -> Caller:
+    """Return the caller for one side: the participant of the header, or another one of the firm.
 
-    The account of the side decides; its holder must be able to trade.
+    The account of the side decides which. Its holder must be permitted to trade.
     """
     own = exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "participant"
     if own or account in ("", caller.account):

@@ -1,7 +1,7 @@
-"""Funding accounts, their sources and transactions.
+"""Funding accounts, funding sources and transaction requirements of a firm.
 
-A funding account is an account of the ledger under its own name: the firm's pool and the accounts
-of its participants. With x-participant-id a call sees that participant's account and nothing else.
+A funding account is a ledger account under its own name: the firm's pool or the account of a
+participant. A call with x-participant-id sees only that participant's account.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ C = TypeVar("C", wire.CheckoutCardPaymentMethodDetails, wire.CheckoutApplePayPay
 PAGE_DEFAULT = 100
 HOUSE_SOURCE = f"{CLEARING_HOUSE}-house"
 
-# The fields of an account that a firm may change, and the names of the notes that keep them. A
-# client may send every other field with its present value.
+# The fields of an account that a firm may change, with the names of the notes that hold them. A
+# client may send any other field with its current value.
 _CHANGEABLE = {
     "name": "name",
     "associated_funding_sources": "sources",
@@ -52,7 +52,9 @@ _CHANGEABLE = {
 def list_funding_accounts(
     exchange: Exchange, caller: Caller, request: wire.ListFundingAccountsRequest
 ) -> wire.ListFundingAccountsResponse:
-    """List the accounts that pass every filter: the pool, then participants as they joined."""
+    """List the accounts that pass every filter: first the pool, then participants as they
+    joined.
+    """
     firm, names = firm_of(exchange, caller), funding_accounts(exchange, caller)
     accounts = (account_message(exchange, firm, name) for name in names)
     rows = [account for account in accounts if _passes(account, request)]
@@ -63,7 +65,9 @@ def list_funding_accounts(
 
 
 def _passes(account: wire.FundingAccount, request: wire.ListFundingAccountsRequest) -> bool:
-    """Whether an account passes every filter of a request; an empty filter passes all."""
+    """Return whether an account passes every filter of a request; empty filters match
+    everything.
+    """
     filters: tuple[tuple[list[str], list[str]], ...] = (
         (request.account_ids, [account.id]),
         (request.funding_source_ids, account.associated_funding_sources),
@@ -85,7 +89,7 @@ def update_funding_account(
 ) -> wire.UpdateFundingAccountResponse:
     """Change an account's name, sources, destination or aliases.
 
-    The rest belongs to the clearing house: another value for it is refused.
+    The other fields belong to the clearing house; a different value for one of them is refused.
     """
     firm = firm_of(exchange, caller)
     account = request.account or wire.FundingAccount()
@@ -109,12 +113,13 @@ def update_funding_account(
 
 
 def _check_update(account: wire.FundingAccount, current: wire.FundingAccount, firm: Firm) -> None:
-    """Refuse a change of a field that belongs to the clearing house, and unknown sources."""
+    """Refuse unknown sources and changes of fields that belong to the clearing house."""
     for name in current.__struct_fields__:
         value = getattr(account, name)
         if name not in _CHANGEABLE and value and value != getattr(current, name):
             raise InvalidRequest(
-                f"account.{name} cannot be changed", remedy=f"changeable: {', '.join(_CHANGEABLE)}"
+                f"account.{name} cannot be changed",
+                remedy=f"only these can change: {', '.join(_CHANGEABLE)}",
             )
     sources = {source.id for source in sources_of(firm)}
     for name, known, ids in (
@@ -129,9 +134,11 @@ def _check_update(account: wire.FundingAccount, current: wire.FundingAccount, fi
 
 
 def funding_accounts(exchange: Exchange, caller: Caller) -> tuple[str, ...]:
-    """Return the accounts a call may see: the participant's, else the pool and all participants'.
+    """Return the accounts a call may see: the participant's, or else the pool and all
+    participants'.
 
-    The firm is asked, not `caller.accounts`, because a stream outlives the joining of participants.
+    They are read from the firm and not from `caller.accounts`, because participants may join while
+    a stream is open.
     """
     if caller.account is not None:
         return (caller.account,)
@@ -143,8 +150,7 @@ def funding_accounts(exchange: Exchange, caller: Caller) -> tuple[str, ...]:
 def account_message(exchange: Exchange, firm: Firm, account: str) -> wire.FundingAccount:
     """Return a funding account as a message.
 
-    Until the firm notes otherwise the account may use every source of the firm, and money goes out
-    to the first of them.
+    By default an account may use every source of the firm and pays out to the first of them.
     """
     notes = exchange.funding.notes(account)
     sources = [source.id for source in sources_of(firm)]
@@ -173,7 +179,7 @@ def account_message(exchange: Exchange, firm: Firm, account: str) -> wire.Fundin
 def list_funding_sources(
     exchange: Exchange, caller: Caller, request: wire.ListFundingSourcesRequest
 ) -> wire.ListFundingSourcesResponse:
-    """List the firm's sources of the scenario. Account numbers are masked."""
+    """List the firm's funding sources. Account numbers are masked."""
     firm = firm_of(exchange, caller)
     rows = [
         source_message(firm, source)
@@ -188,7 +194,7 @@ def list_funding_sources(
 
 
 def source_message(firm: Firm, source: FundingSource) -> wire.FundingSource:
-    """Return a source with the details of its type. The people and banks behind it are invented."""
+    """Return a source with the details of its type. Names of people and banks are invented."""
     message = wire.FundingSource(id=source.id, type=source.type, disabled=source.disabled)
     if source.max_deposit:
         limits = wire.CurrencyTransactionLimits(
@@ -242,7 +248,7 @@ def _bank_account(firm: Firm) -> wire.BankAccountDetails:
 
 
 def _business_schedule() -> wire.BusinessSchedule:
-    """Monday to Friday, 9:00 to 17:00 Eastern."""
+    """Return business hours: Monday to Friday, 9:00 to 17:00 Eastern."""
     day = wire.FundingDayOfWeek
     weekdays = range(day.DAY_OF_WEEK_MONDAY, day.DAY_OF_WEEK_FRIDAY + 1)
     opening = wire.FundingTimeOfDay(hour=9)
@@ -259,9 +265,9 @@ def _business_schedule() -> wire.BusinessSchedule:
 def list_transaction_requirements(
     exchange: Exchange, caller: Caller, request: wire.ListTransactionRequirementsRequest
 ) -> wire.ListTransactionRequirementsResponse:
-    """Require a deposit for every account whose buying power is below zero.
+    """Require a deposit for every account whose buying power is negative.
 
-    Corrections of a settlement can leave an account so.
+    A corrected settlement can cause this.
     """
     rows = list(_shortfalls(exchange, caller, request.account_ids))
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))

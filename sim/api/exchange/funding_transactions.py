@@ -1,4 +1,4 @@
-"""Funding transactions: moves of money into, out of and between the accounts a caller may see."""
+"""Funding transactions: money moved into, out of and between the accounts a caller may see."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNDER_WAY = (FundingState.PENDING, FundingState.PROCESSING, FundingState.ACKNOW
 def list_funding_transactions(
     exchange: Exchange, caller: Caller, request: wire.ListFundingTransactionsRequest
 ) -> wire.ListFundingTransactionsResponse:
-    """List the transactions that pass every filter, by their last change.
+    """List the transactions that pass every filter, ordered by last change.
 
     Oldest first unless `newest_first`.
     """
@@ -52,7 +52,7 @@ def list_funding_transactions(
 def _matching(
     rows: Iterator[FundingTransaction], request: wire.ListFundingTransactionsRequest
 ) -> Iterator[FundingTransaction]:
-    """Yield the transactions that pass every filter; an empty filter passes all."""
+    """Yield the transactions that pass every filter; empty filters match everything."""
     first, last = _day(request.start_date, "start_date"), _day(request.end_date, "end_date")
     if request.currency.upper() not in ("", CURRENCY):
         return
@@ -95,7 +95,7 @@ def _day(day: wire.FundingDate | None, name: str) -> date | None:
 def get_funding_transaction(
     exchange: Exchange, caller: Caller, request: wire.GetFundingTransactionRequest
 ) -> wire.GetFundingTransactionResponse:
-    """Return a transaction of an account the caller may see; NotFound for any other."""
+    """Return a transaction of an account the caller may see; any other is not found."""
     transaction = exchange.funding.get(request.transaction_id)
     if transaction is None or transaction.account not in funding_accounts(exchange, caller):
         raise NotFound(
@@ -107,7 +107,7 @@ def get_funding_transaction(
 
 
 def transaction_message(exchange: Exchange, row: FundingTransaction) -> wire.FundingTransaction:
-    """Return a transaction as it stood when the row was recorded."""
+    """Return a transaction in the state that the row recorded."""
     firm = exchange.firms.owner_of(row.account)
     direction = wire.FundingTransaction_FundingLedgerEntryType
     day = trade_date(row.changed)

@@ -1,5 +1,5 @@
-"""Incentive programs on the exchange host: the same programs and earnings as on the retail API, for
-firms (§2.3).
+"""Incentive programs on the exchange host: those of the retail API, with the earnings of firms
+(§2.3).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim.messages import retail_v1 as retail
 def get_incentives(
     exchange: Exchange, caller: Caller, request: wire.GetIncentivesRequest
 ) -> wire.GetIncentivesResponse:
-    """Programs grouped by market, newest first unless asked otherwise. Needs no credentials."""
+    """List programs by market, newest first by default. Needs no credentials."""
     query = convert(request, retail.ListIncentivesRequest, from_attributes=True)
     return convert(programs(exchange, query), wire.GetIncentivesResponse, from_attributes=True)
 
@@ -28,9 +28,7 @@ def get_incentives(
 def get_incentive_earnings(
     exchange: Exchange, caller: Caller, request: wire.GetIncentiveEarningsRequest
 ) -> wire.GetIncentiveEarningsResponse:
-    """List the earnings of the caller's accounts: the participant's if one is named, else all of
-    the firm's.
-    """
+    """List the earnings of the participant the call names, or else of all the firm's accounts."""
     query = convert(request, retail.ListEarningsRequest, from_attributes=True)
     rewards = earned(exchange, visible_accounts(caller), query)
     return wire.GetIncentiveEarningsResponse(

@@ -1,4 +1,6 @@
-"""Identity verification over REST: start, status, and the firm's webhook (§3.5, §4.3, §6.1)."""
+"""Identity verification on the exchange API: start, status, and the firm's webhook (§3.5, §4.3,
+§6.1).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from sim.messages import exchange_kyc_v1 as wire
 def start_kyc_verification(
     exchange: Exchange, caller: Caller, request: wire.StartKYCVerificationRequest
 ) -> wire.StartKYCVerificationResponse:
-    """Start a verification. An approved person has a participant_id only once provisioned."""
+    """Start a verification. An approved person has no participant_id until provisioned."""
     firm = firm_of(exchange, caller).name
     case = exchange.kyc.start(firm, _application(request))
     status = exchange.kyc.status(firm, case.external_id)
@@ -38,10 +40,12 @@ def start_kyc_verification(
 def get_kyc_status(
     exchange: Exchange, caller: Caller, request: wire.GetKYCStatusRequest
 ) -> wire.GetKYCStatusResponse:
-    """Return the status of a verification; NOT_STARTED for an id the firm never used."""
+    """Return the status of a verification; NOT_STARTED for an id the firm has not used."""
     if not request.external_id:
         raise InvalidRequest(
-            "external_id is required", rule="K2", remedy="send the external_id of the start"
+            "external_id is required",
+            rule="K2",
+            remedy="send the external_id with which the verification started",
         )
     status = exchange.kyc.status(firm_of(exchange, caller).name, request.external_id)
     return wire.GetKYCStatusResponse(
@@ -60,7 +64,7 @@ def set_webhook_url(
 ) -> DeferredResponse:
     """Register the firm's webhook URL.
 
-    The answer waits for the outcome of a test delivery: see `webhook_registration`.
+    The answer is deferred until a test delivery has an outcome: see `webhook_registration`.
     """
     firm = firm_of(exchange, caller).name
     pending = exchange.webhooks.register(firm, request.webhook_url, request.signing_secret)
@@ -70,12 +74,14 @@ def set_webhook_url(
 def webhook_registration(
     exchange: Exchange, settled: PendingRegistration
 ) -> wire.SetWebhookURLResponse:
-    """Answer a registration whose test delivery was acknowledged, refused or ignored (rule K8)."""
+    """Answer a registration according to its test delivery: acknowledged, refused or timed out
+    (rule K8).
+    """
     return wire.SetWebhookURLResponse(validated=settled.validated is True, message=settled.message)
 
 
 def _application(request: wire.StartKYCVerificationRequest) -> KycApplication:
-    """Return the application in a request; most fields have the same names in both."""
+    """Return the application in a request. Most fields have the same name in both."""
     agreement = request.agreement or wire.KYCAgreement()
     eligible, code = bool(request.docv_eligible), request.referral_code or ""
     complete = replace(request, docv_eligible=eligible, referral_code=code)

@@ -1,6 +1,6 @@
-"""Prefill over REST: start it, and submit the one-time code.
+"""Prefill on the exchange API: start it, and submit the one-time code.
 
-Codes are redacted before they arrive here, so two codes are compared by their redacted text.
+Codes are redacted before they arrive here, so they are compared in their redacted form.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CODE = re.compile(r"\d{4,8}|sealed:d[4-8]:[0-9a-f]{32}", re.ASCII)
 def start_kyc_prefill(
     exchange: Exchange, caller: Caller, request: wire.StartKYCPrefillRequest
 ) -> wire.StartKYCPrefillResponse:
-    """Send a code to a phone. The firm's own id of the person names the prefill."""
+    """Send a code to a phone. The prefill is identified by the firm's own id for the person."""
     problems = list(_problems(exchange, request))
     if problems:
         raise InvalidRequest("; ".join(problems), remedy="correct the named fields")
@@ -57,10 +57,10 @@ def _problems(exchange: Exchange, request: wire.StartKYCPrefillRequest) -> Itera
 def submit_kyc_prefill_otp(
     exchange: Exchange, caller: Caller, request: wire.SubmitKYCPrefillOTPRequest
 ) -> wire.SubmitKYCPrefillOTPResponse:
-    """Return the person's data if the code is right and the person is known; always the status."""
+    """Return the status, and the person's data if the code is right and the person is known."""
     if not request.external_id:
         raise InvalidRequest(
-            "external_id is required", remedy="send the externalId that the start answered"
+            "external_id is required", remedy="send the externalId that startKYCPrefill returned"
         )
     if not _CODE.fullmatch(request.otp):
         raise InvalidRequest("otp: four to eight digits")
@@ -83,7 +83,7 @@ def submit_kyc_prefill_otp(
 
 
 def _code(exchange: Exchange, otp: str) -> Code:
-    """Return what a code stands for, redacted or (in a scenario's own calls) in clear."""
+    """Return the code that a text stands for: redacted, or in clear in calls of a scenario."""
     key = exchange.ctx.entropy.key("sealing")
     for text, code in CODES.items():
         if otp in (text, redact_text(text, key, {})):

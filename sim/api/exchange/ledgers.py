@@ -1,7 +1,7 @@
-"""The cash and the position ledger, in pages and as CSV (§4.3, rules P17-P24).
+"""The cash ledger and the position ledger, in pages and as CSV (§4.3, rules P17-P24).
 
-Both ledgers begin at 2026-05-01T00:00:00Z; an earlier start is raised to it. A row never changes
-once it is written, so pages in the order oldest first never drift.
+Both ledgers begin at 2026-05-01T00:00:00Z; an earlier start is raised to that instant. A row never
+changes once it is written, so pages in ascending order are stable.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ D = TypeVar("D", CashMoved, PositionChanged)
 def get_account_balance_ledger(
     exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceLedgerRequest
 ) -> wire.GetAccountBalanceLedgerResponse:
-    """Changes of an account's cash; each says the balance before and after (rule P20)."""
+    """List changes of an account's cash, each with the balance before and after (rule P20)."""
     page, token = _page(_cash_rows(exchange, caller, request), request)
     return wire.GetAccountBalanceLedgerResponse(
         entries=[ledger_entry_message(row) for row in page], next_page_token=token, eof=not token
@@ -79,7 +79,9 @@ def get_account_balance_ledger(
 def download_balance_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadBalanceLedgerRequest
 ) -> Iterator[wire.DownloadBalanceLedgerResponse]:
-    """Return the same rows as CSV; without rows, not even a header (rule P24)."""
+    """Return the same rows as CSV; the file is empty, without a header, if there are none (rule
+    P24).
+    """
     entries = map(ledger_entry_message, _cash_rows(exchange, caller, request))
     chunks = csv_chunks(wire.BalanceLedgerEntry, entries, header_alone=False)
     return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in chunks)
@@ -107,12 +109,10 @@ def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterat
 def public_types(requested: Sequence[int]) -> frozenset[int]:
     """Return the entry types to show; an empty set means every public type.
 
-    ABORTED if an internal type is requested (rule P18).
+    Refuses a request for an internal type as ABORTED (rule P18).
     """
     if not SUPPRESSED.isdisjoint(requested):
-        raise EntryTypeSuppressed(
-            rule="P18", remedy="leave entry_types empty for every type that may be seen"
-        )
+        raise EntryTypeSuppressed(rule="P18", remedy="leave entry_types empty for all public types")
     return frozenset(requested) - {_T.UNDEFINED}
 
 
@@ -123,7 +123,7 @@ def public_types(requested: Sequence[int]) -> frozenset[int]:
 def get_position_ledger(
     exchange: Exchange, caller: Caller, request: wire.GetPositionLedgerRequest
 ) -> wire.GetPositionLedgerResponse:
-    """Changes of an account's positions, each with the state right after it (rule P23)."""
+    """List changes of an account's positions, each with the position after it (rule P23)."""
     page, token = _page(_position_rows(exchange, caller, request), request)
     return wire.GetPositionLedgerResponse(
         entries=[position_entry_message(row) for row in page], next_page_token=token, eof=not token
@@ -134,7 +134,9 @@ def get_position_ledger(
 def download_position_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadPositionLedgerRequest
 ) -> Iterator[wire.DownloadPositionLedgerResponse]:
-    """Return the same rows as CSV; without rows, not even a header (rule P24)."""
+    """Return the same rows as CSV; the file is empty, without a header, if there are none (rule
+    P24).
+    """
     entries = map(position_entry_message, _position_rows(exchange, caller, request))
     chunks = csv_chunks(wire.PositionLedgerEntry, entries, header_alone=False)
     return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in chunks)
@@ -155,7 +157,7 @@ def _position_rows(
 def _in_time(rows: Sequence[D], request: CashQuery | PositionQuery) -> Iterator[D]:
     """Return the rows from start (never before the floor) to end, both inclusive.
 
-    Rows that are added later are not among them.
+    Rows that are added during iteration are not included.
     """
     places = slice_by_time(rows, max(request.start_time or FLOOR, FLOOR), request.end_time)
     return map(rows.__getitem__, reversed(places) if request.newest_first else places)

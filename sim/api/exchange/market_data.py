@@ -1,4 +1,4 @@
-"""Book and best bid and offer over REST and gRPC (§2.5, §4.3).
+"""Order book and best bid and offer over REST and gRPC (§2.5, §4.3).
 
 An encoded answer is reused until the book or the clock changes.
 """
@@ -12,7 +12,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.exchange_books import levels_message, stats_message
-from sim.api.rendering.retention import kept_stats
+from sim.api.rendering.retention import retained_stats
 from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
@@ -24,7 +24,7 @@ from sim.messages import exchange_v1 as wire
 DEPTH_DEFAULT, DEPTH_MAX = 3, 10
 
 
-# Version of an answer: that of its book, and the instant, which it carries as its transact time.
+# An answer depends on the version of its book and on the instant, which is its transact time.
 _answers: AnswerCache[PreencodedResponse[Any]] = AnswerCache()
 
 
@@ -34,7 +34,7 @@ def get_order_book(
 ) -> PreencodedResponse[wire.GetOrderBookResponse]:
     """Return the levels of both sides, best first.
 
-    Depth 0 means 3; for more than 10 see the assumption `book.depth_above_maximum`.
+    Depth 0 means 3. For more than 10, see the assumption `book.depth_above_maximum`.
     """
     return _answer(exchange, request.symbol, _depth(exchange, request.depth))
 
@@ -54,13 +54,13 @@ def _depth(exchange: Exchange, depth: int) -> int:
         raise InvalidRequest(
             f"depth must be between 1 and {DEPTH_MAX}",
             rule="S4.3-1",
-            remedy=f"leave depth out for {DEPTH_DEFAULT} levels",
+            remedy=f"omit depth for {DEPTH_DEFAULT} levels",
         )
     return DEPTH_MAX
 
 
 def _answer(exchange: Exchange, symbol: str, view: int | str) -> PreencodedResponse[Any]:
-    """Return the cached answer while the book and the instant are the same.
+    """Return an answer about a book, from the cache while book and instant are unchanged.
 
     `view` is a number of levels, or for the BBO the rounding of its mid price.
     """
@@ -90,7 +90,7 @@ def _book(
         bids=levels_message(book.levels(Side.BUY, visible)),
         offers=levels_message(book.levels(Side.SELL, visible)),
         state=state,
-        stats=stats_message(kept_stats(exchange, book.symbol)),
+        stats=stats_message(retained_stats(exchange, book.symbol)),
         transact_time=exchange.now,
     )
 
@@ -110,11 +110,11 @@ def _bbo(
         mid_price=_half(bids[0].px + offers[0].px, rounding) if both else 0,
         state=state,
         transact_time=exchange.now,
-        stats=stats_message(kept_stats(exchange, book.symbol)),
+        stats=stats_message(retained_stats(exchange, book.symbol)),
     )
 
 
 def _half(both: int, rounding: str) -> int:
-    """Half of the sum of two prices, in whole price units."""
+    """Return half of the sum of two prices, rounded to whole price units."""
     half, odd = divmod(both, 2)
     return half + (odd if rounding == "up" or (rounding == "even" and half % 2) else 0)

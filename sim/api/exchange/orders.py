@@ -1,7 +1,7 @@
 """Order entry on the exchange: insert, cancel, replace, preview, open orders (§4.3, rules M2-M38).
 
-The core checks what a command means. This module refuses requests that are no command: unknown
-enumeration numbers, an account that is not the participant's, a list of the wrong length.
+The core validates commands. This module refuses requests that cannot become one: unknown
+enumeration numbers, accounts of other participants, lists of the wrong length.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def insert_order(
 ) -> wire.InsertOrderResponse:
     """Place an order and return a receipt.
 
-    A business reject is a refusal at once or an execution afterwards, as the assumption
-    `orders.sync_reject` says (rule M7).
+    The assumption `orders.sync_reject` decides whether a business reject is a refusal or a later
+    execution (rule M7).
     """
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
     command = place_command(caller, request, deferred=deferred)
@@ -56,8 +56,8 @@ def insert_order_list(
 ) -> wire.InsertOrderListResponse:
     """Place a list of orders and return a receipt for each.
 
-    A malformed entry refuses the whole list before anything is placed. A business reject is a
-    REJECTED execution (rule M38).
+    One malformed entry refuses the whole list before anything is placed. A business reject becomes
+    a REJECTED execution (rule M38).
     """
     place = exchange.trading.order_service.place
     entries = enumerate(_entries(request.requests))
@@ -74,10 +74,10 @@ def insert_order_list(
 def preview_order(
     exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
 ) -> wire.PreviewOrderResponse:
-    """Return the order as it would be accepted; nothing is placed."""
+    """Return the order that would be accepted, without placing it."""
     if request.request is None:
         raise InvalidRequest(
-            "request is required", rule="M2", remedy="send the order to try as request"
+            "request is required", rule="M2", remedy="send the order to preview as request"
         )
     command = place_command(caller, request.request)
     exchange.order_sessions.check(command.session_id, command.account)
@@ -88,17 +88,17 @@ def preview_order(
 def place_command(
     caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False
 ) -> PlaceOrder:
-    """Return a request as a command of the calling participant."""
+    """Return the command of a request, for the calling participant."""
     account = trading_account(caller, request.account)
     if request.user and request.user != caller.participant:
         raise PermissionDenied(
-            rule="S5.1-6", remedy="user, when sent, is the participant of x-participant-id"
+            rule="S5.1-6", remedy="user must equal the participant of x-participant-id"
         )
     if request.quote:
         raise InvalidRequest(
-            "quote: there is no such quote",
+            "quote: unknown quote",
             rule="L13",
-            remedy="leave quote out; a quote trades by itself once it is confirmed",
+            remedy="omit quote; a confirmed quote trades without an order",
         )
     command = PlaceOrder(
         symbol=request.symbol,
@@ -122,8 +122,8 @@ def place_command(
     return replace(command, good_till=request.good_till_time, smp=smp, **changes)
 
 
-# Terms that most requests leave out, by the names of the command and of the request. They are read
-# in one call, so that an order without any of them costs little.
+# Rarely used terms, by their names in the command and in the request. All are read in one call, so
+# that an order without any of them is cheap.
 _RARE_TERMS = {
     "stop_price": "stop_price",
     "min_qty": "min_qty",
@@ -147,21 +147,23 @@ _rare_terms = attrgetter(*_RARE_TERMS.values())
 def _entry_command(
     exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest
 ) -> PlaceOrder:
-    """Return the command of one entry, after a preview: what cannot be placed refuses the list."""
+    """Return the command of one entry. It is previewed, so that an invalid entry refuses the
+    list.
+    """
     try:
         command = place_command(caller, request, deferred=True)
         exchange.order_sessions.check(command.session_id, command.account)
         exchange.trading.order_service.preview(command)
     except InvalidRequest as error:
-        raise of_entry(index, error) from error
+        raise refusal_of_entry(index, error) from error
     except NotFound as error:
         message = f"requests[{index}]: {error.message}"
         raise NotFound(message, rule=error.rule, remedy=error.remedy) from error
     return command
 
 
-def of_entry(index: int, error: InvalidRequest) -> InvalidRequest:
-    """Return the refusal of one entry of a request, with the place of the bad field."""
+def refusal_of_entry(index: int, error: InvalidRequest) -> InvalidRequest:
+    """Return a refusal that names the entry of the request that caused it."""
     message = f"requests[{index}].{error.message}"
     return InvalidRequest(message, rule=error.rule, remedy=error.remedy)
 
@@ -173,7 +175,7 @@ def of_entry(index: int, error: InvalidRequest) -> InvalidRequest:
 def cancel_order(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest
 ) -> wire.CancelOrderResponse:
-    """Cancel an order. An unknown one is 404, a finished one 409 (rule M34)."""
+    """Cancel an order. An unknown order is 404, a finished one 409 (rule M34)."""
     exchange.trading.order_service.cancel(_cancel_command(caller, request, report_unknown=True))
     return wire.CancelOrderResponse()
 
@@ -209,7 +211,7 @@ def _cancel_command(
 def cancel_replace_order(
     exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderRequest
 ) -> wire.CancelReplaceOrderResponse:
-    """Change an order in place; fields left out keep their values (rules M31-M33)."""
+    """Change an order in place; omitted fields keep their values (rules M31-M33)."""
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
     command = _replace_command(caller, request, deferred=deferred, report_unknown=True)
     exchange.trading.order_service.replace(command)
@@ -265,26 +267,26 @@ def _replace_command(
 def get_open_orders(
     exchange: Exchange, caller: Caller, request: wire.GetOpenOrdersRequest
 ) -> wire.GetOpenOrdersResponse:
-    """List the orders that still work, oldest first."""
+    """List the working orders, oldest first."""
     accounts = visible_accounts(caller, request.accounts)
     orders = exchange.trading.orders.open_of(accounts, request.symbols)
     return wire.GetOpenOrdersResponse(orders=[order_message(exchange, order) for order in orders])
 
 
-# ---- shapes
+# ---- helpers
 
 
 def member(enum: type[E], number: int, name: str) -> E:
-    """Return the member with a number, or refuse a number of a later version of the contract."""
+    """Return the member with a number. Refuses a number from a later version of the contract."""
     value: E | None = _members(enum).get(number)
     if value is None:
-        raise InvalidRequest(f"{name}: {number} is no {enum.__name__}", rule="M2")
+        raise InvalidRequest(f"{name}: {number} is not a valid {enum.__name__}", rule="M2")
     return value
 
 
 @cache
 def _members(enum: type[E]) -> dict[int, E]:
-    """Members by number: looking one up through its class takes four times as long."""
+    """Return the members by number. Looking one up through its class takes four times as long."""
     return {int(each): each for each in enum}
 
 
@@ -293,7 +295,7 @@ def _check_ids(order_id: str, clord_id: str) -> None:
         raise InvalidRequest(
             "order_id or clord_id is required",
             rule="M34",
-            remedy="send the order_id of the receipt, or your clord_id",
+            remedy="send the order_id from the receipt or your clord_id",
         )
 
 
@@ -308,7 +310,7 @@ def _entries(requests: Sequence[R]) -> Sequence[R]:
 
 
 def _each(act: Callable[[R], object], commands: Sequence[R]) -> None:
-    """Execute each; refused ones are skipped."""
+    """Execute each command, skipping those that are refused."""
     for command in commands:
         with suppress(Refusal):
             act(command)

@@ -1,4 +1,4 @@
-"""Tokens that act as one participant. The x-participant-id header replaces them."""
+"""Tokens that act as one participant, an alternative to the x-participant-id header."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class _Request(Protocol):
 def create_participant_api_token(
     exchange: Exchange, caller: Caller, request: wire.CreateParticipantAPITokenRequest
 ) -> wire.CreateParticipantAPITokenResponse:
-    """A token that acts as one participant: no header is needed with it, and it does nothing for
-    the rest of the firm.
+    """Return a token that acts as one participant.
+
+    It needs no x-participant-id header and cannot act for other participants of the firm.
     """
     grant = _granted(exchange, caller, request, admin=False)
     return wire.CreateParticipantAPITokenResponse(
@@ -43,7 +44,7 @@ def create_participant_api_token(
 def create_participant_admin_token(
     exchange: Exchange, caller: Caller, request: wire.CreateParticipantAdminTokenRequest
 ) -> wire.CreateParticipantAdminTokenResponse:
-    """Create the same token under another name: the specification gives it no further rights."""
+    """Return the same token as `create_participant_api_token`: the specification adds no rights."""
     grant = _granted(exchange, caller, request, admin=True)
     return wire.CreateParticipantAdminTokenResponse(
         participant_admin_token=_text(exchange, grant),
@@ -71,7 +72,7 @@ def _granted(
             raise PermissionDenied(
                 rule="participant-token",
                 remedy=(
-                    f"{scope} is the firm's own; a participant's token may have {', '.join(usable)}"
+                    f"{scope} is reserved for the firm; a participant may have {', '.join(usable)}"
                 ),
             )
     assumptions = exchange.ctx.assumptions
@@ -81,7 +82,7 @@ def _granted(
     if not 0 < life <= longest:
         raise InvalidRequest(
             f"ttl_seconds must be between 1 and {longest // NS_PER_S}, or 0",
-            remedy="leave it out for the usual life",
+            remedy="omit it for the default lifetime",
         )
     scopes = tuple(sorted(set(request.scopes))) or usable
     return exchange.credentials.grant_participant(

@@ -1,6 +1,6 @@
 """Partner services over gRPC: transfers, the pool's balance, orders for participants (M25, P25).
 
-The account in a request names the customer; there is no header for it.
+The account in a request identifies the customer; the x-participant-id header is not used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLORD_ID = re.compile(r"[!-~]{1,64}", re.ASCII)
 _TRANSFERS = frozenset(
     {TransferReason.DEPOSIT, TransferReason.WITHDRAWAL, TransferReason.VENDOR_FEES}
 )
-# The narrow part of an order that a partner may fill in.
+# The few fields of an order that a partner may set.
 _ALLOWED = frozenset(
     {
         "type",
@@ -55,9 +55,9 @@ _FUNDED_TIMES = frozenset(TimeInForce) - {TimeInForce.GOOD_TILL_TIME}
 def create_cash_movement(
     exchange: Exchange, caller: Caller, request: cash.CreateCashMovementRequest
 ) -> cash.CreateCashMovementResponse:
-    """Transfer money between the pool and a participant; the reason decides the direction.
+    """Transfer money between the pool and a participant; the reason determines the direction.
 
-    Without funds the movement is REJECTED.
+    Without sufficient funds the movement is REJECTED.
     """
     firm = firm_of(exchange, caller)
     key = _key(request.idempotency_key)
@@ -74,7 +74,7 @@ def create_cash_movement(
 
 
 def _checked_transfer(transfer: cash.Transfer | None) -> tuple[cash.Transfer, Cash]:
-    """Return a transfer that is well formed, with its amount."""
+    """Return a transfer and its amount. Refuses a malformed one."""
     if transfer is None:
         raise InvalidRequest("transfer is required", rule="P25")
     if transfer.reason not in _TRANSFERS:
@@ -95,7 +95,7 @@ def _checked_transfer(transfer: cash.Transfer | None) -> tuple[cash.Transfer, Ca
 def get_cash_movement(
     exchange: Exchange, caller: Caller, request: cash.GetCashMovementRequest
 ) -> cash.GetCashMovementResponse:
-    """A transfer of the calling firm."""
+    """Return a transfer of the calling firm."""
     movement = exchange.partners.movement(firm_of(exchange, caller), request.workflow_id)
     return cash.GetCashMovementResponse(cash_movement=_movement_message(movement))
 
@@ -104,7 +104,7 @@ def get_cash_movement(
 def get_funding_account_balance(
     exchange: Exchange, caller: Caller, request: cash.GetFundingAccountBalanceRequest
 ) -> cash.GetFundingAccountBalanceResponse:
-    """What is left in the pool."""
+    """Return the balance of the pool."""
     _check_currency(request.currency, "currency")
     pool = exchange.partners.pool(firm_of(exchange, caller))
     return cash.GetFundingAccountBalanceResponse(
@@ -146,7 +146,7 @@ def create_vendor_order(
 ) -> funding.CreateVendorOrderResponse:
     """Place a fill-or-kill limit order for a participant.
 
-    No money moves for the declared fee; a transfer collects it.
+    The declared fee moves no money; the partner collects it with a transfer.
     """
     key = _key(request.idempotency_key)
     _check_fee(request.vendor_fee)
@@ -166,7 +166,7 @@ def create_vendor_order(
 
 
 def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
-    """Return the one kind of order a partner may place; any other field that is set is refused."""
+    """Return the command of a partner's order. Refuses any field that partners may not set."""
     if order is None:
         raise InvalidRequest("order is required", rule="M25")
     for name in order.__struct_fields__:
@@ -206,7 +206,7 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     )
 
 
-# ---- orders together with their funds: gone on 2026-08-06 (§9)
+# ---- orders together with their funds, withdrawn on 2026-08-06 (§9)
 
 
 @handles("OrderFundingService.CreateFundedOrder")
@@ -237,13 +237,15 @@ def get_funded_order(
 def cancel_funded_order(
     exchange: Exchange, caller: Caller, request: funding.CancelFundedOrderRequest
 ) -> funding.CancelFundedOrderResponse:
-    """Cancel a funded order that still works; what it had not spent goes back to the pool."""
+    """Cancel a funded order that is still working. Unspent money returns to the pool."""
     order = exchange.partners.cancel_funded(firm_of(exchange, caller), request.funding_request_id)
     return funding.CancelFundedOrderResponse(order=_funded_message(exchange, order))
 
 
 def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
-    """A limit order of whole quantity under any time in force that needs no date."""
+    """Return the command of a funded order: a limit order of whole contracts without an expiry
+    date.
+    """
     if order is None:
         raise InvalidRequest("order is required", rule="S9-4")
     if (
@@ -252,7 +254,9 @@ def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
         or order.order_qty <= 0
         or order.side not in (Side.BUY, Side.SELL)
     ):
-        raise InvalidRequest("order: a limit order with side, price and order_qty", rule="S9-4")
+        raise InvalidRequest(
+            "order: must be a limit order with side, price and order_qty", rule="S9-4"
+        )
     if order.time_in_force not in _FUNDED_TIMES:
         raise InvalidRequest(
             "order.time_in_force must be DAY, GOOD_TILL_CANCEL, IMMEDIATE_OR_CANCEL or"
@@ -281,7 +285,7 @@ def _funded_message(exchange: Exchange, order: VendorOrder) -> funding.FundedOrd
     )
 
 
-# ---- shared
+# ---- helpers
 
 
 def _status(exchange: Exchange, order: VendorOrder) -> funding.VendorOrderStatus:
@@ -298,7 +302,7 @@ def _status(exchange: Exchange, order: VendorOrder) -> funding.VendorOrderStatus
 def _check_fee(fee: funding.MoneyAmount | None) -> None:
     if fee is None:
         raise InvalidRequest(
-            "vendor_fee is required", rule="M25", remedy="declare a fee of 0 when there is none"
+            "vendor_fee is required", rule="M25", remedy="send a fee of 0 if there is none"
         )
     _check_currency(fee.currency, "vendor_fee.currency")
     if _amount(fee.value, "vendor_fee.value") < 0:
@@ -310,7 +314,7 @@ def _key(key: str) -> str:
         raise InvalidRequest(
             f"idempotency_key: 1 to {KEY_MAX} characters",
             rule="P25",
-            remedy="draw a new key for each new request",
+            remedy="use a new key for each new request",
         )
     return key
 
@@ -321,7 +325,7 @@ def _check_currency(currency: str, name: str) -> None:
 
 
 def _amount(text: str, name: str) -> Cash:
-    """Return dollars in decimal text of at most two decimals."""
+    """Return an amount of dollars. Refuses text with more than two decimals."""
     try:
         return scaled(text, CENTS) * CENT
     except NotADecimal as error:

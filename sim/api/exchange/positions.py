@@ -27,8 +27,9 @@ PAGE_DEFAULT = 100
 def get_account_balance(
     exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceRequest
 ) -> wire.GetAccountBalanceResponse:
-    """Balance in one currency, USD when none is named. A clearing account is "invalid account"
-    (rule P26).
+    """Return an account's balance in one currency, USD by default.
+
+    A clearing account is refused as "invalid account" (rule P26).
     """
     account = balance_account(exchange, caller, request.name)
     if request.currency.upper() not in ("", CURRENCY):
@@ -42,15 +43,17 @@ def get_account_balance(
 def list_account_balances(
     exchange: Exchange, caller: Caller, request: wire.ListAccountBalancesRequest
 ) -> wire.ListAccountBalancesResponse:
-    """Balances by currency; there is one."""
+    """List an account's balances by currency. There is only one."""
     return wire.ListAccountBalancesResponse(
         balances={CURRENCY: _balance(exchange, balance_account(exchange, caller, request.name))}
     )
 
 
 def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse:
-    """Amounts of rules P2 and P6. Contracts are fully collateralised, so the margin of the shorts
-    is the whole capital requirement.
+    """Return the amounts of rules P2 and P6.
+
+    Contracts are fully collateralised, so the margin of short positions is the whole capital
+    requirement.
     """
     trading = exchange.trading
     margin = trading.margin_requirement(account)
@@ -73,7 +76,7 @@ def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse
 
 
 def _spendable(exchange: Exchange, account: str, power: Cash) -> Cash:
-    """Return buying power as balances show it: open orders count or not (U10).
+    """Return buying power as balances show it, with or without deduction of open orders (U10).
 
     The assumption `balances.buying_power_net` decides.
     """
@@ -88,9 +91,9 @@ def _spendable(exchange: Exchange, account: str, power: Cash) -> Cash:
 def list_account_positions(
     exchange: Exchange, caller: Caller, request: wire.ListAccountPositionsRequest
 ) -> wire.ListAccountPositionsResponse:
-    """List positions of an account in order of first trade, now or as of an instant or trade day.
+    """List an account's positions in order of first trade, now or as of an instant or trade date.
 
-    Flat and expired positions are included unless a filter leaves them out.
+    Flat and expired positions are included unless filtered out.
     """
     account = balance_account(exchange, caller, request.name)
     at = _as_of(exchange, request)
@@ -122,26 +125,26 @@ def _as_of(exchange: Exchange, request: wire.ListAccountPositionsRequest) -> Ins
         return exchange.now if request.as_of_time is None else request.as_of_time
     if request.as_of_time is not None:
         raise InvalidRequest(
-            "as_of_time and as_of_date exclude each other", remedy="send one of them"
+            "as_of_time and as_of_date are mutually exclusive", remedy="send one of them"
         )
     day = request.as_of_date
     try:
         return eastern(date(day.year, day.month, day.day), TRADE_DAY_ROLL_HOUR) - 1
     except ValueError:
         raise InvalidRequest(
-            "as_of_date is not a date", remedy="send year, month and day"
+            "as_of_date is not a valid date", remedy="send year, month and day"
         ) from None
 
 
 def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Position]:
-    """Positions as they stood at an instant, rebuilt from the position ledger (rule P23)."""
+    """Return an account's positions at an instant, reconstructed from its ledger (rule P23)."""
     rows = takewhile(lambda row: row.at <= at, exchange.trading.positions.rows(account))
     last = {row.symbol: row for row in rows}
     return [position_after(row) for row in last.values()]
 
 
 def _expired(exchange: Exchange, position: Position, at: Instant) -> bool:
-    """Whether a position is expired at an instant: it was paid, or its instrument expired."""
+    """Return whether a position was expired at an instant: settled, or past expiration."""
     if at >= exchange.now:
         return exchange.trading.is_over(position.symbol)
     return bool(position.settled) or exchange.instruments.require(position.symbol).expiration <= at

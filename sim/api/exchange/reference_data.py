@@ -14,7 +14,7 @@ from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
-from sim.api.rendering.exchange_instruments import CLEARING_HOUSE, instrument_as_it_is
+from sim.api.rendering.exchange_instruments import CLEARING_HOUSE, current_instrument_message
 from sim.api.reports.where_clause import (
     Column,
     Condition,
@@ -40,8 +40,8 @@ Test: TypeAlias = Callable[[Instrument], bool]
 PAGE_DEFAULT = 50
 _STATE_PREFIX = "INSTRUMENT_STATE_"
 
-# Category codes of the exchange by category of the gateway; any other category is its own first
-# three letters.
+# Category codes of the exchange by category of the gateway. For any other category, the code is its
+# first three letters.
 _CATEGORY_CODES = {"sports": "SPR", "politics": "POL", "crypto": "CRY"}
 
 
@@ -49,8 +49,9 @@ _CATEGORY_CODES = {"sports": "SPR", "politics": "POL", "crypto": "CRY"}
 def list_instruments(
     exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest
 ) -> wire.ListInstrumentsResponse:
-    """Instruments that meet every filter set, in order of listing. Other states than asked for
-    include PENDING and TERMINATED ones.
+    """List the instruments that pass every filter, in order of listing.
+
+    A negative filter, such as state != OPEN, also matches PENDING and TERMINATED instruments.
     """
     return _listed(exchange, request)
 
@@ -59,7 +60,7 @@ def list_instruments(
 def search_instruments(
     exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest
 ) -> wire.ListInstrumentsResponse:
-    """The same under another name."""
+    """List instruments: an alias of `list_instruments`."""
     return _listed(exchange, request)
 
 
@@ -67,16 +68,16 @@ def search_instruments(
 def get_instrument(
     exchange: Exchange, caller: Caller, request: wire.GetInstrumentRequest
 ) -> wire.GetInstrumentResponse:
-    """One instrument, whatever its state."""
+    """Return one instrument, whatever its state."""
     instrument = exchange.instruments.require(request.symbol)
-    return wire.GetInstrumentResponse(instrument=instrument_as_it_is(exchange, instrument))
+    return wire.GetInstrumentResponse(instrument=current_instrument_message(exchange, instrument))
 
 
 @handles("RefDataAPI.ListSymbols")
 def list_symbols(
     exchange: Exchange, caller: Caller, request: wire.ListSymbolsRequest
 ) -> wire.ListSymbolsResponse:
-    """Every symbol, in order of listing."""
+    """List every symbol, in order of listing."""
     return wire.ListSymbolsResponse(symbols=list(exchange.instruments.symbols()))
 
 
@@ -84,7 +85,7 @@ def list_symbols(
 def get_instrument_metadata(
     exchange: Exchange, caller: Caller, request: wire.GetInstrumentMetadataRequest
 ) -> wire.GetInstrumentMetadataResponse:
-    """Facts about the exchange itself."""
+    """Return metadata of the exchange itself."""
     return wire.GetInstrumentMetadataResponse(
         metadata={
             "exchange_name": exchange.credentials.environment.name,
@@ -94,13 +95,14 @@ def get_instrument_metadata(
     )
 
 
-# ---- filters: what an instrument's metadata map says is what its filters find
+# ---- filters: they match what an instrument's metadata map shows
 
 
 class _Criteria(NamedTuple):
-    """What a request asks for: of an instrument's product, type and event, `alike` for all of one
-    kind whatever the game; of its state, dates, game and symbol; and `single` of what only the
-    instrument itself tells.
+    """The criteria of a request.
+
+    `alike` tests what all instruments of one product, type and event have in common, whatever the
+    game. `single` tests what differs from one instrument to the next.
     """
 
     alike: list[Test]
@@ -124,7 +126,7 @@ def _listed(
         one if isinstance(one, Instrument) else _instrument_at(exchange, one) for one in page
     ]
     return wire.ListInstrumentsResponse(
-        instruments=[instrument_as_it_is(exchange, one) for one in instruments],
+        instruments=[current_instrument_message(exchange, one) for one in instruments],
         next_page_token=token,
         eof=not token,
     )
@@ -133,10 +135,10 @@ def _listed(
 def _matching(
     exchange: Exchange, symbols: list[str], criteria: _Criteria
 ) -> Iterator[Instrument | int]:
-    """Yield what passes every filter, in order of listing.
+    """Yield the instruments that pass every filter, in order of listing.
 
-    Instruments that began dormant come as their places in the catalogue, so that only what is
-    shown is made.
+    Dormant instruments are yielded as their positions in the catalogue, so that only those on the
+    requested page are created.
     """
     instruments, tests = exchange.instruments, list(_single_tests(exchange, criteria))
 
@@ -155,7 +157,7 @@ def _matching(
 
 
 def _dormant(index: MarketIndex, criteria: _Criteria) -> Iterator[int]:
-    """Yield the places of instruments that began dormant and pass every filter."""
+    """Yield the catalogue positions of dormant instruments that pass every filter."""
     flags, places = reduce(both, _dormant_flags(index, criteria)), index.catalogue.dormant_markets
     exchange = index.exchange
     for place in compress(places, flags[places.start : places.stop]):
@@ -164,7 +166,7 @@ def _dormant(index: MarketIndex, criteria: _Criteria) -> Iterator[int]:
 
 
 def _dormant_flags(index: MarketIndex, criteria: _Criteria) -> Iterator[Flags]:
-    """Yield flags of dormant markets for each filter; those of others mean nothing."""
+    """Yield one set of flags per filter; only the flags of dormant markets are meaningful."""
     catalogue, instruments = index.catalogue, index.exchange.instruments
     count, place_of = len(catalogue.rows), catalogue.place_of_market
     listed = (place_of(one.symbol) for one in instruments.listed())
@@ -212,18 +214,18 @@ def _criteria(exchange: Exchange, request: wire.ListInstrumentsRequest) -> _Crit
 def _add_conditions(
     exchange: Exchange, requested_filter: wire.InstrumentFilter, criteria: _Criteria
 ) -> None:
-    """What a filter's clause and fields ask for."""
+    """Add the conditions of a filter's clause and fields to the criteria."""
     conditions = parse_clause(requested_filter.where_clause)
     named = {condition.column for condition in conditions}
     if named & _FAILING and exchange.ctx.quirks.strikes(INSTRUMENT_COLUMNS_FAIL):
         if named & _FAILING != {_EVENT}:
             raise InternalFailure(
                 rule="instrument_columns_fail",
-                remedy="filter these columns yourself, or by the fields of the request",
+                remedy="filter these columns in the client, or use the fields of the request",
             )
         criteria.alike.append(lambda instrument: False)
     conditions += field_conditions(requested_filter.field_filters, tuple(_COLUMNS))
-    # refuses what it does not know, in the order it was asked
+    # Refuse unknown columns and operators, in the order of the request.
     predicate(conditions, _COLUMNS | _METADATA_COLUMNS)
     for condition in conditions:
         if condition.column == "symbol":
@@ -240,7 +242,7 @@ def _add_conditions(
 
 
 def _single_tests(exchange: Exchange, criteria: _Criteria) -> Iterator[Test]:
-    """Everything that is asked, as tests of one instrument."""
+    """Yield every criterion as a test of one instrument."""
     yield from criteria.alike
     yield from criteria.single
     for states in criteria.states:
@@ -260,9 +262,7 @@ def _single_tests(exchange: Exchange, criteria: _Criteria) -> Iterator[Test]:
 
 
 def _fixed_tests(request: wire.ListInstrumentsRequest) -> Iterator[Test]:
-    """One test for each filter that is set on what follows from an instrument's product, type and
-    event.
-    """
+    """Yield one test per filter on product, type or event of an instrument."""
     if (
         request.tradable_filter == wire.TradableFilter.TRADABLE_FILTER_NON_TRADABLE
         or request.type
@@ -274,7 +274,7 @@ def _fixed_tests(request: wire.ListInstrumentsRequest) -> Iterator[Test]:
         yield lambda instrument: False  # every instrument here is a tradable event contract
     if request.clearing_sym:
         yield lambda instrument: _clearing(instrument).startswith(request.clearing_sym)
-    if request.product_id:  # markets on an index have one of their event in the metadata
+    if request.product_id:  # index markets also have a product id of their event, in the metadata
         yield (
             lambda instrument: (
                 request.product_id in (instrument.product_id, instrument.metadata.get("product_id"))
@@ -307,7 +307,7 @@ def _dated(at: Callable[[Instrument], Instant], low: Instant | None, high: Insta
 def _dates(
     request: wire.ListInstrumentsRequest,
 ) -> Iterator[tuple[str, Instant | None, Instant | None]]:
-    """Bounds on start and expiration date, both inclusive, as instants."""
+    """Yield the bounds on start and expiration date as instants, both inclusive."""
     for name, field in (("opening", "start_time"), ("expiring", "end_time")):
         low, high = (
             _day(getattr(request, f"{field}_{bound}"), f"{field}_{bound}")
@@ -322,7 +322,7 @@ def _dates(
 
 
 def _day(value: str, name: str) -> date | None:
-    """A date as it was given, or that of a timestamp; None for none."""
+    """Return a date, also from a timestamp; None if the value is empty."""
     if not value:
         return None
     try:
@@ -337,7 +337,7 @@ def _metadata(key: str) -> Column[Instrument]:
     return text(lambda instrument: instrument.metadata.get(key, ""))
 
 
-# Columns of the metadata map that a where_clause may name, to no good as documented.
+# Metadata columns that a where_clause may name without effect, as documented.
 _EVENT = "event_id"
 _METADATA_COLUMNS = {
     key: _metadata(key)
@@ -374,7 +374,7 @@ def _market_type(instrument: Instrument) -> str:
 
 _COLUMNS: dict[str, Column[Instrument]] = {
     "symbol": text(lambda instrument: instrument.symbol),
-    # which only the lifecycle knows
+    # The state is known only to the lifecycle.
     "state": member(wire.InstrumentState, _STATE_PREFIX, lambda instrument: 0),
     "product_id": text(_product),
     "event_series": text(_series),
@@ -390,5 +390,5 @@ _DATES: dict[str, Callable[[Instrument], Instant]] = {
     "opening": lambda instrument: instrument.start,
     "expiring": lambda instrument: instrument.expiration,
 }
-# the fields of a market that have the same dates
+# Fields of the gateway's market that hold the same dates.
 _FIELDS = {"opening": "startdate", "expiring": "enddate"}

@@ -1,5 +1,6 @@
-"""Referral codes over REST. A firm sees its own codes only. The value of a referral is not
-published, so answers have no amount.
+"""Referral codes. A firm sees its own codes only.
+
+The value of a referral is not published, so answers carry no amount.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _PAGE = 100
 def create_referral_code(
     exchange: Exchange, caller: Caller, request: wire.CreateISVReferralCodeRequest
 ) -> wire.CreateISVReferralCodeResponse:
-    """A new code of the calling firm; 409 when the firm has it."""
+    """Create a referral code of the calling firm; 409 if the firm already has it."""
     firm = firm_of(exchange, caller).name
     exchange.referrals.create(
         Referral(
@@ -33,8 +34,9 @@ def create_referral_code(
 def get_referral_codes(
     exchange: Exchange, caller: Caller, request: wire.GetReferralCodesRequest
 ) -> wire.GetReferralCodesResponse:
-    """Codes that equal every filter given, oldest first, 100 to a page unless `limit` says
-    otherwise (at most 1000).
+    """List the firm's codes that match every filter, oldest first.
+
+    A page has 100 codes unless `limit` says otherwise (at most 1000).
     """
     firm = firm_of(exchange, caller).name
     codes = [
@@ -66,7 +68,7 @@ def get_referral_codes(
 def check_referral_code(
     exchange: Exchange, caller: Caller, request: wire.CheckReferralCodeRequest
 ) -> wire.CheckReferralCodeResponse:
-    """Return whether the calling firm has the code, and its owner."""
+    """Return whether the code exists at the calling firm, and its owner."""
     existing = exchange.referrals.of(firm_of(exchange, caller).name).get(request.referral_code)
     return wire.CheckReferralCodeResponse(
         is_valid=existing is not None, user_id=existing.user if existing else None

@@ -1,7 +1,7 @@
-"""Search, single records and downloads of orders, executions and trades (§4.3, rules R6-R10).
+"""Searches, single records and downloads of orders, executions and trades (§4.3, rules R6-R10).
 
-Every page re-reads the rows, so a client that walks the pages may miss rows or see them twice while
-they change.
+Every page reads the rows anew, so a client that pages through changing rows may miss or repeat
+some.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_orders import execution_message, order_message, trade_message
 from sim.api.rendering.retention import (
-    EXECUTIONS_KEPT,
-    ORDERS_KEPT,
-    execution_kept,
-    order_kept,
+    EXECUTION_RETENTION,
+    ORDER_RETENTION,
+    is_execution_retained,
+    is_order_retained,
     purged_before,
 )
 from sim.api.reports.csv_writer import csv_chunks
@@ -39,8 +39,8 @@ from sim.messages import exchange_v1 as wire
 
 PAGE_DEFAULT = 100
 NARROW_SEARCH: Span = 130 * NS_PER_MS
-# The time of an unfiltered search that succeeds, as a third of them do. The specification does not
-# state it; it has to be below the limit of the edge.
+# How long an unfiltered search takes when it succeeds, as a third of them do. The specification
+# does not state it; it has to be below the timeout of the edge.
 WIDE_SEARCH: Span = seconds(12)
 
 _NARROWER = "narrow the search by symbol; do not retry"
@@ -57,7 +57,7 @@ Window: TypeAlias = (
 def search_orders(
     exchange: Exchange, caller: Caller, request: wire.SearchOrdersRequest
 ) -> wire.SearchOrdersResponse:
-    """Search orders as they are now, newest first."""
+    """Search orders in their current state, newest first."""
     orders = select_orders(exchange, visible_accounts(caller, request.accounts), request)
     page, token = page_of(orders, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     _check_edge_timeout(exchange, request)
@@ -73,19 +73,21 @@ def search_orders(
 def get_order(
     exchange: Exchange, caller: Caller, request: wire.GetOrderRequest
 ) -> wire.GetOrderResponse:
-    """Return one order of the accounts that a search covers: with a participant, its own (R8)."""
+    """Return an order of the accounts that a search would cover: with a participant, its own
+    (R8).
+    """
     if not request.order_id:
         raise InvalidRequest("order_id is required", rule="R8")
     order = exchange.trading.orders.get(request.order_id)
     if (
         order is None
         or order.account not in visible_accounts(caller)
-        or not order_kept(order, purged_before(exchange, ORDERS_KEPT))
+        or not is_order_retained(order, purged_before(exchange, ORDER_RETENTION))
     ):
         raise NotFound(
             f"unknown order: {request.order_id[:80]}",
             rule="R8",
-            remedy="those of other participants, or older than 90 days, are not shown",
+            remedy="orders of other participants or older than 90 days are hidden",
         )
     return wire.GetOrderResponse(order=order_message(exchange, order))
 
@@ -94,9 +96,9 @@ def get_order(
 def download_orders(
     exchange: Exchange, caller: Caller, request: wire.DownloadOrdersRequest
 ) -> Iterator[wire.DownloadOrdersResponse]:
-    """Return orders created in a window as CSV, newest first.
+    """Return the orders created in a window as CSV, newest first.
 
-    They appear as they are now, although the text is written later, when they may have changed.
+    The text is written later than the request, but shows the orders as they were at the request.
     """
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
@@ -109,7 +111,7 @@ def download_orders(
 def _check_edge_timeout(
     exchange: Exchange, request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest
 ) -> None:
-    """Raise the timeout that an unfiltered search may meet (§7.1, rule R6).
+    """Raise the timeout that an unfiltered search may run into (§7.1, rule R6).
 
     The specification does not say how often searches of orders and executions time out, so the
     quirk is off by default.
@@ -155,19 +157,21 @@ def search_executions(
 def get_execution(
     exchange: Exchange, caller: Caller, request: wire.GetExecutionRequest
 ) -> wire.GetExecutionResponse:
-    """Return one execution of the accounts a search covers: with a participant, its own (R8)."""
+    """Return an execution of the accounts that a search would cover: with a participant, its own
+    (R8).
+    """
     if not request.exec_id:
         raise InvalidRequest("exec_id is required", rule="R8")
     execution: Execution | None = exchange.trading.executions.get(request.exec_id)
     if (
         execution is None
         or execution.order.account not in visible_accounts(caller)
-        or not execution_kept(execution, purged_before(exchange, EXECUTIONS_KEPT))
+        or not is_execution_retained(execution, purged_before(exchange, EXECUTION_RETENTION))
     ):
         raise NotFound(
             f"unknown execution: {request.exec_id[:80]}",
             rule="R10",
-            remedy="those of other participants, or older than 7 days, are not shown",
+            remedy="executions of other participants or older than 7 days are hidden",
         )
     return wire.GetExecutionResponse(execution=execution_message(exchange, execution))
 
@@ -192,10 +196,10 @@ def download_executions(
 def search_trades(
     exchange: Exchange, caller: Caller, request: wire.SearchTradesRequest
 ) -> wire.SearchTradesResponse:
-    """Search trades on which one side is the caller's, newest first.
+    """Search trades in which the caller has a side, newest first.
 
-    A search that is not narrowed usually times out at the edge (rule R6). A bad request is refused
-    at once, before that.
+    An unfiltered search usually times out at the edge (rule R6). An invalid request is refused at
+    once.
     """
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request)

@@ -1,4 +1,4 @@
-"""Requests for quotes over the exchange API (`sim/api/rfq`)."""
+"""Requests for quotes on the exchange API (implemented in `sim/api/rfq`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def create_rfq(
 def create_quote(
     exchange: Exchange, caller: Caller, request: wire.CreateQuoteRequest
 ) -> wire.CreateQuoteResponse:
-    """Quote on a request; another quote replaces the first and keeps its id."""
+    """Quote on a request. A second quote replaces the first and keeps its id."""
     return writes.create_quote(exchange, _party(caller, request.account), request, keep_id=True)
 
 
@@ -33,7 +33,7 @@ def create_quote(
 def get_rfqs(
     exchange: Exchange, caller: Caller, request: wire.GetRFQsRequest
 ) -> wire.GetRFQsResponse:
-    """List all open requests, and those that the caller made or quoted."""
+    """List all open requests, and any request that the caller made or quoted."""
     return reads.get_rfqs(exchange, trading_account(caller, ""), request)
 
 
@@ -41,7 +41,7 @@ def get_rfqs(
 def delete_rfq(
     exchange: Exchange, caller: Caller, request: wire.DeleteRFQRequest
 ) -> wire.DeleteRFQResponse:
-    """Close the caller's request."""
+    """Close one of the caller's requests."""
     return writes.delete_rfq(exchange, trading_account(caller, ""), request)
 
 
@@ -49,7 +49,7 @@ def delete_rfq(
 def get_quotes(
     exchange: Exchange, caller: Caller, request: wire.GetQuotesRequest
 ) -> wire.GetQuotesResponse:
-    """List the caller's quotes and those on its requests."""
+    """List the caller's quotes and the quotes on the caller's requests."""
     return reads.get_quotes(exchange, trading_account(caller, ""), request)
 
 
@@ -57,7 +57,7 @@ def get_quotes(
 def delete_quote(
     exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest
 ) -> wire.DeleteQuoteResponse:
-    """Withdraw the caller's quote, or decline."""
+    """Withdraw the caller's quote, or decline to confirm it."""
     return writes.delete_quote(exchange, trading_account(caller, ""), request)
 
 
@@ -65,7 +65,7 @@ def delete_quote(
 def accept_quote(
     exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRequest
 ) -> wire.AcceptQuoteResponse:
-    """Accept a side of a quote."""
+    """Accept one side of a quote."""
     return writes.accept_quote(exchange, trading_account(caller, ""), request)
 
 
@@ -73,7 +73,7 @@ def accept_quote(
 def confirm_quote(
     exchange: Exchange, caller: Caller, request: wire.ConfirmQuoteRequest
 ) -> wire.ConfirmQuoteResponse:
-    """Confirm one's own accepted quote."""
+    """Confirm an accepted quote of the caller."""
     return writes.confirm_quote(exchange, trading_account(caller, ""), request)
 
 
@@ -81,7 +81,7 @@ def confirm_quote(
 def get_rfq_trades(
     exchange: Exchange, caller: Caller, request: wire.GetRFQTradesRequest
 ) -> wire.GetRFQTradesResponse:
-    """List everybody's fills that came from quotes, without accounts."""
+    """List all fills that resulted from quotes, without accounts."""
     return reads.get_rfq_trades(exchange, trading_account(caller, ""), request)
 
 
@@ -94,7 +94,9 @@ def get_rfq_user_id(
 
 
 def _party(caller: Caller, account: str) -> Party:
-    """Return who asks or quotes; `account` is required, as for no other order (§5.1)."""
+    """Return the requester or quoter of a call. Unlike elsewhere, `account` is required (§5.1)."""
     if not account:
-        raise InvalidRequest("account is required", rule="rfq", remedy="name the participant's own")
+        raise InvalidRequest(
+            "account is required", rule="rfq", remedy="send the participant's account"
+        )
     return Party(trading_account(caller, account), caller.participant or "", Channel.EXCHANGE)

@@ -14,8 +14,9 @@ from sim.messages import exchange_settlement_v1 as wire
 def get_instrument_settlement(
     exchange: Exchange, caller: Caller, request: wire.GetInstrumentSettlementRequest
 ) -> wire.GetInstrumentSettlementResponse:
-    """The settlement, scaled by `price_scale`; without `stats` until it is final. A symbol is named
-    exactly: empty, "/…" and "!…" are refused.
+    """Return the settlement, scaled by `price_scale`; `stats` is unset until it is final.
+
+    The symbol must be exact: an empty one, "/…" and "!…" are refused.
     """
     if not request.symbol or request.symbol[0] in "/!":
         raise InvalidRequest(

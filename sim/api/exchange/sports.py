@@ -1,4 +1,4 @@
-"""Sports and teams on the exchange host: the gateway's, written as messages of the exchange."""
+"""Sports and teams on the exchange host, converted from those of the gateway."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.messages import exchange_v1 as wire
 from sim.messages import gateway_v1 as gateway
 
 _TEAM_KEYS = {name: attrgetter(name) for name in ("id", "name", "abbreviation", "league")}
-# The exchange's contract knows only these of the gateway's vendors. The others are left out.
+# The data vendors that the exchange's contract knows; other vendors of the gateway are omitted.
 _VENDORS = frozenset(int(member) for member in wire.SportsDataProvider)
 
 
@@ -22,7 +22,7 @@ _VENDORS = frozenset(int(member) for member in wire.SportsDataProvider)
 def get_sports(
     exchange: Exchange, caller: Caller, request: wire.GetSportsRequest
 ) -> wire.GetSportsResponse:
-    """One entry for each league."""
+    """List the sports, one entry per league."""
     return wire.GetSportsResponse(
         sports=[_sport(exchange, league) for league in exchange.reference.leagues]
     )
@@ -32,12 +32,12 @@ def get_sports(
 def get_sports_teams(
     exchange: Exchange, caller: Caller, request: wire.GetSportsTeamsRequest
 ) -> wire.GetSportsTeamsResponse:
-    """Teams that pass every filter, by number unless ordered otherwise."""
+    """List the teams that pass every filter, ordered by id by default."""
     limit = check_page(request.limit or 0, request.offset or 0)
     order = request.order_by or "id"
     if order not in _TEAM_KEYS:
         raise InvalidRequest(
-            f"order_by must be one of {', '.join(_TEAM_KEYS)}", remedy="leave it out for id"
+            f"order_by must be one of {', '.join(_TEAM_KEYS)}", remedy="omit it to sort by id"
         )
     teams = teams_where(exchange, request.filters or wire.TeamsFilters())
     ordered = arranged(teams, _TEAM_KEYS, (order,), request.order_direction or "asc")
@@ -51,7 +51,7 @@ def get_sports_teams_for_provider(
 ) -> wire.GetSportsTeamsForProviderResponse:
     """Return teams by their ids at a data vendor.
 
-    Without a vendor the ids of every vendor count; without ids every team passes.
+    Without a vendor, ids of all vendors match; without ids, every team does.
     """
     teams = {
         ref.provider_id: _team(team)

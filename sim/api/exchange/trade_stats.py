@@ -8,7 +8,7 @@ from sim.api.pipeline.account_access import participant_required
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.rendering.exchange_orders import trade_stats_message
-from sim.api.rendering.retention import MARKET_DATA_KEPT, purged_before
+from sim.api.rendering.retention import MARKET_DATA_RETENTION, purged_before
 from sim.api.reports.columns import TRADE_COLUMNS
 from sim.api.reports.filters import conditions_of
 from sim.api.reports.trade_dates import trade_days
@@ -31,11 +31,11 @@ BARS_MAX = 10_000
 def get_trade_stats(
     exchange: Exchange, caller: Caller, request: wire.GetTradeStatsRequest
 ) -> wire.GetTradeStatsResponse:
-    """Return statistics of a window in total, and of `bars` equal slices of it.
+    """Return the statistics of a window in total and for `bars` equal slices of it.
 
-    Needs no participant. A trade on an edge belongs to the later bar. A trade at the very end
-    belongs to the last bar: while the clock stands still, the newest trades are there. The end of
-    a trade date begins the next date, so there the end is not part of the window.
+    Needs no participant. A trade on an edge belongs to the later bar. A trade exactly at the end
+    belongs to the last bar, because the newest trades carry the current instant while the clock
+    stands still. If the window ends with a trade date, its end is exclusive.
     """
     assumptions = exchange.ctx.assumptions
     if caller.participant is None and assumptions.flag(STATS_REQUIRE_PARTICIPANT):
@@ -51,7 +51,7 @@ def get_trade_stats(
     bars = max(0, request.bars - 1) if assumptions.text(STATS_BARS) == "edges" else request.bars
     lag = exchange.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
     purges = assumptions.text(STATS_KEPT) == "market_data"
-    since = max(start, purged_before(exchange, MARKET_DATA_KEPT)) if purges else start
+    since = max(start, purged_before(exchange, MARKET_DATA_RETENTION)) if purges else start
     whole, parts, starts, ends = trade_stats(trades(since, end), start, end, bars, lag)
     closing = end if request.end_trade_date is None else end - 1
     for trade in trades(end, closing + 1):
@@ -69,7 +69,7 @@ def get_trade_stats(
 def _instrument(
     exchange: Exchange, request: wire.GetTradeStatsRequest, conditions: Sequence[Condition]
 ) -> Instrument:
-    """Return the one instrument that a request names. Also checks the number of bars."""
+    """Return the instrument that a request names. Refuses an invalid number of bars."""
     symbols = (request.symbol,) if request.symbol else values_of(conditions, "symbol")
     if symbols is None or len(symbols) != 1:
         raise InvalidRequest(
@@ -91,13 +91,13 @@ def _window(
 ) -> tuple[Instant, Instant]:
     """Return the window of a request, which gives times or trade dates.
 
-    An open window runs from the listing until now. If that is empty, it begins a day before now.
+    By default it runs from the listing until now, or over the last day if that would be empty.
     """
     by_time = request.start_time is not None or request.end_time is not None
     by_date = request.start_trade_date is not None or request.end_trade_date is not None
     if by_time and by_date:
         raise InvalidRequest(
-            "start_time and end_time exclude start_trade_date and end_trade_date",
+            "start_time and end_time cannot be combined with start_trade_date and end_trade_date",
             rule="R11",
             remedy="send times or trade dates",
         )

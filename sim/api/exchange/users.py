@@ -1,6 +1,6 @@
-"""The deprecated user calls: a firm registers people and changes their data.
+"""The deprecated user calls, with which a firm registers people and changes their data.
 
-These calls do not decide who may trade; KYC does.
+Permission to trade does not depend on them; KYC decides it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ _STATUSES = {
 def create_user(
     exchange: Exchange, caller: Caller, request: wire.CreateUserRequest
 ) -> wire.CreateUserResponse:
-    """Register a person under the firm's own id, or return the one registered before, unchanged."""
+    """Register a person under the firm's own id. A person already registered is returned
+    unchanged.
+    """
     firm = whole_firm(exchange, caller)
     person = _person(exchange, request)
     user = exchange.isv_users.get(firm.name, request.user_id)
@@ -57,7 +59,7 @@ def create_user(
 def update_user(
     exchange: Exchange, caller: Caller, request: wire.UpdateUserRequest
 ) -> wire.UpdateUserResponse:
-    """Change a person's data; an empty field keeps its value."""
+    """Change a person's data; empty fields keep their values."""
     firm = whole_firm(exchange, caller)
     person = _person(exchange, request)
     user = exchange.isv_users.update(firm.name, request.user_id, person)
@@ -65,7 +67,7 @@ def update_user(
 
 
 def user_message(exchange: Exchange, firm: Firm, user: IsvUser) -> wire.ISVUser:
-    """Return a user with the status of the verification whose external_id is the user's id."""
+    """Return a user with the status of the verification that has the user's id as external_id."""
     person = user.person
     case = exchange.kyc.status(firm.name, user.user_id)
     kyc_status = _STATUSES.get(case.decision, _STATUS.KYC_STATUS_TYPE_PENDING)

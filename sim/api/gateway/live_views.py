@@ -20,7 +20,7 @@ from sim.api.gateway.game_views import whole_seconds
 from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import market_value
-from sim.api.rendering.retention import kept_stats
+from sim.api.rendering.retention import retained_stats
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.settlement import Settlement
@@ -160,7 +160,7 @@ def _market(
     visible = book is not None and not book.hidden
     bid = book.bids.best or None if book is not None and visible else None
     ask = book.offers.best or None if book is not None and visible else None
-    long, short = _side_prices(instrument, kept_stats(exchange, slug), bid, ask)
+    long, short = _side_prices(instrument, retained_stats(exchange, slug), bid, ask)
     tradable = state is _S.OPEN
     sides = [
         _side(side, instrument, long if side.long else short, tradable=tradable)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.rendering.retention import MARKET_DATA_KEPT, purged_before
+from sim.api.rendering.retention import MARKET_DATA_RETENTION, purged_before
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeState
 from sim.core.model.instrument import Instrument
@@ -45,7 +45,7 @@ def get_price_history(
     if instrument is None:
         return wire.GetPriceHistoryResponse()
     start, end = _window(exchange, instrument, request)
-    start = max(start, purged_before(exchange, MARKET_DATA_KEPT))
+    start = max(start, purged_before(exchange, MARKET_DATA_RETENTION))
     step = request.fidelity * MINUTE
     instants = range(-(-start // step) * step, end + 1, step)
     if len(instants) > POINTS_MAX:

@@ -1,8 +1,9 @@
-"""The links under which a person uploads a document, as an answer shows them (§3.5).
+"""Links for uploading identity documents, as they appear in answers (§3.5).
 
-The exchange knows such a link by a name of its own, since ports differ between runs. Who sends the
-answer puts the address there, and makes `docv.qrCode` the picture of it: a PNG as a data URL. The
-journal has neither, and so depends on no compressor. The QR library is imported with the first one.
+Ports differ between runs, so the exchange uses a placeholder as the base of such a link. The server
+replaces it by the real address and turns `docv.qrCode` into a QR code of the link, a PNG as a data
+URL. Neither is journalled, so the journal does not depend on a compressor. The QR library is
+imported on first use.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from sim.core.identity.kyc import DOCV_BASE
 
 _BASE = DOCV_BASE.encode()
 _CODE = re.compile(rb'("qrCode":")(' + re.escape(_BASE) + rb'/[^"]+)(")')
-_SCALE, _BORDER = 4, 4  # pixels a module; modules of quiet zone, as ISO/IEC 18004 asks
+_SCALE, _BORDER = 4, 4  # IEC 18004 asks/IEC 18004 asks
 
 
 def with_links(body: bytes, base: str = DOCV_BASE) -> bytes:
-    """Return the JSON of an answer with the links of documents below an address."""
+    """Return the JSON of an answer with document links that point to the address `base`."""
     if _BASE not in body:
         return body
     to = base.encode()
@@ -30,7 +31,7 @@ def with_links(body: bytes, base: str = DOCV_BASE) -> bytes:
 
 @lru_cache(maxsize=256)
 def _picture(link: bytes) -> bytes:
-    """Return a QR code of a link as a data URL."""
+    """Return the QR code of a link as a data URL."""
     import segno
 
     code = segno.make_qr(link.decode(), error="m")

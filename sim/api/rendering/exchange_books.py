@@ -13,7 +13,7 @@ from sim.messages import exchange_v1 as wire
 
 
 def levels_message(levels: list[tuple[Price, Qty, int]]) -> list[wire.BookEntry]:
-    """Price levels, best first."""
+    """Return price levels as entries of a book, best first."""
     return [wire.BookEntry(px=price, qty=qty) for price, qty, _ in levels]
 
 
@@ -27,10 +27,10 @@ def book_message(
     unaggregated: bool = False,
     scales: bool = False,
 ) -> wire.MarketDataUpdate:
-    """A whole book as the market data streams show it: `depth` entries a side, single orders when
-    unaggregated, scales only when asked for.
+    """Return a whole book as the market data streams show it.
 
-    A hidden book shows no entries (rule L3).
+    `depth` limits the entries per side; an `unaggregated` book lists single orders; `scales` adds
+    the price and quantity scales. A hidden book shows no entries (rule L3).
     """
     instrument = book.instrument
     return wire.MarketDataUpdate(
@@ -46,12 +46,10 @@ def book_message(
     )
 
 
-def unmade_book_message(
+def empty_book_message(
     state: InstrumentState, at: Instant, price_scale: int, qty_scale: int
 ) -> wire.MarketDataUpdate:
-    """The empty book of an instrument that nothing has happened to, with scales and without its
-    symbol.
-    """
+    """Return the empty book of a dormant instrument, with scales but without a symbol."""
     return wire.MarketDataUpdate(
         state=state,
         stats=stats_message(SymbolStats(open_interest=0)),
@@ -71,7 +69,7 @@ def _entries(book: Book, side: Side, depth: int | None, unaggregated: bool) -> l
 
 
 def stats_message(stats: SymbolStats) -> wire.InstrumentStats:
-    """Statistics of an instrument; unset where there is nothing to say (§2.5)."""
+    """Return the statistics of an instrument; fields without a value stay unset (§2.5)."""
     return wire.InstrumentStats(
         open_px=stats.open_px,
         close_px=stats.close_px,

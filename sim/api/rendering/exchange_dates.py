@@ -11,10 +11,10 @@ from sim.messages import exchange_v1 as wire
 
 @lru_cache(maxsize=1024)
 def date_message(day: date) -> wire.Date:
-    """A calendar day."""
+    """Return a calendar day as a message."""
     return wire.Date(year=day.year, month=day.month, day=day.day)
 
 
 def trade_date_message(at: Instant) -> wire.Date:
-    """The trade date of an instant."""
+    """Return the trade date of an instant as a message."""
     return date_message(trade_date(at))

@@ -28,10 +28,10 @@ from sim.messages import exchange_v1 as wire
 CLEARING_HOUSE = "SANDBOX"
 
 
-def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Instrument:
-    """Return an instrument as it is now, with the instant of its last change.
+def current_instrument_message(exchange: Exchange, instrument: Instrument) -> wire.Instrument:
+    """Return an instrument in its current state, with the instant of its last change.
 
-    A change is one of its state, or of the metadata that report its index.
+    Changes of state count, and so do changes of the metadata that report its index.
     """
     lifecycle, measure = exchange.trading.lifecycle, instrument.index_condition
     changed = lifecycle.last_change(instrument)
@@ -104,8 +104,10 @@ def _event_attributes(instrument: Instrument) -> wire.EventAttributes:
 
 
 def _schedule(instrument: Instrument) -> tuple[Segment, ...]:
-    """Return the schedule of an instrument. Where trading goes on day and night, a day begins at
-    the hour at which an instrument that waits for its start opens (rule L6).
+    """Return the trading schedule of an instrument.
+
+    An instrument that trades around the clock shows the hour of its opening as the start of a day
+    if it is listed before it opens (rule L6).
     """
     if instrument.schedule != ALWAYS_OPEN or instrument.start <= instrument.created:
         return instrument.schedule

@@ -1,8 +1,7 @@
 """Orders, executions and trades as messages of the exchange contract, for handlers and streams.
 
-There is one function per record. Numbers pass through, because the core counts in the contract's
-scaled integers and its enumerations have the contract's numbers. Nobody changes a message that is
-built here, so messages may share parts.
+There is one function per record. Numbers are copied unchanged, because the core uses the contract's
+scaled integers and enumeration numbers. These messages are never modified, so they may share parts.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from sim.core.model.enums import ExecutionType, TradeState
 from sim.core.model.events import CancelRejected
 from sim.messages import exchange_v1 as wire
 
-# What an order says about who stands behind it; the other side of a trade never shows these.
+# Fields that identify the owner of an order. They are cleared on the other side of a trade.
 _ANONYMOUS = {
     "account": "",
     "participant": "",
@@ -33,8 +32,9 @@ _ANONYMOUS = {
 
 
 def order_message(exchange: Exchange, order: core.Order) -> wire.Order:
-    """An order as it is now (§2.7), with the fee coefficients that were in force when it was
-    created, as on the retail API.
+    """Return an order in its current state (§2.7).
+
+    The fee coefficients are those in force when the order was created, as on the retail API.
     """
     taker, maker = exchange.trading.fees.basis_points(
         exchange.instruments.require(order.symbol), order.created
@@ -87,10 +87,10 @@ def order_message(exchange: Exchange, order: core.Order) -> wire.Order:
 
 
 def execution_message(exchange: Exchange, execution: core.Execution) -> wire.Execution:
-    """An execution with the order as it was right after it (rule M41).
+    """Return an execution with its order as it was right after the execution (rule M41).
 
-    Commissions are collected in notional, never as a spread, so a fill's price that includes its
-    spread commission (§2.7) is its price.
+    Commissions are charged on the notional and never as a spread, so the price of a fill including
+    its spread commission (§2.7) equals its price.
     """
     filled = execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL)
     return wire.Execution(
@@ -113,7 +113,7 @@ def execution_message(exchange: Exchange, execution: core.Execution) -> wire.Exe
 
 
 def cancel_reject_message(rejected: CancelRejected) -> wire.CancelReject:
-    """A cancel or replace that was refused."""
+    """Return a refused cancel or replace."""
     return wire.CancelReject(
         order_id=rejected.order_id,
         reject_reason=rejected.reason,
@@ -130,8 +130,10 @@ def trade_message(
     accounts: Container[str] | None = None,
     state: TradeState | None = None,
 ) -> wire.Trade:
-    """A trade in a clearing state, its present one when none is given. With `accounts`, a side of
-    another account keeps its numbers and loses its names.
+    """Return a trade in a clearing state, by default the current one.
+
+    With `accounts`, the side of any other account keeps its numbers but loses its identifying
+    fields.
     """
     return wire.Trade(
         id=trade.id,
@@ -154,5 +156,5 @@ def _side_message(
 
 
 def trade_stats_message(stats: TradeStats) -> wire.TradeStats:
-    """Trade statistics of one span (§2.4)."""
+    """Return the trade statistics of one time span (§2.4)."""
     return convert(stats, wire.TradeStats, from_attributes=True)

@@ -1,5 +1,6 @@
-"""Positions and entries of ledgers as messages of the exchange contract, for handlers and streams.
-Money of accounts becomes decimal text.
+"""Positions and ledger entries as messages of the exchange contract, for handlers and streams.
+
+Money of accounts is written as decimal text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from sim.messages import exchange_v1 as wire
 
 
 def position_message(position: Position, now: Instant, *, expired: bool = False) -> wire.Position:
-    """What an account holds of one instrument. `expired`: the instrument is past its expiration."""
+    """Return an account's position in one instrument; `expired` means past its expiration."""
     return wire.Position(
         account=position.account,
         symbol=position.symbol,
@@ -28,7 +29,7 @@ def position_message(position: Position, now: Instant, *, expired: bool = False)
 
 
 def ledger_entry_message(moved: CashMoved) -> wire.BalanceLedgerEntry:
-    """One change of a cash balance (rule P20)."""
+    """Return one change of a cash balance (rule P20)."""
     return wire.BalanceLedgerEntry(
         id=f"bl_{moved.id}",
         account=moved.account,
@@ -45,7 +46,7 @@ def ledger_entry_message(moved: CashMoved) -> wire.BalanceLedgerEntry:
 
 
 def position_entry_message(changed: PositionChanged) -> wire.PositionLedgerEntry:
-    """One change of a position, with the state right after it (rule P23)."""
+    """Return one change of a position, with the position right after it (rule P23)."""
     return wire.PositionLedgerEntry(
         id=f"pl_{changed.id}",
         account=changed.account,

@@ -1,5 +1,6 @@
-"""Books, best prices and statistics in the shapes of the retail API. Prices and quantities carry
-four decimals here.
+"""Books, best prices and statistics as messages of the retail API.
+
+Prices and quantities carry four decimals here.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from sim.api.rendering.retail_numbers import book_price, fixed, notional_amount, two_figures
-from sim.api.rendering.retention import kept_stats
+from sim.api.rendering.retention import retained_stats
 from sim.core.catalogue.assumptions import HALTED_BOOK, NOTIONAL_TRADED, RETAIL_CLOSED_NAME
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import SymbolStats
@@ -26,8 +27,10 @@ _METHODS = {method.name: method.value for method in wire.SettlementPriceCalculat
 
 
 def market_state(exchange: Exchange, symbol: str) -> int:
-    """State of a market. Retail has no name for PENDING, which never shows a book, so it reads as
-    closed; nor for CLOSED, so that is chosen (rule L15).
+    """Return the state of a market.
+
+    The retail API has no name for PENDING, which reads as closed because such a market has no book,
+    and none for CLOSED, whose name is our choice (rule L15).
     """
     state = exchange.trading.state(symbol)
     if state is InstrumentState.PENDING or state is InstrumentState.CLOSED:
@@ -36,7 +39,7 @@ def market_state(exchange: Exchange, symbol: str) -> int:
 
 
 class _Sides(NamedTuple):
-    """What a market shows of its book, best levels first, and its statistics."""
+    """The visible levels of a market, best first, and its statistics."""
 
     bids: list[tuple[Price, Qty, int]]
     offers: list[tuple[Price, Qty, int]]
@@ -55,12 +58,12 @@ def _sides(exchange: Exchange, symbol: str) -> _Sides:
     trading = exchange.trading
     book, halted = trading.book(symbol), trading.state(symbol) is InstrumentState.HALTED
     if book.hidden or (halted and exchange.ctx.assumptions.text(HALTED_BOOK) == "empty"):
-        return _Sides([], [], kept_stats(exchange, symbol))
-    return _Sides(book.levels(Side.BUY), book.levels(Side.SELL), kept_stats(exchange, symbol))
+        return _Sides([], [], retained_stats(exchange, symbol))
+    return _Sides(book.levels(Side.BUY), book.levels(Side.SELL), retained_stats(exchange, symbol))
 
 
 def book_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wire.MarketBook:
-    """The whole book with its statistics, as it is now, on REST or on the socket."""
+    """Return the current book of a market with its statistics, for REST or for the socket."""
     instrument = exchange.instruments.require(symbol)
     sides = _sides(exchange, symbol)
     return wire.MarketBook(
@@ -75,7 +78,9 @@ def book_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wi
 
 
 def lite_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wire.MarketLite:
-    """Best prices and sums. What buying costs now, while both sides quote: the best offer for YES,
+    """Return the best prices of a market, with sums.
+
+    While both sides are quoted, it includes the current cost of buying: the best offer for YES, and
     one dollar less the best bid for NO.
     """
     instrument = exchange.instruments.require(symbol)
@@ -107,8 +112,10 @@ def lite_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wi
 
 
 def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Price | None:
-    """The price that retail clients see: the middle of both sides, cut to a unit of price; else the
-    last trade, also after the end; else the settlement.
+    """Return the price that retail clients see.
+
+    That is the midpoint of both sides, rounded down to a price unit; else the last trade, also
+    after the market has ended; else the settlement.
     """
     if bid is not None and ask is not None:
         return (bid + ask) // 2
@@ -116,14 +123,16 @@ def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> P
 
 
 def market_price(exchange: Exchange, symbol: str) -> Price | None:
-    """`current_price` of a market now."""
+    """Return the `current_price` of a market now."""
     sides = _sides(exchange, symbol)
     return current_price(sides.stats, sides.bid, sides.ask)
 
 
 def market_value(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Price | None:
-    """What one contract is worth now: its settlement, the last trade held within the best prices,
-    or whichever of these is known.
+    """Return what one contract is worth now, or None if nothing is known about it.
+
+    That is the settlement; else the last trade, limited to the range between best bid and best
+    offer; else the midpoint or the only side that is quoted.
     """
     if stats.settlement_px is not None:
         return stats.settlement_px
@@ -136,7 +145,7 @@ def market_value(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Pr
 
 
 def _current(sides: _Sides, scale: int, *, exact: bool) -> Amount | None:
-    """The current price; the socket shows the exact middle."""
+    """Return the current price; `exact` keeps the fraction of the midpoint, as the socket does."""
     if exact and sides.bid is not None and sides.ask is not None:
         return book_price(sides.bid + sides.ask, 2 * scale)
     return book_price(current_price(sides.stats, sides.bid, sides.ask), scale)
@@ -145,7 +154,7 @@ def _current(sides: _Sides, scale: int, *, exact: bool) -> Amount | None:
 def _stats_message(
     exchange: Exchange, instrument: Instrument, sides: _Sides, *, socket: bool
 ) -> wire.MarketStats:
-    """The statistics of a market; what never existed is absent."""
+    """Return the statistics of a market; a value that never existed is absent."""
     stats, scale, qty_scale = sides.stats, instrument.price_scale, instrument.qty_scale
     settlement_px, method = _settlement(exchange, instrument, stats)
     notional = stats.notional_traded
@@ -181,7 +190,7 @@ def _stats_message(
 def _settlement(
     exchange: Exchange, instrument: Instrument, stats: SymbolStats
 ) -> tuple[Price | None, str | None]:
-    """The settlement of a market with its method; of an open one the mark of the trade date.
+    """Return the settlement of a market with its method; for an open market, its daily mark.
 
     The mark is the last trade before 17:00 Eastern. It settles nothing and has no instant (§2.5).
     """
@@ -198,7 +207,7 @@ def _settlement(
 
 
 def _sum(qty: Qty, qty_scale: int) -> str:
-    """Contracts with four decimals, empty when there are none."""
+    """Return contracts with four decimals; empty for none."""
     return fixed(qty, qty_scale) if qty else ""
 
 
@@ -211,8 +220,9 @@ def _level(instrument: Instrument, price: Price, qty: Qty) -> wire.BookLevel:
 def _sample(
     exchange: Exchange, instrument: Instrument, stats: SymbolStats
 ) -> wire.PriceSample | None:
-    """Return both sides' prices at the last trade, until the market has expired; the contract drops
-    the field on 2026-07-03.
+    """Return the prices of both sides at the last trade, until the market has expired.
+
+    The contract drops the field on 2026-07-03.
     """
     price = stats.last_trade_px
     if price is None or exchange.trading.state(instrument.symbol) in EXPIRED_STATES:

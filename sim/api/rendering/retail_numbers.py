@@ -1,9 +1,9 @@
 """Numbers as the retail API and the gateway write and read them: amounts, decimal text of fixed
 width, JSON numbers.
 
-A JSON number never goes through float arithmetic: out, it is the quotient of two integers, which
-Python rounds correctly, so that it prints as the decimal it stands for; in, it is read from its own
-shortest text.
+JSON numbers never go through float arithmetic. On output, a number is the quotient of two integers,
+which Python rounds correctly, so that it prints as the intended decimal. On input, a number is read
+from its shortest text.
 """
 
 from __future__ import annotations
@@ -31,74 +31,76 @@ from sim.core.model.quantities import (
 from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 
-PLACES = 4  # of prices and quantities in books and positions
+PLACES = 4  # decimals of prices and quantities in books and positions
 
-# Beyond these a number is no order: they keep every product within 64 bits.
+# Bounds on numbers in orders. They keep every product within 64 bits.
 _PLAIN = re.compile(r"[0-9]{0,8}\.?[0-9]{1,12}", re.ASCII)
 _DOLLARS_MAX = 10**7
 _UNITS_MAX = 10**12
 
 
-# ---- out
+# ---- writing
 
 
 def price_amount(price: Price, price_scale: int) -> Amount:
-    """A price per contract, with at least two decimals."""
+    """Return a price per contract, with at least two decimals."""
     return Amount(value=_price_text(price, price_scale), currency=CURRENCY)
 
 
 def price_or_none(price: Price | None, price_scale: int) -> Amount | None:
-    """A price per contract, or None where there is none; 0 is a price."""
+    """Return a price per contract; None for no price, while 0 is a price."""
     return None if price is None else price_amount(price, price_scale)
 
 
 def book_price(price: Price | None, price_scale: int) -> Amount | None:
-    """A price as books show it, with four decimals; None where there is none."""
+    """Return a price as books show it, with four decimals; None for no price."""
     return None if price is None else Amount(value=_fixed(price, price_scale), currency=CURRENCY)
 
 
 def cash_amount(cash: Cash) -> Amount:
-    """Dollars, not padded."""
+    """Return dollars without padding."""
     return Amount(value=decimal_text(cash, CASH_SCALE), currency=CURRENCY)
 
 
 def notional_amount(notional: Notional, price_scale: int, qty_scale: int) -> Amount:
-    """Dollars of notional units, with at least two decimals."""
+    """Return notional units as dollars, with at least two decimals."""
     return Amount(value=decimal_text(notional, price_scale * qty_scale, 2), currency=CURRENCY)
 
 
 def fixed_notional(notional: Notional, price_scale: int, qty_scale: int) -> Amount:
-    """Dollars of notional units, with four decimals."""
+    """Return notional units as dollars, with four decimals."""
     return fixed_amount(notional, price_scale * qty_scale)
 
 
 def fixed_amount(value: int, scale: int) -> Amount:
-    """value/scale dollars, with four decimals."""
+    """Return value/scale dollars, with four decimals."""
     return Amount(value=decimal_fixed(value, scale, PLACES), currency=CURRENCY)
 
 
 def fixed(value: int, scale: int) -> str:
-    """value/scale with four decimals: quantities in books, statistics and positions."""
+    """Return value/scale with four decimals, as for quantities in books, statistics and
+    positions.
+    """
     return _fixed(value, scale)
 
 
 def number(value: int, scale: int) -> float:
-    """value/scale as a JSON number."""
+    """Return value/scale as a JSON number."""
     return value / scale
 
 
 def dollars(cash: Cash) -> float:
-    """Cash as a JSON number."""
+    """Return cash in dollars, as a JSON number."""
     return cash / CASH_SCALE
 
 
 def nearest(value: int, scale: int) -> int:
-    """value/scale rounded to the nearest integer, half to even: the deprecated quantity fields."""
+    """Return value/scale as an integer, half to even, as in the deprecated quantity fields."""
     return divide_half_even(value, scale)
 
 
 def two_figures(value: int, scale: int) -> str:
-    """Cut value/scale to two significant figures: 3625.5 is "3600", 0.987 is "0.98"."""
+    """Return value/scale cut to two significant figures: 3625.5 is "3600", 0.987 is "0.98"."""
     value *= CASH_SCALE // scale
     unit = 10 ** max(len(str(value)) - 2, 0)
     return decimal_text(value // unit * unit, CASH_SCALE)
@@ -114,17 +116,19 @@ def _price_text(price: Price, price_scale: int) -> str:
     return decimal_text(price, price_scale, 2)
 
 
-# ---- in
+# ---- reading
 
 
 def read_price(amount: Amount, instrument: Instrument, field: str) -> Price:
-    """Return a YES price, cut down to the tick. Refuses what is no amount of dollars."""
+    """Return a YES price, rounded down to the tick. Refuses an invalid amount of dollars."""
     price = read_amount(amount, instrument.price_scale, field)
     return price // instrument.tick * instrument.tick
 
 
 def sent_text(amount: Amount | None, price: Price, price_scale: int) -> str:
-    """The text of a price as it was sent, where it means `price` and is not the usual spelling."""
+    """Return the text of a price as the client sent it, if it is not the usual spelling of
+    `price`.
+    """
     text = "" if amount is None else amount.value
     if not _PLAIN.fullmatch(text) or text == _price_text(price, price_scale):
         return ""
@@ -132,8 +136,9 @@ def sent_text(amount: Amount | None, price: Price, price_scale: int) -> str:
 
 
 def read_amount(amount: Amount, scale: int, field: str) -> int:
-    """An amount of dollars at a scale, cut down. Refuses other currencies, negative amounts and
-    what is no decimal.
+    """Return an amount of dollars at a scale, rounded down.
+
+    Refuses other currencies, negative or excessive amounts and invalid decimals.
     """
     if amount.currency not in ("", CURRENCY):
         raise InvalidRequest(
@@ -154,10 +159,10 @@ def read_amount(amount: Amount, scale: int, field: str) -> int:
 
 
 def read_quantity(quantity: float, instrument: Instrument, field: str = "quantity") -> Qty:
-    """Contracts as a scaled quantity, cut down to the step.
+    """Return a number of contracts as a scaled quantity, rounded down to the step.
 
-    The step is the largest that reaches both the minimum quantity and every whole contract:
-    hundredths at a minimum of 0.01, whole contracts at 1 or 5.
+    The step is the greatest common divisor of the minimum quantity and one contract: hundredths at
+    a minimum of 0.01, whole contracts at 1 or 5.
     """
     step = gcd(instrument.min_qty, instrument.qty_scale)
     if not isfinite(quantity) or quantity < 0:
@@ -175,5 +180,5 @@ def read_quantity(quantity: float, instrument: Instrument, field: str = "quantit
         raise InvalidRequest(
             f"{field} is out of range: {quantity!r}", remedy="send fewer contracts"
         )
-    # what is less than a step is refused as too little, not as nothing
+    # A quantity below one step stays as it is, to be refused as too small and not as missing.
     return units // step * step or units

@@ -1,6 +1,7 @@
-"""Retention: from 2026-07-16 on, each weekly maintenance hides what has grown too old (§8, R10).
+"""Retention: from 2026-07-16 on, each weekly maintenance hides rows that have become too old (§8,
+R10).
 
-Nothing is deleted: reports leave the old rows out. Trades, positions and ledgers stay.
+Nothing is deleted: reports omit the old rows. Trades, positions and ledgers are retention for ever.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from sim.core.service.maintenance_calendar import WINDOWS
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, Span, days, next_weekly
 
-ORDERS_KEPT: Span = days(90)
-MARKET_DATA_KEPT: Span = days(45)
-EXECUTIONS_KEPT: Span = days(7)
+ORDER_RETENTION: Span = days(90)
+MARKET_DATA_RETENTION: Span = days(45)
+EXECUTION_RETENTION: Span = days(7)
 _LASTING = ("settlement_", "open_interest")
 PURGES = Dated(
     False,
@@ -35,41 +36,47 @@ WIPES = Dated(
 )
 
 
-def purged_before(exchange: Exchange, kept: Span) -> Instant:
+def purged_before(exchange: Exchange, retention: Span) -> Instant:
     """Return the instant before which rows are hidden; 0 before the first purge.
 
-    It is the last weekly window less the time kept, or for executions a later wipe.
+    That is the start of the last weekly maintenance less the retention period; for executions, a
+    later wipe if there was one.
     """
     now = exchange.now
     weekly = WINDOWS[exchange.ctx.assumptions.text(MAINTENANCE_HOURS)].at(now)
     last = next_weekly(now - days(8), weekly.weekday, weekly.hour)
-    # a week of Eastern time may be an hour longer or shorter than another
+    # Because of daylight saving, a week of Eastern time may be an hour longer or shorter.
     following = next_weekly(last, weekly.weekday, weekly.hour)
     if following <= now:
         last = following
-    boundary = last - kept if last <= now and PURGES.at(last) else 0
-    if kept == EXECUTIONS_KEPT and exchange.ctx.assumptions.text(WIPE_DATES) == "announced":
+    boundary = last - retention if last <= now and PURGES.at(last) else 0
+    if (
+        retention == EXECUTION_RETENTION
+        and exchange.ctx.assumptions.text(WIPE_DATES) == "announced"
+    ):
         boundary = max(boundary, WIPES.since(now) or 0)
     return boundary
 
 
-def order_kept(order: Order, boundary: Instant) -> bool:
-    """Whether an order still shows; a working order always does."""
+def is_order_retained(order: Order, boundary: Instant) -> bool:
+    """Return whether an order is still shown. A working order always is."""
     return order.live or order.changed >= boundary
 
 
-def execution_kept(execution: Execution, boundary: Instant) -> bool:
-    """Whether an execution still shows."""
+def is_execution_retained(execution: Execution, boundary: Instant) -> bool:
+    """Return whether an execution is still shown."""
     return execution.at >= boundary
 
 
-def kept_stats(exchange: Exchange, symbol: str) -> SymbolStats:
-    """Return the statistics of a market. Once its last trade is too old for market data, prices and
-    sums of its trading are gone; settlement and open interest are not market data.
+def retained_stats(exchange: Exchange, symbol: str) -> SymbolStats:
+    """Return the statistics of a market.
+
+    Once the last trade is too old for market data, prices and volumes are omitted. Settlement and
+    open interest are not market data and stay.
     """
     stats = exchange.trading.stats(symbol)
     traded = stats.last_trade_at
-    if traded is None or traded >= purged_before(exchange, MARKET_DATA_KEPT):
+    if traded is None or traded >= purged_before(exchange, MARKET_DATA_RETENTION):
         return stats
     lasting = (name for name in stats.__struct_fields__ if name.startswith(_LASTING))
     return SymbolStats(**{name: getattr(stats, name) for name in lasting})

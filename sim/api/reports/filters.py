@@ -13,7 +13,12 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from sim.api.rendering.retention import EXECUTIONS_KEPT, ORDERS_KEPT, order_kept, purged_before
+from sim.api.rendering.retention import (
+    EXECUTION_RETENTION,
+    ORDER_RETENTION,
+    is_order_retained,
+    purged_before,
+)
 from sim.api.reports.columns import EXECUTION_COLUMNS, FIELD_FILTERS, ORDER_COLUMNS, trade_columns
 from sim.api.reports.trade_dates import in_order, trade_days
 from sim.api.reports.where_clause import (
@@ -201,9 +206,9 @@ def select_orders(
     `as_of` replaces each order by an earlier state of it, before the filters.
     """
     search = _Search(exchange, accounts, request, conditions_of(request))
-    boundary = purged_before(exchange, ORDERS_KEPT)
+    boundary = purged_before(exchange, ORDER_RETENTION)
     tests = search.equality_tests(_ORDER_FIELDS)
-    tests.append(lambda order: order_kept(order, boundary))
+    tests.append(lambda order: is_order_retained(order, boundary))
     states = _STATES.get(request.order_state_filter)
     if states is not None:
         tests.append(lambda order: order.state in states)
@@ -243,7 +248,7 @@ def select_executions(
         tests.append(predicate(search.conditions, EXECUTION_COLUMNS))
     window = search.window("create_time", "update_time", "transact_time")
     window = window.intersect(search.trade_days())
-    window = window.intersect(Window(purged_before(exchange, EXECUTIONS_KEPT), None))
+    window = window.intersect(Window(purged_before(exchange, EXECUTION_RETENTION), None))
     executions = exchange.trading.executions
     seqs = _execution_seqs(search, request.exec_ids)
     if seqs is None:

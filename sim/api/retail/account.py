@@ -1,4 +1,4 @@
-"""Money of a retail account (§4.2)."""
+"""Balances of a retail account (§4.2)."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from sim.messages import retail_v1 as wire
 def get_balances(
     exchange: Exchange, caller: Caller, request: wire.GetBalancesRequest
 ) -> wire.GetBalancesResponse:
-    """Return the one balance of the account, in dollars."""
+    """Return the account's only balance, in dollars."""
     return wire.GetBalancesResponse(balances=[balance_message(exchange, account_of(caller))])

@@ -1,6 +1,7 @@
-"""The activity feed of an account: its trades, resolutions and balance changes in order of time.
+"""The activity feed of an account: trades, resolutions and balance changes in order of time (§4.2).
 
-The feed is not stored. A request merges three records: cash, trades and the position ledger.
+The feed is not stored. Each request merges three records: cash movements, trades and the position
+ledger.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ _WITHDRAWAL = _Activity.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL
 _COMPLETED = wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED
 _PENDING = wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_PENDING
 _REJECTED = wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_REJECTED
-# Cash rows that are activities of their own. Those of trades, commissions and resolutions belong to
-# the activities of the other two records.
+# Cash movements that are activities of their own. Movements caused by trades, commissions and
+# resolutions are reported by the activities of the other two records.
 _BALANCE_CHANGES = {
     LedgerEntryType.DEPOSIT: (_Activity.ACTIVITY_TYPE_ACCOUNT_DEPOSIT, _COMPLETED),
     LedgerEntryType.WITHDRAWAL: (_WITHDRAWAL, _COMPLETED),
@@ -58,7 +59,9 @@ _ADJUSTMENTS = {
 
 
 class Place(NamedTuple):
-    """Where an activity stands in the feed: its instant, its record, and its row there."""
+    """The position of an activity in the feed: its instant, the number of its record, its row
+    there.
+    """
 
     at: Instant
     record: int
@@ -70,10 +73,10 @@ Entry: TypeAlias = tuple[Place, wire.Activity]
 
 
 class _Record(NamedTuple):
-    """One of the three records.
+    """One of the three records that the feed merges.
 
-    `rows` are the numbers of the rows that may be activities, ascending; `at` gives the instant of
-    a row, `activity` its activity, or None for a row that is none.
+    `rows` holds the numbers of the candidate rows, ascending. `at` returns the instant of a row.
+    `activity` returns the activity of a row, or None if the row does not count as one.
     """
 
     rows: Sequence[int]
@@ -84,7 +87,7 @@ class _Record(NamedTuple):
 def activities(
     exchange: Exchange, account: str, request: wire.ListActivitiesRequest, after: Place | None
 ) -> Iterator[Entry]:
-    """Yield the activities that pass the request's filters, from `after` on, in its order."""
+    """Yield the activities that match the request, in its sort order, starting after `after`."""
     newest_first = request.sort_order == wire.SortOrder.SORT_ORDER_DESCENDING
     types = frozenset(request.types) or frozenset(_Activity)
     records = (
@@ -92,7 +95,7 @@ def activities(
         _trade_record(exchange, account, request.market_slug, types),
         _resolution_record(exchange, account, request.market_slug, types),
     )
-    # At one instant the cash record comes first, because money comes before what it buys.
+    # At the same instant cash comes first: money has to arrive before it can be spent.
     walks = [_walk(number, record, request, after) for number, record in enumerate(records)]
     for place, activity in merge(*walks, key=itemgetter(0), reverse=newest_first):
         if activity.type in types:
@@ -102,7 +105,7 @@ def activities(
 def _walk(
     number: int, record: _Record, request: wire.ListActivitiesRequest, after: Place | None
 ) -> Iterator[Entry]:
-    """Yield the activities of one record within the request's times, from `after` on."""
+    """Yield the matching activities of one record, starting after `after`."""
     rows, at, start, end = record.rows, record.at, request.start_time, request.end_time
 
     def place_of(row: int) -> Place:
@@ -122,9 +125,11 @@ def _walk(
 
 
 def _cash_record(exchange: Exchange, account: str) -> _Record:
-    """Changes of the balance, which belong to no market and so to every one that is asked for."""
+    """Return the record of balance changes. They belong to no market, so every filter lets them
+    pass.
+    """
     cash = exchange.trading.ledger.entries(account)
-    rows = _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
+    rows = _matching_rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
     return _Record(rows, lambda row: cash[row].at, lambda row: _balance_change(cash[row]))
 
 
@@ -136,7 +141,7 @@ def _trade_record(exchange: Exchange, account: str, symbol: str, types: frozense
         trade = trades[seqs[row]]
         return _trade(exchange, account, trade, positions) if symbol in ("", trade.symbol) else None
 
-    rows = _traded(trades, seqs, symbol) if _Activity.ACTIVITY_TYPE_TRADE in types else ()
+    rows = _trade_rows(trades, seqs, symbol) if _Activity.ACTIVITY_TYPE_TRADE in types else ()
     return _Record(rows, lambda row: trades[seqs[row]].at, activity)
 
 
@@ -154,12 +159,14 @@ def _resolution_record(
 
     rows: Sequence[int] = ()
     if _Activity.ACTIVITY_TYPE_POSITION_RESOLUTION in types:
-        rows = _rows(exchange, account, "positions", positions, is_resolution)
+        rows = _matching_rows(exchange, account, "positions", positions, is_resolution)
     return _Record(rows, lambda row: positions[row].at, activity)
 
 
-def _traded(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
-    """Return which of an account's trades may be of a symbol, by whichever index is shorter."""
+def _trade_rows(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
+    """Return the indices of an account's trades that may concern a symbol, from the shorter
+    index.
+    """
     of_symbol = trades.of_symbol(symbol) if symbol else seqs
     if not symbol or len(of_symbol) >= len(seqs):
         return range(len(seqs))
@@ -167,25 +174,28 @@ def _traded(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence
     return [place for place, seq in places if place < len(seqs) and seqs[place] == seq]
 
 
-class _ReadRows(Struct):
-    """The rows of a record that passed a test, among the rows before `until`."""
+class _MatchingRows(Struct):
+    """The rows of a record that passed a test, among those before `until`."""
 
     loaded: int
     until: int = 0
     rows: list[int] = []
 
 
-def _rows(
+def _matching_rows(
     exchange: Exchange, account: str, name: str, record: Sequence[R], test: Callable[[R], bool]
 ) -> Sequence[int]:
     """Return the rows of an account's record that pass a test, ascending.
 
-    Between two time travels a record only grows, so reading continues where it stopped.
+    A record only grows between two time travels, so each call continues where the last one stopped.
     """
-    loaded, table = exchange.trading.books.loaded, exchange.answer_caches.setdefault(_ReadRows, {})
-    read: _ReadRows | None = table.get((name, account))
+    loaded, table = (
+        exchange.trading.books.loaded,
+        exchange.answer_caches.setdefault(_MatchingRows, {}),
+    )
+    read: _MatchingRows | None = table.get((name, account))
     if read is None or read.loaded != loaded:
-        read = table[name, account] = _ReadRows(loaded)
+        read = table[name, account] = _MatchingRows(loaded)
     read.rows += (row for row in range(read.until, len(record)) if test(record[row]))
     read.until = len(record)
     return read.rows
@@ -194,9 +204,9 @@ def _rows(
 def _trade(
     exchange: Exchange, account: str, trade: Trade, rows: Sequence[PositionChanged]
 ) -> wire.Activity:
-    """Return a trade with both of its orders: the account's own one tells the side that it took.
+    """Return a trade with both of its orders. The account's own order determines `is_aggressor`.
 
-    The cost basis is what the fill added to the cost of the position, or took from it.
+    The cost basis is the amount by which the fill changed the cost of the position.
     """
     aggressor = trade.aggressor.order.account == account
     order = (trade.aggressor if aggressor else trade.passive).order
@@ -239,7 +249,7 @@ def _market(exchange: Exchange, symbol: str) -> Market | None:
 
 
 def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
-    """Return a settled position with the side that was paid: NEUTRAL if both were."""
+    """Return a resolution with the side that was paid; NEUTRAL when both sides were."""
     instrument = exchange.instruments.require(row.symbol)
     before, after = holdings_around(exchange, row)
     position = None

@@ -27,13 +27,15 @@ _ENTRY_TYPES = {
 
 
 def entry_type(type: LedgerEntryType) -> wire.LedgerEntryType:
-    """A ledger entry type under its retail name; UNDEFINED for those retail has no name for."""
+    """Return the retail name of a ledger entry type; UNDEFINED for types without one."""
     return _ENTRY_TYPES.get(type, wire.LedgerEntryType.LEDGER_ENTRY_TYPE_UNDEFINED)
 
 
-class Standing(NamedTuple):
-    """Use of an account's money: dollars reserved for working orders and short positions, the cost
-    of long positions; and when cash last moved.
+class FundsInUse(NamedTuple):
+    """How much of an account's money is in use, in cash units.
+
+    `open_orders` is reserved for working orders, `margin` for short positions, and `assets` is the
+    cost of long positions. `at` is the instant of the last cash movement, or None.
     """
 
     open_orders: Cash
@@ -42,11 +44,11 @@ class Standing(NamedTuple):
     at: Instant | None
 
 
-def standing(exchange: Exchange, account: str) -> Standing:
-    """Return an account's present standing."""
+def funds_in_use(exchange: Exchange, account: str) -> FundsInUse:
+    """Return how much of an account's money is in use now."""
     trading = exchange.trading
     rows = trading.ledger.entries(account)
-    return Standing(
+    return FundsInUse(
         trading.open_orders_reserve(account),
         trading.margin_requirement(account),
         _asset_notional(exchange, account),
@@ -55,23 +57,24 @@ def standing(exchange: Exchange, account: str) -> Standing:
 
 
 def balance_message(exchange: Exchange, account: str) -> wire.UserBalance:
-    """Return an account's present balance. buying_power = current_balance + asset_available -
-    open_orders - margin.
+    """Return an account's balance as it is now (§4.2).
+
+    buying_power = current_balance + asset_available - open_orders - margin.
     """
-    return _balance(exchange.trading.ledger.balance(account), standing(exchange, account))
+    return _balance(exchange.trading.ledger.balance(account), funds_in_use(exchange, account))
 
 
-def _balance(cash: Cash, stands: Standing) -> wire.UserBalance:
-    free = cash - stands.open_orders - stands.margin
+def _balance(cash: Cash, used: FundsInUse) -> wire.UserBalance:
+    free = cash - used.open_orders - used.margin
     return wire.UserBalance(
         current_balance=dollars(cash),
         currency=CURRENCY,
         buying_power=dollars(free),
-        asset_notional=dollars(stands.assets),
-        open_orders=dollars(stands.open_orders),
-        margin_requirement=dollars(stands.margin),
+        asset_notional=dollars(used.assets),
+        open_orders=dollars(used.open_orders),
+        margin_requirement=dollars(used.margin),
         available_to_withdraw=dollars(max(free, 0)),
-        balance_reservation=dollars(stands.open_orders),
+        balance_reservation=dollars(used.open_orders),
         deposit_reservation=0.0,
         bonus_reservation=0.0,
         displayed_bonus=0.0,
@@ -82,7 +85,7 @@ def _balance(cash: Cash, stands: Standing) -> wire.UserBalance:
 
 
 def _asset_notional(exchange: Exchange, account: str) -> Cash:
-    """Return the cost of long holdings."""
+    """Return the total cost of an account's long positions."""
     total = 0
     for position in exchange.trading.positions.of(account):
         if position.net > 0:
@@ -90,8 +93,8 @@ def _asset_notional(exchange: Exchange, account: str) -> Cash:
     return total
 
 
-def balance_change(row: CashMoved, before: Standing, after: Standing) -> wire.BalanceChange:
-    """Return a cash movement, with the account's balance before and after it."""
+def balance_change(row: CashMoved, before: FundsInUse, after: FundsInUse) -> wire.BalanceChange:
+    """Return a cash movement with the account's balance before and after it."""
     return wire.BalanceChange(
         before_balance=_balance(row.before, before),
         after_balance=_balance(row.after, after._replace(at=row.at)),

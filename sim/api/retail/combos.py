@@ -1,4 +1,4 @@
-"""Combos over the retail API (`sim/api/rfq`)."""
+"""Combos on the retail API (implemented in `sim/api/rfq`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.messages import exchange_v1 as wire
 def create_combo(
     exchange: Exchange, caller: Caller, request: wire.CreateComboRequest
 ) -> wire.CreateComboResponse:
-    """Return the combo of these legs, listing it if nobody has asked for it before."""
+    """Return the combo of the given legs, listing it on the first request."""
     return reads.create_combo(exchange, account_of(caller), request)
 
 
@@ -22,5 +22,5 @@ def create_combo(
 def list_combos(
     exchange: Exchange, caller: Caller, request: wire.GetCombosRequest
 ) -> wire.GetCombosResponse:
-    """Find the combo of a symbol."""
+    """Return the combo with a given symbol."""
     return reads.get_combos(exchange, request)

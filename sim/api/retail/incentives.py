@@ -34,14 +34,17 @@ _STATE_PREFIX = "INSTRUMENT_STATE_"
 def list_incentives(
     exchange: Exchange, caller: Caller, request: wire.ListIncentivesRequest
 ) -> wire.ListIncentivesResponse:
-    """List programs by market, past ones too, newest first by default. A page counts markets."""
+    """List the programs by market, including past ones, newest first by default (§4.2).
+
+    The page size counts markets.
+    """
     return programs(exchange, request)
 
 
 def programs(
     exchange: Exchange, request: wire.ListIncentivesRequest
 ) -> wire.ListIncentivesResponse:
-    """Return one page of the programs that pass a request's filters."""
+    """Return one page of the programs that pass the request's filters."""
     order = request.order_by or "created_at"
     _check_query(order, request)
     by_market = exchange.incentives.programs().items()
@@ -54,17 +57,17 @@ def programs(
 
 
 def _check_query(order: str, request: wire.ListIncentivesRequest) -> None:
-    """Refuse an unknown order, direction, status or instrument state."""
+    """Refuse an unknown sort key, direction, status or instrument state."""
     if order not in _KEYS:
         raise InvalidRequest(
-            f"order_by must be one of {', '.join(_KEYS)}", remedy="leave it out for created_at"
+            f"order_by must be one of {', '.join(_KEYS)}", remedy="omit it to sort by created_at"
         )
     if request.order_direction not in ("", "asc", "desc"):
         raise InvalidRequest("order_direction must be asc or desc")
     for status in request.statuses:
         if status not in _STATUSES:
             raise InvalidRequest(
-                f"unknown status {status[:40]!r}", remedy="active, closed or pending"
+                f"unknown status {status[:40]!r}", remedy="send active, closed or pending"
             )
     for state in request.instrument_states:
         if state.removeprefix(_STATE_PREFIX) not in InstrumentState.__members__:
@@ -78,9 +81,9 @@ def _check_query(order: str, request: wire.ListIncentivesRequest) -> None:
 def list_earnings(
     exchange: Exchange, caller: Caller, request: wire.ListEarningsRequest
 ) -> wire.ListEarningsResponse:
-    """List what the caller earned, one entry for each market and Eastern date, newest first.
+    """List the caller's earnings, one entry per market and Eastern date, newest first (§4.2).
 
-    Both dates are included.
+    The dates of the request are inclusive.
     """
     return wire.ListEarningsResponse(rewards=earned(exchange, (account_of(caller),), request))
 
@@ -88,10 +91,10 @@ def list_earnings(
 def earned(
     exchange: Exchange, accounts: Iterable[str], request: wire.ListEarningsRequest
 ) -> list[wire.UserReward]:
-    """Return what some accounts earned together and passes a request's filters."""
+    """Return the rewards of the accounts, added up, that pass the request's filters."""
     first, last = _date(request.start_date, "start_date"), _date(request.end_date, "end_date")
     if first and last and first > last:
-        raise InvalidRequest("start_date lies after end_date")
+        raise InvalidRequest("start_date must not be after end_date")
     sums: dict[tuple[str, str, str], dict[str, int]] = {}
     for reward in chain.from_iterable(map(exchange.incentives.rewards, accounts)):
         if _passes(reward, first, last, request):
@@ -103,9 +106,9 @@ def earned(
 
 
 def _entry(day: str, symbol: str, kind: str, by_status: dict[str, int]) -> wire.UserReward:
-    """Return one entry for all payouts: PAID once all of them are.
+    """Return one entry for all payouts of a market and date; its status is PAID once all are paid.
 
-    Skipped rewards are no payouts; they appear only if there is nothing else.
+    Skipped rewards are reported only where there are no payouts.
     """
     payouts = [status for status in (PENDING, PAID) if status in by_status] or [SKIPPED]
     amount = sum(by_status[status] for status in payouts)
@@ -124,23 +127,23 @@ def _passes(reward: Reward, first: str, last: str, request: wire.ListEarningsReq
 
 
 def _date(text: str, field: str) -> str:
-    """Return the text of a date, or refuse what is no date."""
+    """Return an ISO date unchanged; refuse anything else."""
     if text:
         try:
             if date.fromisoformat(text).isoformat() == text:
                 return text
         except ValueError:
             pass
-        raise InvalidRequest(f"{field} must be a date, YYYY-MM-DD", remedy="dates are Eastern")
+        raise InvalidRequest(f"{field} must be a date, YYYY-MM-DD", remedy="send an Eastern date")
     return ""
 
 
 def _program(
     exchange: Exchange, symbol: str, periods: list[Period], request: wire.ListIncentivesRequest
 ) -> wire.IncentiveProgram | None:
-    """Return the program of a market with its periods that pass the filters.
+    """Return the program of a market with the periods that pass the request's filters.
 
-    None if the market does not pass them, or no period does.
+    None if the market or all of its periods are filtered out.
     """
     instrument = exchange.instruments.get(symbol)
     if instrument is None:

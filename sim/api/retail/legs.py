@@ -1,7 +1,7 @@
-"""The legs of a combo on the retail API: their prices in a fill, their status in a position (§2.8).
+"""The legs of a combo on the retail API: prices in a fill, status in a position (§2.8).
 
-A combo trades as one instrument, so nobody agrees on a price per leg. A fill reports the price of
-each leg's market at that moment: the YES price, as everywhere (assumption `combos.leg_prices`).
+A combo trades as one instrument, so a trade fixes no price per leg. A fill therefore reports the
+YES price of each leg's market at that moment (assumption `combos.leg_prices`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sim.messages import retail_v1 as wire
 
 
 def leg_prices(exchange: Exchange, execution: Execution) -> list[wire.LegPrice]:
-    """Return one entry for each leg of the combo that a fill is on; none for a plain market.
+    """Return one entry per leg of the combo that was filled; an empty list for other instruments.
 
-    The seller of a combo takes the other side of every leg.
+    Whoever sells a combo takes the opposite side of every leg.
     """
     order = execution.order
     combo = exchange.combos.get(order.symbol)
@@ -46,7 +46,7 @@ def leg_prices(exchange: Exchange, execution: Execution) -> list[wire.LegPrice]:
 
 
 def leg_details(exchange: Exchange, symbol: str) -> list[wire.ComboLegDetail]:
-    """Return the status of each leg of a combo; nothing for a plain market."""
+    """Return the status of each leg of a combo; an empty list for other instruments."""
     combo = exchange.combos.get(symbol)
     return [] if combo is None else [_detail(exchange, leg) for leg in combo.legs]
 
@@ -83,7 +83,7 @@ def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
 def _outcome(
     exchange: Exchange, leg: Leg
 ) -> tuple[wire.ComboLegState, wire.ComboSettlement | None]:
-    """Return won, lost, or indeterminate: a final settlement of neither one dollar nor zero."""
+    """Return whether a leg won or lost; INDETERMINATE if it settled between zero and one dollar."""
     states, settlement = wire.ComboLegState, exchange.trading.settlements.get(leg.symbol)
     if settlement is None or settlement.preliminary:
         return states.COMBO_LEG_STATE_PENDING, None
@@ -99,7 +99,7 @@ def _outcome(
 
 
 def _market_value(exchange: Exchange, leg: Leg) -> Price | None:
-    """Return what the market of a leg is worth now; None without trades and quotes."""
+    """Return the current value of a leg's market; None without trades and quotes."""
     book = exchange.trading.book(leg.symbol)
     bids = [] if book.hidden else book.levels(Side.BUY, 1)
     offers = [] if book.hidden else book.levels(Side.SELL, 1)

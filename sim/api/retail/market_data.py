@@ -1,4 +1,4 @@
-"""Books and best prices, served on the retail API and on the gateway (§4.2)."""
+"""Order books and best prices, served by the retail API and the gateway (§4.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _bests: AnswerCache[PreencodedResponse[wire.GetBBOResponse]] = AnswerCache()
 def get_book(
     exchange: Exchange, caller: Caller, request: wire.GetBookRequest
 ) -> PreencodedResponse[wire.GetBookResponse]:
-    """Return the whole book, encoded once for one version of the book and one instant."""
+    """Return the whole book, encoded once per version of the book and instant."""
     symbol = with_book(exchange, request.slug)
 
     def answer() -> PreencodedResponse[wire.GetBookResponse]:
@@ -48,8 +48,8 @@ def get_bbo(
 
 
 def version(exchange: Exchange, symbol: str) -> tuple[int, ...]:
-    """Return what an answer about a market depends on: its book and state, the trade date, and the
-    assumptions in force.
+    """Return everything that an answer about a market depends on: the state of its book, the trade
+    date and the assumptions in force.
     """
     trading = exchange.trading
     rolled = last_trade_day_roll(exchange.now)
@@ -58,9 +58,9 @@ def version(exchange: Exchange, symbol: str) -> tuple[int, ...]:
 
 
 def with_book(exchange: Exchange, slug: str) -> str:
-    """Return the symbol of a market that shows a book.
+    """Return the symbol of a market that has a book.
 
-    A PENDING or TERMINATED market is NotFound here (assumption `book.pending_and_terminated`).
+    Refuses a PENDING or TERMINATED market as not found (assumption `book.pending_and_terminated`).
     """
     if slug not in exchange.instruments:
         raise unknown_market(slug)

@@ -1,7 +1,7 @@
 """Orders, executions and trades as messages of the retail API, for REST handlers and streams.
 
-Books, positions and balances are written by the modules beside this one. Every price is the YES
-price, as on the exchange, also that of an order on the NO side.
+The neighbouring modules build books, positions and balances. Every price is the YES price, even for
+an order on the NO side.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from sim.kernel.instants import midnight_utc, trade_date
 from sim.messages import retail_v1 as wire
 
 _SIDES = {Side.BUY: wire.OrderSide.ORDER_SIDE_BUY, Side.SELL: wire.OrderSide.ORDER_SIDE_SELL}
-# A stop order appears as the type it becomes: retail accounts cannot place one, and the retail API
-# has no name for it.
+# A stop order is shown as the type it turns into when triggered: the retail API has no name for
+# stop orders and retail accounts cannot place them.
 _TYPES = {
     OrderType.MARKET_TO_LIMIT: wire.OrderType.ORDER_TYPE_MARKET,
     OrderType.STOP: wire.OrderType.ORDER_TYPE_MARKET,
@@ -49,13 +49,13 @@ OUTCOMES = {
 }
 
 
-def kept_intent(intent: wire.OrderIntent) -> int:
-    """Return an intent as the core keeps it, where 0 means none."""
+def stored_intent(intent: wire.OrderIntent) -> int:
+    """Return an intent in the form that the core stores, where 0 means none."""
     return intent + 1
 
 
 def intent_of(order: core.Order) -> wire.OrderIntent:
-    """Return the intent of an order. One from the exchange API has none and is taken as YES."""
+    """Return the intent of an order. Orders of the exchange API carry none and count as YES."""
     if order.intent:
         return wire.OrderIntent(order.intent - 1)
     if order.side is Side.BUY:
@@ -64,7 +64,7 @@ def intent_of(order: core.Order) -> wire.OrderIntent:
 
 
 def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
-    """Return an order as it is now."""
+    """Return an order in its current state."""
     price_scale, qty_scale = order.price_scale, order.qty_scale
     intent = intent_of(order)
     outcome, action = OUTCOMES[intent]
@@ -102,9 +102,10 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
 
 
 def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Execution:
-    """Return an execution with its order as it stood right after.
+    """Return an execution with its order as it was right after the execution.
 
-    Only the type says that an order was rejected: other executions carry the zero reason too.
+    Clients must read `type` to recognise a rejection: the reject reason is zero in other executions
+    too.
     """
     order = execution.order
     price_scale, qty_scale = order.price_scale, order.qty_scale
@@ -137,7 +138,7 @@ def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Exec
 
 
 def trade_frame(trade: core.Trade) -> wire.TradeTick:
-    """Return a trade as everybody sees it: without accounts."""
+    """Return a trade in its public form, without accounts."""
     taker, maker = trade.aggressor.order, trade.passive.order
     return wire.TradeTick(
         market_slug=trade.symbol,

@@ -1,4 +1,4 @@
-"""Display data on the market of an order or a position, from the gateway's reference data."""
+"""Display data about the market of an order or position, from the gateway's reference data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from sim.messages import retail_v1 as wire
 def market_metadata(
     exchange: Exchange, symbol: str, *, long: bool, resolved: bool = False
 ) -> wire.MarketMetadata | None:
-    """The question of the event of a market, with the answer that one of its sides gives; None for
-    an instrument without reference data. Who holds a resolved market holds no side of it.
+    """Return a market's question and the answer that one of its sides stands for.
+
+    None for an instrument without reference data. In a resolved market the answer is "None",
+    because nobody holds a side of it any more.
     """
     market = exchange.reference.market(symbol)
     if market is None:
@@ -33,5 +35,5 @@ def market_metadata(
 
 
 def side_of(market: gateway.Market, *, long: bool) -> gateway.MarketSide | None:
-    """The long (YES) or the short (NO) side of a market."""
+    """Return the long (YES) or short (NO) side of a market."""
     return next((side for side in market.market_sides if side.long is long), None)

@@ -1,6 +1,7 @@
-"""Requests of retail clients as commands of the core: intent, price, size, duration, slippage.
+"""Translates requests of retail clients into commands of the core: intent, price, size, duration
+and slippage.
 
-Everything malformed is refused here (§2.8), so that a whole batch is checked before any of its
+Malformed requests are refused here (§2.8), so that a batch is checked completely before any of its
 orders is placed.
 """
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.rendering.retail_numbers import read_amount, read_price, read_quantity, sent_text
-from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, kept_intent
+from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, stored_intent
 from sim.core.catalogue.assumptions import RETAIL_REJECTS
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder, ReplaceOrder
@@ -28,7 +29,7 @@ PAIRS_READ = Dated(
     ("2026-04-09", True),
     name="orders.outcome_side_and_action",
     section="§9",
-    title="orders may say outcomeSide and action in place of intent",
+    title="orders accept outcomeSide and action instead of intent",
 )
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
 _INTENTS: dict[tuple[int, int], wire.OrderIntent] = {two: one for one, two in OUTCOMES.items()}
@@ -39,14 +40,14 @@ _BIPS = 10_000
 
 
 def account_of(caller: Caller) -> str:
-    """Return the account that a retail key trades."""
+    """Return the account that a retail key trades for."""
     if caller.account is None:
         raise PermissionDenied(rule="S5.2-1", remedy="use an API key that belongs to an account")
     return caller.account
 
 
 def market_of(exchange: Exchange, slug: str) -> Instrument:
-    """Return the market of a slug; the slug of a market is its exchange symbol."""
+    """Return the market with a given slug. The slug of a market is its exchange symbol."""
     if not slug:
         raise InvalidRequest("marketSlug is required", remedy="name the market")
     instrument = exchange.instruments.get(slug)
@@ -56,7 +57,7 @@ def market_of(exchange: Exchange, slug: str) -> Instrument:
 
 
 def unknown_market(slug: str) -> NotFound:
-    """Return the refusal of a slug that no market has."""
+    """Return the refusal of an unknown slug."""
     return NotFound(
         f"unknown market: {slug[:80]}",
         rule="M2",
@@ -65,19 +66,21 @@ def unknown_market(slug: str) -> NotFound:
 
 
 def deferred(exchange: Exchange) -> bool:
-    """Whether a business reject is an execution rather than an error (rule M7)."""
+    """Return whether a business reject is reported as an execution instead of an error (rule
+    M7).
+    """
     return exchange.ctx.assumptions.text(RETAIL_REJECTS) == "async"
 
 
 def side_of(intent: wire.OrderIntent) -> Side:
-    """Return the side on the YES instrument: buying YES and selling NO are buys."""
+    """Return the side on the YES instrument. Buying YES and selling NO are both buys."""
     return Side.BUY if intent in _BUYING else Side.SELL
 
 
 def place_command(
     exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest, *, defer: bool
 ) -> PlaceOrder:
-    """Return the command to place the order of a request."""
+    """Return the command that places the requested order."""
     instrument = market_of(exchange, request.market_slug)
     market = _is_market(request)
     intent = _intent(exchange, request)
@@ -131,7 +134,7 @@ def closing_command(
 def replace_command(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest, *, defer: bool
 ) -> ReplaceOrder:
-    """Return the command to change an order; what the request leaves out keeps its value."""
+    """Return the command that changes an order. Omitted fields keep their values."""
     if not request.order_id:
         raise InvalidRequest("orderId is required")
     instrument = market_of(exchange, request.market_slug)
@@ -141,7 +144,7 @@ def replace_command(
     if (request.price is not None and not price) or (request.quantity is not None and not quantity):
         raise InvalidRequest(
             "price and quantity must be above zero, also at the precision of the market",
-            remedy="leave out what stays as it is",
+            remedy="omit a field to keep its value",
         )
     return ReplaceOrder(
         accounts=caller.accounts,
@@ -159,7 +162,7 @@ def replace_command(
 
 
 def check_batch(size: int) -> None:
-    """A batch has 1 to 20 entries (rule M38)."""
+    """Refuse a batch that does not have 1 to 20 entries (rule M38)."""
     if not 1 <= size <= BATCH_MAX:
         raise InvalidRequest(
             f"a batch has 1 to {BATCH_MAX} orders, not {size}", rule="M38", remedy="split it"
@@ -174,7 +177,7 @@ def _base(
     *,
     defer: bool,
 ) -> PlaceOrder:
-    """Return who orders what on which side, without price and size.
+    """Return a command with account, market and side, but without price and size.
 
     Retail accounts never trade with themselves (rule M30).
     """
@@ -185,7 +188,7 @@ def _base(
         participant=caller.participant or account,
         submitter=caller.api_key or "",
         side=side_of(intent),
-        intent=kept_intent(intent),
+        intent=stored_intent(intent),
         manual_indicator=_indicator(indicator),
         smp_id=account,
         smp=SelfMatchPrevention.REJECT_AGGRESSOR,
@@ -195,7 +198,9 @@ def _base(
 
 
 def _is_market(request: wire.CreateOrderRequest) -> bool:
-    """Whether this is a market order. Refuses a missing size or one that does not fit the type."""
+    """Return whether a request is a market order. Refuses a size that is missing or of the wrong
+    kind.
+    """
     market = request.type == wire.OrderType.ORDER_TYPE_MARKET
     if not market and request.type not in (None, wire.OrderType.ORDER_TYPE_LIMIT):
         raise InvalidRequest("type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET")
@@ -209,10 +214,12 @@ def _is_market(request: wire.CreateOrderRequest) -> bool:
                 "quantity must be a number of contracts above zero",
                 remedy="send a JSON number such as 10 or 2.5",
             )
-    # clients that write every field send 0 for the size that they do not mean
+    # Clients that write every field send 0 for the size that they do not use.
     elif request.quantity:
         raise InvalidRequest(
-            "quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them"
+            "quantity and cashOrderQty are mutually exclusive",
+            rule="M24",
+            remedy="give one of them",
         )
     elif not market:
         raise InvalidRequest(
@@ -230,9 +237,10 @@ def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
 
 
 def _intent(exchange: Exchange, request: wire.CreateOrderRequest) -> wire.OrderIntent:
-    """Return the intent of outcome side and action together, which win, or else of the field.
+    """Return the intent of an order: from outcomeSide and action if both are sent, else from
+    `intent`.
 
-    Before its date the pair is like any field that nobody knows: passed over.
+    Before their release date, outcomeSide and action are ignored like any unknown field.
     """
     pairs_read = PAIRS_READ.at(exchange.now)
     pair = (request.outcome_side, request.action) if pairs_read else (0, 0)
@@ -241,11 +249,13 @@ def _intent(exchange: Exchange, request: wire.CreateOrderRequest) -> wire.OrderI
         return intent
     if request.intent is None and pair in _PAIRS and any(pair):
         raise InvalidRequest(
-            "outcomeSide and action belong together", rule="S2.8-2", remedy="give both, or intent"
+            "outcomeSide and action belong together",
+            rule="S2.8-2",
+            remedy="send both, or send intent",
         )
     if request.intent is None:
         raise InvalidRequest(
-            "intent is required", rule="S2.8-2", remedy="give intent, or outcomeSide with action"
+            "intent is required", rule="S2.8-2", remedy="send intent, or outcomeSide with action"
         )
     try:
         return wire.OrderIntent(request.intent)
@@ -254,7 +264,7 @@ def _intent(exchange: Exchange, request: wire.CreateOrderRequest) -> wire.OrderI
 
 
 def _indicator(number: int | None) -> int:
-    """Return a manual order indicator by the exchange's number, where 0 means none."""
+    """Return a manual order indicator as the exchange numbers it, where 0 means none."""
     if number is None:
         return 0
     if number not in _INDICATORS:
@@ -273,9 +283,11 @@ def _tif(number: int | None, *, market: bool) -> TimeInForce:
 
 
 def _good_till(exchange: Exchange, at: Instant | None, tif: TimeInForce) -> Instant | None:
-    """Return the end of a GOOD_TILL_DATE order, which lies in the future (rule M18)."""
+    """Return the expiry of a GOOD_TILL_DATE order. Refuses one that is not in the future (rule
+    M18).
+    """
     if at is not None and at <= exchange.now:
-        raise InvalidRequest("goodTillTime must lie in the future", rule="M18")
+        raise InvalidRequest("goodTillTime must be in the future", rule="M18")
     if tif is TimeInForce.GOOD_TILL_TIME and at is None:
         raise InvalidRequest(
             "goodTillTime is required with TIME_IN_FORCE_GOOD_TILL_DATE", rule="M18"
@@ -286,9 +298,9 @@ def _good_till(exchange: Exchange, at: Instant | None, tif: TimeInForce) -> Inst
 def _bound(
     request: wire.CreateOrderRequest | wire.ClosePositionRequest, instrument: Instrument, side: Side
 ) -> Price:
-    """Return the worst price a market order may trade at; 0 for any.
+    """Return the worst price at which a market order may trade; 0 for no limit.
 
-    Ticks win over basis points (rule M13), and the bound stays within the price band.
+    Ticks take precedence over basis points (rule M13). The result stays within the price band.
     """
     tolerance, scale = request.slippage_tolerance, instrument.price_scale
     low, high, tick = instrument.price_low, instrument.price_high, instrument.tick

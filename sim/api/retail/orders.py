@@ -1,7 +1,7 @@
-"""Order entry of retail accounts (§4.2).
+"""Order entry for retail accounts (§4.2).
 
-A 200 with an id means that the order was forwarded; its executions report the outcome. The
-assumption `retail.sync_reject` turns business rejects into errors instead.
+Status 200 with an id means that the order was forwarded; its executions report the outcome. With
+the assumption `retail.sync_reject`, business rejects become errors.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def create_order(
 ) -> wire.CreateOrderResponse | DeferredResponse:
     """Place an order.
 
-    A synchronous call is answered with the executions so far, once the engine has taken the order
-    or the block time is over.
+    A synchronous call is answered with the executions so far, once the engine has processed the
+    order or the block time has passed.
     """
     span = exchange.awaited.block_time(request.max_block_time)
     command = place_command(exchange, caller, request, defer=deferred(exchange))
@@ -56,7 +56,7 @@ def create_order(
 def close_position(
     exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest
 ) -> wire.ClosePositionResponse | DeferredResponse:
-    """Close the whole position in a market with a market order, answered as `create_order` is."""
+    """Close the whole position in a market with a market order. Answers like `create_order`."""
     span = exchange.awaited.block_time(request.max_block_time)
     order = exchange.trading.order_service.place(closing_command(exchange, caller, request))
     if not request.synchronous_execution:
@@ -70,7 +70,8 @@ def close_position(
 def preview_order(
     exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
 ) -> wire.PreviewOrderResponse:
-    """Return the order as it would be after the same checks: PENDING_NEW, or REJECTED.
+    """Apply the checks of `create_order` and return the order that would result: PENDING_NEW or
+    REJECTED.
 
     Nothing is placed, so the order has no id.
     """
@@ -80,7 +81,7 @@ def preview_order(
     command = place_command(exchange, caller, request.request, defer=True)
     if request.request.type == wire.OrderType.ORDER_TYPE_MARKET and not command.cash_qty:
         if exchange.ctx.assumptions.text(PREVIEW_MARKET) == "cash":
-            remedy = "send cashOrderQty: a preview of a market order says what it would buy"
+            remedy = "send cashOrderQty: the preview shows how much it would buy"
             raise InvalidRequest("cash_order_qty is required for market order", remedy=remedy)
     message = retail_order(exchange, exchange.trading.order_service.preview(command))
     if message.state != wire.OrderState.ORDER_STATE_REJECTED:
@@ -93,7 +94,7 @@ def preview_order(
 def list_open_orders(
     exchange: Exchange, caller: Caller, request: wire.ListOpenOrdersRequest
 ) -> wire.ListOpenOrdersResponse:
-    """List open orders, oldest first; with slugs, those of some markets."""
+    """List open orders, oldest first, optionally restricted to the markets given by slug."""
     orders = open_orders_read(exchange, caller.accounts, request.slugs)
     return wire.ListOpenOrdersResponse(orders=[retail_order(exchange, order) for order in orders])
 
@@ -102,18 +103,18 @@ def list_open_orders(
 def get_order(
     exchange: Exchange, caller: Caller, request: wire.GetOrderRequest
 ) -> wire.GetOrderResponse:
-    """Return one of the caller's orders, open or done."""
+    """Return one of the caller's orders, open or finished."""
     order = exchange.trading.orders.get(request.order_id)
     if order is None or order.account not in caller.accounts:
         raise NotFound(
-            f"unknown order: {request.order_id[:80]}", remedy="an account sees its own orders only"
+            f"unknown order: {request.order_id[:80]}", remedy="use the id of one of your own orders"
         )
     visible = order_read(exchange, order)
     if visible is None:
         raise NotFound(
             f"unknown order: {request.order_id[:80]}",
             rule="retail.read_lag",
-            remedy="reads trail asynchronous orders for a moment: ask again",
+            remedy="asynchronous orders show up in reads after a short delay: try again",
         )
     return wire.GetOrderResponse(order=retail_order(exchange, visible))
 
@@ -131,9 +132,9 @@ def cancel_order(
 def cancel_open_orders(
     exchange: Exchange, caller: Caller, request: wire.CancelOpenOrdersRequest
 ) -> wire.CancelOpenOrdersResponse:
-    """Cancel every open order, or those of some markets.
+    """Cancel every open order, optionally restricted to some markets.
 
-    The answer names every order that was tried; a halted market keeps its orders.
+    The answer lists every order that it tried to cancel. Orders in a halted market stay open.
     """
     accounts = caller.accounts
     ids = [order.id for order in exchange.trading.orders.open_of(accounts, request.slugs)]
@@ -156,9 +157,10 @@ def modify_order(
 def create_orders(
     exchange: Exchange, caller: Caller, request: wire.CreateOrdersRequest
 ) -> wire.CreateOrdersResponse | DeferredResponse:
-    """Place 1 to 20 orders: the form of all is checked first, then each runs alone (rule M38).
+    """Place 1 to 20 orders (rule M38).
 
-    The answer waits for the synchronous ones.
+    All entries are checked for form first, then placed one by one. The answer waits for the
+    synchronous ones.
     """
     check_batch(len(request.orders))
     awaited = exchange.awaited
@@ -184,7 +186,9 @@ def create_orders(
 def cancel_orders(
     exchange: Exchange, caller: Caller, request: wire.CancelOrdersRequest
 ) -> wire.CancelOrdersResponse:
-    """Cancel 1 to 20 orders; unknown and finished ones are skipped, and all are echoed."""
+    """Cancel 1 to 20 orders. Unknown and finished orders are skipped, but echoed like the
+    others.
+    """
     check_batch(len(request.orders))
     _cancel_each(exchange, [_cancel_command(exchange, caller, order) for order in request.orders])
     ids = [order.order_id for order in request.orders]
@@ -195,7 +199,9 @@ def cancel_orders(
 def modify_orders(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrdersRequest
 ) -> wire.ModifyOrdersResponse:
-    """Change 1 to 20 orders; unknown and finished ones are skipped, and all are echoed."""
+    """Change 1 to 20 orders. Unknown and finished orders are skipped, but echoed like the
+    others.
+    """
     check_batch(len(request.orders))
     commands = [replace_command(exchange, caller, order, defer=True) for order in request.orders]
     for command in commands:
@@ -206,9 +212,9 @@ def modify_orders(
 
 
 def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Refusal:
-    """Answer a synchronous call: its executions so far, or a refusal if the edge gave up.
+    """Answer a synchronous call with its executions so far, or refuse if the edge timed out.
 
-    The list of executions is empty while the engine still has the order in its queue.
+    The list of executions is empty while the order waits in the engine's queue.
     """
     if wait.timed_out:
         return AnswerTooLate(
@@ -232,7 +238,7 @@ def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Ref
 def _pending_answer(
     exchange: Exchange, kind: Kind, order: Order, span: Span
 ) -> DeferredResponse | None:
-    """Return the wait for an order's outcome; None if there is nothing to wait for."""
+    """Return the pending answer to a synchronous order; None if there is nothing to wait for."""
     if not span or not exchange.awaited.must_wait(order):
         return None
     wait = exchange.awaited.wait_for(kind, (order.id,), (order.id,), span)
@@ -240,7 +246,7 @@ def _pending_answer(
 
 
 def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
-    """Return the executions of an order, oldest first. From now on reads show the order too."""
+    """Return the executions of an order, oldest first, and make the order visible to reads."""
     exchange.awaited.note_answered((order.id,))
     log = exchange.trading.execution_log
     seqs = reversed(list(log.of_order(order)))

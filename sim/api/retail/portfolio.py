@@ -20,9 +20,9 @@ from sim.messages import retail_v1 as wire
 def list_positions(
     exchange: Exchange, caller: Caller, request: wire.ListPositionsRequest
 ) -> wire.ListPositionsResponse:
-    """List holdings by market, and positions that a settlement closed (`expired`).
+    """List positions by market, including those that a settlement closed (`expired`).
 
-    Positions that were traded back to nothing are not listed.
+    Positions that were closed by trading are not listed.
     """
     paged = exchange.ctx.assumptions.flag(RETAIL_POSITIONS_PAGING)
     after = _symbol(exchange, request.cursor) if request.cursor and paged else ""
@@ -54,9 +54,9 @@ def list_positions(
 def list_activities(
     exchange: Exchange, caller: Caller, request: wire.ListActivitiesRequest
 ) -> wire.ListActivitiesResponse:
-    """List trades, resolutions and balance changes, newest first unless asked otherwise.
+    """List trades, resolutions and balance changes, newest first by default.
 
-    `start_time` is inclusive, `end_time` exclusive.
+    `start_time` is inclusive, `end_time` is exclusive.
     """
     size = page_size(request.limit)
     after = _place(request.cursor) if request.cursor else None

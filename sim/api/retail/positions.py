@@ -1,4 +1,6 @@
-"""Positions in the shape of the retail API: as they are now, and around a row of their ledger."""
+"""Positions as messages of the retail API: their current state, or before and after a ledger
+row.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,17 @@ from sim.core.model.quantities import Qty, divide_half_even
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
 
-_UNIT = 10**PLACES  # of money, in a dollar
+_UNIT = 10**PLACES  # units of money per dollar
 
 
 def was_paid(position: Position) -> bool:
-    """Whether a settlement closed the position, and nothing has opened it since."""
+    """Return whether a settlement closed the position and no trade has reopened it."""
     return position.net == 0 and position.settled > 0
 
 
 def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position | None, Position]:
-    """Return the position before and after a row of its ledger; None before the first row.
+    """Return the position before and after a row of its ledger; None as the first if the row opened
+    it.
 
     The position before a resolution carries the instant of its last trade.
     """
@@ -41,7 +44,9 @@ def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position 
         qty_sold=row.sold + min(traded, 0),
         fees=row.fees - row.fee,
         fees_exact=row.fees_exact - row.fee_exact,
-        settled=0 if row.qty_change else after.settled,  # a correction finds it settled
+        settled=0
+        if row.qty_change
+        else after.settled,  # a correction finds the position already settled
     )
     if row.settlement is not None:
         before.changed = _last_trade(exchange, row)
@@ -49,7 +54,7 @@ def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position 
 
 
 def _last_trade(exchange: Exchange, row: PositionChanged) -> Instant:
-    """The instant of the last fill before a row of a position ledger."""
+    """Return the instant of the last fill before a row of a position ledger."""
     rows = exchange.trading.positions.rows(row.account)
     fills = (one for one in reversed(rows) if one.symbol == row.symbol and one.description == FILL)
     return next((one.at for one in fills if one.at <= row.at), row.at)
@@ -63,10 +68,11 @@ def position_message(
     available: Qty | None = None,
     expired: bool | None = None,
 ) -> wire.UserPosition:
-    """Return a position at an instant. Without `available` it follows from the working orders,
-    without `expired` from the instrument as it is now.
+    """Return a position at an instant.
 
-    Contracts that were settled count as sold by who was long and as bought by who was short.
+    `available` defaults to what the working orders leave free, `expired` to the current state of
+    the instrument. Contracts closed by a settlement count as sold for a long position and as bought
+    for a short one.
     """
     instrument = exchange.instruments.require(position.symbol)
     scale = instrument.qty_scale
@@ -74,7 +80,7 @@ def position_message(
     start, resolved = position.bod(at), was_paid(position)
     settled = _settled(exchange, position) if resolved else 0
     bought, sold = position.qty_bought + max(-settled, 0), position.qty_sold + max(settled, 0)
-    # what was settled stays on the side on which it was held
+    # A settled position keeps the side on which it was held.
     long = (position.net or settled or position.qty_bought - position.qty_sold) >= 0
     metadata = market_metadata(exchange, position.symbol, long=long, resolved=resolved)
     message = wire.UserPosition(
@@ -101,7 +107,7 @@ def position_message(
 
 
 def _settled(exchange: Exchange, position: Position) -> Qty:
-    """How many contracts a settlement closed: above zero of a long position."""
+    """Return how many contracts a settlement closed; positive for a long position."""
     settlement = exchange.trading.settlements.get(position.symbol)
     return 0 if settlement is None else settlement.resolved.get(position.account, 0)
 
@@ -109,10 +115,10 @@ def _settled(exchange: Exchange, position: Position) -> Qty:
 def _write_cost(
     message: wire.UserPosition, position: Position, instrument: Instrument, *, resolved: bool
 ) -> None:
-    """Write what the holding cost: cost = base cost + fees, each with four decimals.
+    """Write the cost of a position: cost = base cost + fees, each with four decimals.
 
-    A contract of a short holding costs a dollar less the price at which it was sold. The fees are
-    those of all fills so far, before rounding to cents.
+    A contract held short costs a dollar less the price at which it was sold. The fees are those of
+    all fills so far, before rounding to cents.
     """
     scale = instrument.price_scale
     if resolved:
@@ -133,7 +139,7 @@ def _write_cost(
 def _cash_value(
     exchange: Exchange, position: Position, instrument: Instrument
 ) -> wire.Amount | None:
-    """Return what the holding is worth at the current price; None while nobody knows one."""
+    """Return the value of a position at the current price; None while the price is unknown."""
     price = market_price(exchange, position.symbol)
     if price is None:
         return None if position.net else fixed_amount(0, 1)
@@ -144,7 +150,7 @@ def _cash_value(
 
 
 def position_entry_type(row: PositionChanged) -> wire.LedgerEntryType:
-    """Why a position changed."""
+    """Return the reason for a change of position as a ledger entry type."""
     if row.settlement is not None and row.qty_change:
         return wire.LedgerEntryType.LEDGER_ENTRY_TYPE_RESOLUTION
     if row.description == "Correction":

@@ -1,9 +1,9 @@
-"""Reads of orders and positions that trail the exchange (assumption `retail.read_lag`).
+"""Orders and positions as reads with a delay show them (assumption `retail.read_lag`).
 
-Without a lag a read shows the present state. With a lag it shows the state of that long ago,
-reconstructed from executions and rows of the position ledger. An order that a synchronous answer
-has reported already is shown as it is now. Streams, ledgers, balances and the exchange API never
-trail.
+Without a delay, reads show the current state. With one, they show the state of that time ago,
+reconstructed from executions and the position ledger. An order that a synchronous answer has
+already reported is shown in its current state. Streams, ledgers, balances and the exchange API have
+no delay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim.kernel.instants import Instant
 
 
 def order_read(exchange: Exchange, order: Order) -> Order | None:
-    """Return an order as a read shows it; None while reads do not show it yet."""
+    """Return an order as a read shows it; None if it is too recent to be visible."""
     lag = exchange.ctx.assumptions.number(READ_LAG)
     return order if not lag else _order_at(exchange, order, exchange.now - lag)
 
@@ -31,7 +31,7 @@ def order_read(exchange: Exchange, order: Order) -> Order | None:
 def open_orders_read(
     exchange: Exchange, accounts: Iterable[str], slugs: Iterable[str]
 ) -> list[Order]:
-    """Return working orders as a read shows them, oldest first."""
+    """Return the working orders as a read shows them, oldest first."""
     trading, lag = exchange.trading, exchange.ctx.assumptions.number(READ_LAG)
     accounts, symbols = tuple(accounts), frozenset(slugs)
     working = trading.orders.open_of(accounts, symbols)
@@ -50,7 +50,7 @@ def open_orders_read(
 
 
 def positions_read(exchange: Exchange, account: str) -> list[Position]:
-    """Return positions as a read shows them."""
+    """Return the positions as a read shows them."""
     positions, lag = exchange.trading.positions, exchange.ctx.assumptions.number(READ_LAG)
     held = positions.of(account)
     if not lag:
@@ -85,7 +85,7 @@ def _order_at(exchange: Exchange, order: Order, moment: Instant) -> Order | None
         return None
     if later is None:
         return order
-    # The order existed at that moment, but the engine had not taken it from its queue.
+    # The order existed at that moment, but was still waiting in the engine's queue.
     return replace(
         later,
         state=OrderState.PENDING_NEW,

@@ -42,7 +42,7 @@ def get_rfqs(
 ) -> wire.GetRFQsResponse:
     """Return a page of the requests that the account may see, oldest first."""
     if request.rfq_id and request.cursor:
-        raise InvalidRequest("rfqId and cursor exclude each other", rule="rfq")
+        raise InvalidRequest("rfqId and cursor are mutually exclusive", rule="rfq")
     mine = request.user_filter == _SELF
 
     def matches(rfq: Rfq) -> bool:
@@ -107,7 +107,7 @@ def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None
     if request.quote_id and not request.rfq_id:
         raise InvalidRequest("quote_id needs rfq_id", rule="rfq")
     if request.quote_id and request.cursor:
-        raise InvalidRequest("quote_id and cursor exclude each other", rule="rfq")
+        raise InvalidRequest("quote_id and cursor are mutually exclusive", rule="rfq")
     if not request.rfq_id and filters != 1:
         raise InvalidRequest(
             "rfq_id, or exactly one of user_filter and rfq_user_filter, is required",

@@ -1,4 +1,4 @@
-"""Drop copy and trade capture: executions and trades of a firm, resumable (§6.2)."""
+"""Drop copy and trade capture: the executions and trades of a firm, resumable (§6.2)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from heapq import merge
 from typing import NamedTuple
 
 from sim.api.rendering.exchange_orders import execution_message, trade_message
-from sim.api.rendering.retention import EXECUTIONS_KEPT, purged_before
+from sim.api.rendering.retention import EXECUTION_RETENTION, purged_before
 from sim.api.streams.feed import EventReaders
 from sim.api.streams.resumable import ReplayFeed
 from sim.api.streams.resume_tokens import ResumePoint
@@ -22,7 +22,7 @@ from sim.messages import exchange_v1 as wire
 
 
 class DropCopyFeed(ReplayFeed[Execution]):
-    """Execution reports."""
+    """Execution reports of a firm."""
 
     response = wire.CreateDropCopySubscriptionResponse
     rows_field = "executions"
@@ -43,7 +43,7 @@ class DropCopyFeed(ReplayFeed[Execution]):
 
     def rows_after(self, firm: str, point: ResumePoint) -> Iterator[tuple[ResumePoint, Execution]]:
         record = self._record
-        oldest_kept = _first_at(record, purged_before(self.exchange, EXECUTIONS_KEPT))
+        oldest_kept = _first_at(record, purged_before(self.exchange, EXECUTION_RETENTION))
         for seq in _seqs(record, self.accounts_of(firm), max(point.seq, oldest_kept)):
             execution = record[seq]
             yield ResumePoint(seq + 1, execution.at), execution
@@ -67,7 +67,7 @@ class TradeReport(NamedTuple):
 
 
 class TradeCaptureFeed(ReplayFeed[TradeReport]):
-    """Trades, again under the same id at each change of state (rule M42)."""
+    """Trades of a firm, sent again under the same id at each change of state (rule M42)."""
 
     response = wire.CreateTradeCaptureReportSubscriptionResponse
     rows_field = "trade_capture_reports"
@@ -117,7 +117,7 @@ def _first_at(record: Record[Execution], at: Instant) -> int:
 
 
 def _seqs(record: Record[Execution], accounts: Iterable[str], start: int) -> Iterator[int]:
-    """Yield the seqs of the rows of accounts from `start` on, ascending, each once."""
+    """Yield the seqs of the accounts' rows from `start` on, ascending and without repeats."""
     groups = [record.of_account(account) for account in accounts]
     last = -1
     for seq in merge(*[group[bisect_left(group, start) :] for group in groups]):

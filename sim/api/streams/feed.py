@@ -1,9 +1,9 @@
 """Common parts of all streams: the stream, its feed, and the outbox for its frames.
 
-A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends the
-first frames (`begin`), turns events into frames (`reads`, `flush`), and forgets the stream when it
-ends (`forget`). A `KeyedFeed` is a feed whose streams follow accounts, firms or symbols. A feed
-never decides who may have how many streams; the hub does.
+A `Feed` implements one kind of stream. It turns a request into a `Stream` (`accept`), sends the
+first frames (`begin`), turns events into frames (`reads`, `flush`), and cleans up when the stream
+ends (`forget`). A `KeyedFeed` is a feed whose streams follow accounts, firms or symbols. The hub,
+not the feed, limits how many streams a client may have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
     from sim.api.pipeline.pipeline import AdmittedSubscription
 
-# Close codes of WebSockets for gRPC status codes; 1000 for every other one.
+# Close codes of WebSockets for gRPC status codes; 1000 for any other status.
 _WEB_SOCKET_CODES = {
     Code.UNAVAILABLE: 1001,
     Code.INTERNAL: 1011,
@@ -36,15 +36,15 @@ _WEB_SOCKET_CODES = {
 
 
 class Stream:
-    """One open stream. Kinds of streams add what they need to remember.
+    """One open stream. Kinds of streams add fields of their own.
 
     | Field | Meaning |
     |---|---|
-    | session | the identity that another stream can take (rule S6), or None |
+    | session | the session that a newer stream can take over (rule S6), or None |
     | opened_in | the input that opened it |
     | last_sent | when the last frame was sent |
     | heartbeat_due | when the next heartbeat is due |
-    | skips | a reader that is too slow loses its backlog instead of the stream |
+    | skips | whether a slow reader loses its backlog instead of the stream |
     """
 
     __slots__ = (
@@ -78,7 +78,7 @@ class Stream:
 
 
 class KeyedStream(Stream):
-    """A stream that follows keys. `pending` has its encoded rows of the present input."""
+    """A stream that follows keys. `pending` holds its encoded rows of the current input."""
 
     __slots__ = ("keys", "pending")
 
@@ -98,7 +98,7 @@ EventReaders: TypeAlias = Mapping[type[Event], Callable[[Any], None]]
 
 
 class Outbox:
-    """Collects effects in the order in which they leave."""
+    """Collects the effects of streams in the order in which they leave."""
 
     __slots__ = ("_ctx", "effects")
 
@@ -113,7 +113,7 @@ class Outbox:
         self.effects.append(Send(stream.id, frame))
 
     def send_all(self, streams: Iterable[Stream], frame: bytes) -> None:
-        """Send one frame on many streams; all share the same bytes object."""
+        """Send one frame on many streams, which all share the same bytes object."""
         effects = self.effects
         now = self._ctx.now
         for stream in streams:
@@ -127,13 +127,13 @@ class Outbox:
         self.effects.append(Close(stream.id, int(code), message, close_code))
 
     def take(self) -> list[Effect]:
-        """Return the effects since the last call."""
+        """Return the effects since the last call, and forget them."""
         effects, self.effects = self.effects, []
         return effects
 
 
 class FeedContext:
-    """Context of feeds: the exchange, the outbox, and `end`, which ends one of their streams."""
+    """What feeds have access to: the exchange, the outbox, and `end`, which ends a stream."""
 
     __slots__ = ("end", "exchange", "outbox")
 
@@ -146,16 +146,16 @@ class FeedContext:
 
     @property
     def now(self) -> Instant:
-        """Virtual now."""
+        """Return virtual now."""
         return self.exchange.ctx.now
 
     def period(self, assumption: Assumption) -> Span:
-        """Return a period in force."""
+        """Return the current value of an assumption that is a period."""
         return self.exchange.ctx.assumptions.number(assumption)
 
 
 class SingleTimer:
-    """A timer of one kind that is set at most once at a time."""
+    """A timer of one kind that is pending at most once."""
 
     __slots__ = ("_context", "_kind", "_seq")
 
@@ -165,21 +165,21 @@ class SingleTimer:
         self._seq = 0
 
     def start(self, after: Span) -> None:
-        """Set the timer, unless it is set."""
+        """Set the timer, unless it is pending."""
         if not self._seq:
             timers = self._context.exchange.ctx.timers
             self._seq = timers.schedule(self._context.now + after, self._kind)
 
     def stop(self) -> None:
-        """Cancel the timer, if it is set."""
+        """Cancel the timer, if it is pending."""
         if self._seq:
             self._context.exchange.ctx.timers.cancel(self._seq)
             self._seq = 0
 
     def fired(self, timer: Timer) -> bool:
-        """Whether `timer` is the one that was set; it can then be set again.
+        """Return whether `timer` is the pending one, and make it available again.
 
-        A timer from before time travel is not.
+        A timer that was set before time travel is ignored.
         """
         if timer.seq != self._seq:
             return False
@@ -190,8 +190,9 @@ class SingleTimer:
 class Feed(ABC, Generic[S]):
     """One kind of stream.
 
-    `scoped`: a second stream of one identity takes the session of the first (rule S6). `state` are
-    the attributes that change from one input to the next while streams are open.
+    `scoped` means that a new stream takes over the session of an older stream with the same
+    identity (rule S6). `state` names the attributes that change between inputs while streams are
+    open.
     """
 
     scoped: ClassVar[bool] = False
@@ -203,29 +204,29 @@ class Feed(ABC, Generic[S]):
         self.outbox = context.outbox
 
     def reads(self) -> EventReaders:
-        """Return what to call for which event."""
+        """Return the function to call for each type of event."""
         return {}
 
     @abstractmethod
     def accept(self, admitted: AdmittedSubscription) -> S:
-        """Return a stream for a request, or raise a Refusal. Changes nothing yet."""
+        """Return the stream for a request, or raise a Refusal. Changes nothing yet."""
 
     @abstractmethod
     def begin(self, stream: S) -> None:
-        """Follow what the stream asked for and send its first frames."""
+        """Subscribe to what the stream asked for and send its first frames."""
 
     def frame(self, stream: S, message: bytes) -> None:
-        """Handle a frame of the client; server streams get none."""
+        """Handle a frame of the client. Server streams receive none."""
 
     def flush(self) -> None:
-        """Send gathered rows; called after all events of an input were read."""
+        """Send the gathered rows. Called after all events of an input have been read."""
 
     def save(self) -> list[Any]:
         """Return the state of open streams, for views of the past."""
         return [getattr(self, name) for name in self.state]
 
     def load(self, values: list[Any]) -> None:
-        """Restore a saved state; the exchange is at that moment already."""
+        """Restore a saved state. The exchange has already been restored to the same moment."""
         for name, value in zip(self.state, values, strict=True):
             setattr(self, name, value)
 
@@ -234,7 +235,7 @@ class Feed(ABC, Generic[S]):
         """Return the heartbeat frame of a stream."""
 
     def catch_up(self, stream: S, waiting: Sequence[bytes]) -> list[bytes]:
-        """Return what replaces the waiting frames of a stream that skips to the head.
+        """Return the frames that replace the `waiting` ones of a stream that skips to the head.
 
         Changes nothing.
         """
@@ -242,7 +243,7 @@ class Feed(ABC, Generic[S]):
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns, all beginning with "stream."."""
+        """The timer kinds that the feed owns; their names begin with "stream."."""
         return {}
 
     @abstractmethod
@@ -255,7 +256,7 @@ Followers: TypeAlias = dict[int, S]
 
 
 class FollowersByKey(Generic[K, S]):
-    """Followers by the key they follow; a key without followers takes no space."""
+    """Subscribers by the key they follow. A key without subscribers uses no memory."""
 
     __slots__ = ("_by_key",)
 
@@ -275,11 +276,11 @@ class FollowersByKey(Generic[K, S]):
         return self._by_key[key]
 
     def get(self, key: K) -> Followers[S] | None:
-        """Return who follows a key; None when nobody does."""
+        """Return the subscribers of a key; None if there are none."""
         return self._by_key.get(key)
 
     def items(self) -> Iterable[tuple[K, Followers[S]]]:
-        """Return keys with their followers."""
+        """Return the keys with their subscribers."""
         return self._by_key.items()
 
     def join(self, key: K, stream: S) -> None:
@@ -290,7 +291,7 @@ class FollowersByKey(Generic[K, S]):
         followers[stream.id] = stream
 
     def leave(self, key: K, stream: S) -> None:
-        """Make a stream follow a key no longer."""
+        """Make a stream stop following a key."""
         followers = self._by_key[key]
         del followers[stream.id]
         if not followers:
@@ -300,7 +301,7 @@ class FollowersByKey(Generic[K, S]):
 class KeyedFeed(Feed[KS]):
     """A feed whose streams follow accounts, firms or symbols.
 
-    It can gather rows of one input for its streams, and sends them when all events were read.
+    It can gather the rows of one input for its streams and send them once all events were read.
     """
 
     state: ClassVar[tuple[str, ...]] = ("_followers",)
@@ -321,7 +322,7 @@ class KeyedFeed(Feed[KS]):
         self._waiting.pop(stream.id, None)
 
     def gather(self, streams: Iterable[KS], row: bytes) -> None:
-        """Add an encoded row to what streams are sent after this input."""
+        """Add an encoded row to what the streams are sent after this input."""
         for stream in streams:
             stream.pending.append(row)
             self._waiting[stream.id] = stream
@@ -332,9 +333,9 @@ class KeyedFeed(Feed[KS]):
             self.send_gathered(waiting.values())
 
     def send_gathered(self, streams: Iterable[KS]) -> None:
-        """Send the pending rows of streams; for feeds that gather rows."""
+        """Send the pending rows of streams. Feeds that gather rows implement it."""
 
 
 def pages(rows: Sequence[R], size: int = BATCH) -> list[Sequence[R]]:
-    """Split rows into messages of at most `size`; no rows are one empty message."""
+    """Split rows into messages of at most `size`. An empty list is one empty message."""
     return [rows[first : first + size] for first in range(0, len(rows) or 1, size)]

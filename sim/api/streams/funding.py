@@ -1,8 +1,8 @@
-"""CreateFundingTransactionSubscription: changes of funding transactions, polled every 15 s.
+"""CreateFundingTransactionSubscription: changes of funding transactions, polled every 15 s (§6.2).
 
 `resume_time` replays every change from that instant on. A client that sends the `server_time` of
-the last message it read misses no change, and may get some twice. Without `resume_time` the stream
-sends only changes from now on.
+the last message it read misses no change, but may receive some twice. Without `resume_time` the
+stream sends only new changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POLL_TIMER = "stream.funding"
 
 
 class FundingStream(Stream):
-    """A subscription. `seen` counts the changes of the record that it has read.
+    """A subscription. `seen` is the number of changes of the record that it has read.
 
     `accounts` and `types` filter unless empty.
     """
@@ -45,7 +45,7 @@ class FundingStream(Stream):
 
 
 class FundingFeed(Feed[FundingStream]):
-    """Funding transaction streams. One timer polls for all of them, while there are any."""
+    """Funding transaction streams. One timer polls for all of them while any is open."""
 
     scoped = True
     state: ClassVar[tuple[str, ...]] = ("_streams", "_timer")
@@ -79,9 +79,9 @@ class FundingFeed(Feed[FundingStream]):
             self._timer.stop()
 
     def heartbeat(self, stream: FundingStream) -> bytes:
-        """No changes, and the instant from which to resume.
+        """Return a message without changes, with the instant from which to resume.
 
-        That is the instant of the first change that was not polled yet, or now.
+        That is the instant of the first change not polled yet, or now.
         """
         changes, position = self.exchange.funding.changes, stream.seen
         at = changes[position].at if position < len(changes) else self.context.now
@@ -98,7 +98,7 @@ class FundingFeed(Feed[FundingStream]):
             self._timer.start(self.context.period(FUNDING_POLL))
 
     def _send_changes(self, stream: FundingStream) -> None:
-        """Send the changes since the last poll that concern the stream."""
+        """Send the changes since the last poll that match the stream's filters."""
         exchange = self.exchange
         changes = exchange.funding.changes
         accounts = stream.accounts or frozenset(funding_accounts(exchange, stream.caller))

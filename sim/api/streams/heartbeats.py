@@ -1,8 +1,8 @@
-"""Heartbeats for every stream, and the end of streams on which nothing is sent.
+"""Sends the heartbeats of all streams, and ends streams on which nothing is sent.
 
-One timer serves all streams. Each stream stands in a slot, by the instant of its next check; when
-the timer fires, it visits the earliest slot only. So ten thousand idle streams cost one timer and a
-few slots, and without a stream there is no timer.
+One timer serves all streams. Streams are grouped into slots by the instant of their next check, and
+each time the timer fires, only the earliest slot is visited. Ten thousand idle streams thus cost
+one timer and a few slots. Without streams there is no timer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEARTBEAT_TIMER = "stream.heartbeat"
 class Heartbeats:
     """Streams by the instant of their next check (rules S5, S13).
 
-    That is the next heartbeat, or the edge's idle timeout if it comes first.
+    A check is due at the next heartbeat, or at the edge's idle timeout if that is earlier.
     """
 
     def __init__(self, context: FeedContext) -> None:
@@ -31,12 +31,12 @@ class Heartbeats:
         self._timer = SingleTimer(context, HEARTBEAT_TIMER)
 
     def join(self, stream: Stream) -> None:
-        """Begin to watch a stream; its first heartbeat comes at a full second."""
+        """Start watching a stream. Its first heartbeat is due at a full second."""
         stream.last_sent = self._context.now
         interval = self._context.period(STREAM_HEARTBEAT)
         due = self._context.now + interval
         self._put(stream, due - due % NS_PER_S if interval > NS_PER_S else due)
-        self._wait()
+        self._set_timer()
 
     def leave(self, stream: Stream) -> None:
         """Stop watching a stream."""
@@ -50,7 +50,7 @@ class Heartbeats:
             self._timer.stop()
 
     def save(self) -> tuple[object, ...]:
-        """What changes while streams are open."""
+        """Return the state that changes while streams are open."""
         return self._slots, self._slot_of, self._timer
 
     def load(self, state: tuple[Any, ...]) -> None:
@@ -59,7 +59,7 @@ class Heartbeats:
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this class owns."""
         return {HEARTBEAT_TIMER: self._check}
 
     def _check(self, timer: Timer) -> None:
@@ -77,18 +77,18 @@ class Heartbeats:
                 self._context.outbox.send(stream, stream.feed.heartbeat(stream))
                 heartbeat_due = timer.due + interval
             self._put(stream, heartbeat_due)
-        self._wait()
+        self._set_timer()
 
     def _put(self, stream: Stream, heartbeat_due: Instant) -> None:
         """Put a stream into the slot of its next check: heartbeat or idle timeout."""
         stream.heartbeat_due = heartbeat_due
         due = stream.last_sent + self._context.period(IDLE_TIMEOUT)
-        due += -due % NS_PER_S  # full seconds keep the number of slots small
+        due += -due % NS_PER_S  # full seconds limit the number of slots
         if self._context.period(STREAM_HEARTBEAT):
             due = min(due, heartbeat_due)
         self._slots.setdefault(due, {})[stream.id] = stream
         self._slot_of[stream.id] = due
 
-    def _wait(self) -> None:
+    def _set_timer(self) -> None:
         if self._slots:
             self._timer.start(min(self._slots) - self._context.now)

@@ -1,48 +1,49 @@
 """The hub: every open stream, gRPC and WebSocket (§4.2, §4.4, §6.2, §8).
 
-The hub decides who may open a stream, whose session a new one takes, which feed reads which event,
-when heartbeats leave, and when a stream ends. It knows no message: each kind of stream is a `Feed`
-in a file beside this one, and `FEEDS` says which operation has which feed.
+The hub decides who may open a stream, whose session a new one takes over, which feed reads which
+event, when heartbeats are sent, and when a stream ends. It knows no messages: each kind of stream
+is a `Feed` in a file beside this one, and `FEEDS` names the feed of each operation.
 
 **From event to frame.** An input changes the exchange, and the exchange records events. `publish`
 hands each event to the feeds that read it, in order. A feed does not send at once: it gathers what
-changed, and `flush` sends it when all events of the input were read. So a book that ten fills
-changed is sent once, as it is after the last of them. Frames leave as effects of the input, in the
-order in which they were made, and the shell writes them to the connections.
+changed, and `flush` sends it when all events of the input were read. A book that ten fills changed
+is thus sent once, in its final state. Frames leave as effects of the input, in the order in which
+they were made, and the server writes them to the connections.
 
-**What a frame says.** Order, book, position and instrument streams begin with a snapshot. Book
-frames are whole books, and later ones replace earlier ones; all other frames are increments.
-`shared_frames.py` encodes what several subscribers share only once.
+**What a frame contains.** Order, book, position and instrument streams begin with a snapshot. A
+book frame holds the whole book and replaces the one before it; all other frames are increments.
+`shared_frames.py` encodes only once what several subscribers share.
 
-**At least once.** Drop copy, trade capture and position changes can be resumed. Every frame of
-theirs carries a resume token: the point in the firm's record up to which the stream has delivered.
+**At least once.** Drop copy, trade capture and position changes can be resumed. Each of their
+frames carries a resume token: the point in the firm's record up to which the stream has delivered.
 A client that reconnects with its last token gets every later row, and then live ones; rows that
-were under way when the connection broke may come twice. Clients drop duplicates by execution id.
+were in flight when the connection broke may arrive twice. Clients deduplicate by execution id.
 Tokens are computed, not stored (`resume_tokens.py`), so the exchange keeps nothing for a client
 that is gone. Other streams have no tokens: a client that reconnects begins with a new snapshot.
 
 **Debounce.** A WebSocket subscription may ask for debounced responses. Its feed then sends a
-changed book when the debounce period is over, not at every change; all such books share one timer.
+changed book at the end of the debounce period instead of at every change; all such books share one
+timer.
 
 **Buffers.** The hub never waits for a reader. Frames that a connection cannot take yet wait in the
-shell, bounded in number and bytes. A reader that falls behind loses its stream, unless the
+server, limited in number and bytes. A reader that falls behind loses its stream, unless the
 subscription asked to skip to the head: `skip_to_head` then replaces the waiting frames by the
-present state. What a buffer holds does not influence the exchange.
+current state. The content of a buffer does not influence the exchange.
 
 **Who ends a stream.**
 
 | Who | When | How a client sees it |
 |---|---|---|
-| client | hangs up | |
+| client | disconnects | |
 | hub | a new stream takes its session (S6) | INTERNAL, "Subscription manager revoked session" |
 | hub | nothing was sent for the edge's idle timeout (S13) | UNAVAILABLE |
 | hub | the firm sends too many frames (S15) | RESOURCE_EXHAUSTED |
 | hub | maintenance begins (W3, W5) | UNAVAILABLE, or OK: `MAINTENANCE_STREAM_END` |
-| feed | it has sent the snapshot that was asked for; a frame is refused | OK; the refusal's code |
-| feed | a bidirectional stream asks for nothing for too long | as the market data feed says |
-| fault | an injected fault revokes or resets the stream (`stream_faults.py`) | as the fault says |
-| shell | the reader is too slow | RESOURCE_EXHAUSTED |
-| operator | closes it, resets, rewinds or restores | as asked; UNAVAILABLE for time travel |
+| feed | it has sent the requested snapshot; a frame is refused | OK; the refusal's code |
+| feed | the client of a bidirectional stream is silent for too long | as the market data feed says
+| | fault | an injected fault revokes or resets the stream (`stream_faults.py`) | as the fault says
+| | server | the reader is too slow | RESOURCE_EXHAUSTED | | operator | closes it, resets, rewinds
+or restores | as requested; UNAVAILABLE after time travel |
 
 No stream is part of a saved state: time travel ends all of them and cancels their timers.
 """
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
 
 _FRAMES = ("stream_frames",)
 
-# The feed of each operation. Operations with the same feed share one instance of it.
+# The feed of each operation. Operations with the same feed class share one instance of it.
 FEEDS: dict[str, type[Feed[Any]]] = {
     "OrderEntryAPI.CreateOrderSubscription": OrderFeed,
     "MarketDataSubscriptionAPI.CreateMarketDataSubscription": MarketDataFeed,
@@ -108,7 +109,7 @@ FEEDS: dict[str, type[Feed[Any]]] = {
 
 
 class Hub:
-    """All streams of an exchange. Methods return what streams send, as effects, in order."""
+    """All streams of an exchange. Its methods return effects on streams, in order."""
 
     def __init__(self, exchange: Exchange, contract: Contract) -> None:
         self._exchange = exchange
@@ -121,7 +122,7 @@ class Hub:
         self._stream_faults = StreamFaults(context, self._streams, self._end)
         feeds = {kind: kind(context) for kind in dict.fromkeys(FEEDS.values())}
         self._feeds = tuple(feeds.values())
-        # The contract's own name: a misspelt one is found at start.
+        # Look the name up in the contract, so that a misspelt one is an error at start.
         self._by_operation = {
             contract.by_name(name).name: feeds[kind] for name, kind in FEEDS.items()
         }
@@ -139,9 +140,10 @@ class Hub:
     # ---- streams
 
     def open(self, admitted: AdmittedSubscription) -> tuple[int, list[Effect]]:
-        """Begin a stream; return its id, and as effects its first frames.
+        """Open a stream. Return its id and its first frames, as effects.
 
-        If it takes the session of another stream, that one ends first. A refusal changes nothing.
+        If it takes over the session of another stream, that one ends first. A refusal changes
+        nothing.
         """
         feed = self._by_operation.get(admitted.operation.name)
         if feed is None:
@@ -159,9 +161,9 @@ class Hub:
         return stream.id, self._take()
 
     def frame(self, stream: int, message: bytes) -> list[Effect]:
-        """Handle a frame of the client; one on a stream that has ended is ignored.
+        """Handle a frame of the client. A frame on a stream that has ended is ignored.
 
-        A frame beyond the firm's limit ends the stream it came on (rule S15).
+        A frame beyond the firm's limit ends the stream that it arrived on (rule S15).
         """
         receiver = self._streams.get(stream)
         if receiver is None:
@@ -177,19 +179,19 @@ class Hub:
         return self._take()
 
     def hangup(self, stream: int) -> None:
-        """Forget a stream whose client has hung up."""
+        """Forget a stream whose client has disconnected."""
         ended = self._streams.get(stream)
         if ended is not None:
             self._stream_faults.forget(stream)
             self._forget(ended)
 
     def opened_in(self, stream: int) -> int:
-        """The input that opened a stream; 0 when none of this id is open."""
+        """Return the input that opened a stream; 0 if no such stream is open."""
         opened = self._streams.get(stream)
         return 0 if opened is None else opened.opened_in
 
     def close(self, stream: int, code: int, message: str) -> list[Effect]:
-        """End one stream. NotFound when no stream has this id."""
+        """End one stream. Refuses an unknown id as not found."""
         ended = self._streams.get(stream)
         if ended is None:
             text, remedy = f"no stream has the id {stream}", "GET /_sim/v1/streams lists them"
@@ -207,7 +209,7 @@ class Hub:
         self._exchange.ctx.timers.cancel_kinds("stream.")
 
     def skip_to_head(self, stream: int, waiting: Sequence[bytes]) -> list[bytes] | None:
-        """Return the frames that replace those a slow reader has waiting.
+        """Return the frames that replace those waiting for a slow reader.
 
         None for a stream that did not ask to skip to the head.
         """
@@ -215,7 +217,7 @@ class Hub:
         return slow.feed.catch_up(slow, waiting) if slow is not None and slow.skips else None
 
     def save(self) -> SavedStreams:
-        """Every open stream, for looking back; see `saved_streams.py`."""
+        """Save every open stream, for views of the past; see `saved_streams.py`."""
         return saved_streams.save(
             {
                 "hub": (self._streams, self._sessions, self._pools),
@@ -227,10 +229,10 @@ class Hub:
         )
 
     def load(self, saved: SavedStreams) -> None:
-        """Restore the streams that were open at another moment, and no others."""
+        """Replace the open streams by those of a saved moment."""
         state = saved_streams.load(saved, self._own)
         streams, self._sessions, self._pools = state["hub"]
-        self._streams.clear()  # others hold this very mapping
+        self._streams.clear()  # other objects share this mapping
         self._streams.update(streams)
         self._heartbeats.load(state["heartbeats"])
         self._stream_faults.load(state["faults"])
@@ -238,14 +240,14 @@ class Hub:
             feed.load(values)
 
     def operations(self) -> dict[int, str]:
-        """The names of the operations of the open streams, by stream."""
+        """Return the names of the operations of the open streams, by stream id."""
         return {stream.id: stream.operation for stream in self._streams.values()}
 
     def describe(self) -> list[dict[str, Any]]:
         """Describe the open streams, oldest first.
 
-        For callers of the retail API without a firm or a participant, the key's id and the account
-        stand in their place.
+        Callers of the retail API have no firm and no participant; the id of their key and their
+        account take these places.
         """
         return [
             {
@@ -272,7 +274,7 @@ class Hub:
                 for read in interested:
                     read(event)
             elif isinstance(event, MaintenanceChanged) and event.active:
-                # Streams get everything that happened before they end (rules W3, W5).
+                # Everything that happened is sent before the streams end (rules W3, W5).
                 self._flush()
                 if self._exchange.ctx.assumptions.text(MAINTENANCE_STREAM_END) == "ok":
                     self._end_all(Code.OK, "")
@@ -283,7 +285,7 @@ class Hub:
 
     @property
     def timers(self) -> OutcomeHandlers:
-        """The kinds of timers that streams own, each with its handler.
+        """The timer kinds that streams own, each with its handler.
 
         A timer that was set before time travel does nothing.
         """
@@ -308,19 +310,20 @@ class Hub:
     def _take(self) -> list[Effect]:
         return self._stream_faults.apply(self._outbox.take())
 
-    # ---- coming and going
+    # ---- opening and ending
 
     def _check_pool(self, caller: Caller, *, freed: bool) -> None:
-        """Refuse a firm's 21st stream (rule S7), or one socket too many of a retail key.
+        """Refuse a firm's stream beyond its limit (rule S7), or a socket beyond the limit of a
+        retail key.
 
-        `freed` says that one stream of the caller ends first.
+        `freed` means that one stream of the caller is about to end.
         """
         open_streams = self._pools.get(_pool_of(caller), 0) - freed
         if caller.firm is not None:
             most = STREAMS_PER_FIRM.at(self._exchange.now)
             if 0 < most <= open_streams:
                 limit = f"at most {most} concurrent streams per firm"
-                remedy = "end a stream first: the pool is shared by all subscription types"
+                remedy = "end a stream first: all subscription types share this limit"
                 raise StreamLimit(f"rate limit exceeded: {limit}", rule="S7", remedy=remedy)
             return
         most = self._exchange.ctx.assumptions.number(RETAIL_SOCKETS)
@@ -359,10 +362,11 @@ class Hub:
     def _session_of(
         self, feed: Feed[Any], admitted: AdmittedSubscription
     ) -> tuple[str, str, str] | None:
-        """Return the session a stream holds (rule S6): token subject, participant, rpc.
+        """Return the session that a stream takes (rule S6): token subject, participant and
+        operation.
 
-        None for streams that take no session and lose none. A balance ledger that is followed
-        without a participant counts as its account's.
+        None for streams without sessions. A balance ledger followed without a participant uses its
+        account instead.
         """
         caller = admitted.caller
         rpc, assumptions = admitted.operation.rpc, self._exchange.ctx.assumptions
@@ -375,5 +379,7 @@ class Hub:
 
 
 def _pool_of(caller: Caller) -> str:
-    """Return whose streams are counted together: a firm's, else a retail key's."""
+    """Return the name under which a caller's streams are counted: its firm's, or its retail
+    key's.
+    """
     return caller.firm or caller.api_key or ""

@@ -1,4 +1,4 @@
-"""CreateInstrumentStateChangeSubscription: instruments whenever their state changes (§6.2, L28).
+"""CreateInstrumentStateChangeSubscription: an instrument at each change of its state (§6.2, L28).
 
 The stream cannot be resumed: the token that the interface declares stays empty, and the exchange
 ignores one in a request. Frames carry no settlement results.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sim.api.rendering.exchange_instruments import instrument_as_it_is, instrument_message
+from sim.api.rendering.exchange_instruments import current_instrument_message, instrument_message
 from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream, pages
 from sim.api.streams.shared_frames import part
 from sim.core.model.enums import InstrumentState
@@ -21,12 +21,12 @@ from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResp
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription
 
-# The key of streams that follow every instrument, in place of a symbol.
+# The key of streams that follow every instrument; other keys are symbols.
 _EVERY = ""
 
 
 class InstrumentStream(KeyedStream):
-    """A subscription to instruments: to all of them when the request names none."""
+    """A subscription to instruments. One that names none follows all of them."""
 
     __slots__ = ()
 
@@ -37,12 +37,12 @@ class InstrumentStream(KeyedStream):
 
     @property
     def follows_all(self) -> bool:
-        """Whether it follows every instrument."""
+        """Whether the stream follows every instrument."""
         return self.keys == (_EVERY,)
 
 
 class InstrumentFeed(KeyedFeed[InstrumentStream]):
-    """Instrument state streams by symbol."""
+    """Instrument state streams, by symbol."""
 
     def reads(self) -> EventReaders:
         return {
@@ -77,7 +77,7 @@ class InstrumentFeed(KeyedFeed[InstrumentStream]):
             followed = [instruments.require(symbol) for symbol in stream.keys]
         frames = []
         for page in pages(followed) if followed else ():
-            messages = [instrument_as_it_is(exchange, instrument) for instrument in page]
+            messages = [current_instrument_message(exchange, instrument) for instrument in page]
             frames.append(part(_Response, instruments=messages))
         return frames
 
@@ -87,7 +87,7 @@ class InstrumentFeed(KeyedFeed[InstrumentStream]):
             self.exchange.recurring_feed.leave()
 
     def heartbeat(self, stream: InstrumentStream) -> bytes:
-        return b""  # an empty list of instruments
+        return b""  # encodes an empty list of instruments
 
     def _state_changed(self, event: StateChanged | InstrumentListed) -> None:
         if self._followers:
@@ -95,7 +95,7 @@ class InstrumentFeed(KeyedFeed[InstrumentStream]):
             self._publish(instrument, event.state, event.at)
 
     def _dormant_moved(self, event: DormantInstrumentsMoved) -> None:
-        """Many dormant instruments moved at once; send each that somebody follows."""
+        """Send the followed ones of many dormant instruments that changed state at once."""
         instruments, lifecycle = self.exchange.instruments, self.exchange.trading.lifecycle
         for symbol in instruments.symbols() if _EVERY in self._followers else list(self._followers):
             if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is event.state:

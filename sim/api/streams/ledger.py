@@ -1,6 +1,7 @@
 """CreateBalanceLedgerSubscription: the cash ledger of one account (§6.2, rules P17-P24).
 
-The stream replays rows from `resume_time` on, if the request has one, and then sends new rows.
+A request with `resume_time` first replays the rows from that instant on. Then the stream sends new
+rows.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
 class LedgerStream(KeyedStream):
     """A subscription to the cash rows of one account.
 
-    `types` filters unless empty. A stream is `mute` if it asks for a currency that nobody holds.
+    `types` filters unless empty. A stream for a currency that nobody holds is `mute`.
     """
 
     __slots__ = ("mute", "replay_from", "types")
@@ -44,7 +45,7 @@ class LedgerStream(KeyedStream):
         self.replay_from = None if resume is None else max(resume, FLOOR)
 
     def includes(self, row: CashMoved) -> bool:
-        """Whether the stream asks for a row. Nobody gets rows of internal types."""
+        """Return whether a row passes the stream's filters. Rows of internal types never do."""
         if self.mute or row.type in SUPPRESSED:
             return False
         return not self.types or row.type in self.types

@@ -1,20 +1,20 @@
-"""Limits of streams. Periods are not here: they are assumptions (`stream.heartbeat`, …)."""
+"""Limits of streams. Their periods are assumptions instead (`stream.heartbeat`, …)."""
 
 from __future__ import annotations
 
 from sim.kernel.dated import Dated
 
-# Pooled over all types (S7); v0.0.32 of the changelog introduced the cap.
+# The limit counts streams of all types together (S7). It exists since v0.0.32 of the changelog.
 STREAMS_PER_FIRM = Dated(
     0,
     ("2026-05-01", 20),
     name="streams.per_firm",
     section="§8, §9",
-    title="concurrent gRPC streams of a firm at most; 0 is without limit",
+    title="maximum number of concurrent gRPC streams of a firm; 0 means no limit",
 )
 MARKET_DATA_SYMBOLS_MAX = 1000  # per subscription (S8)
 MARKET_DATA_DEPTH = 10  # levels per side when a request names none (S8)
-ACK_SYMBOLS_MAX = 1000  # beyond, an acknowledgement gives counts only (S10)
+ACK_SYMBOLS_MAX = 1000  # above it, an acknowledgement gives counts only (S10)
 
 # Rows in one message of a snapshot or a replay: about 200 KB of orders, well within the 4 MiB that
 # gRPC clients accept by default.
@@ -22,5 +22,5 @@ BATCH = 500
 
 SLUGS_MAX = 100  # per WebSocket subscription (S16)
 SUBSCRIPTIONS_MAX = 10  # per WebSocket connection (S16)
-# WebSocket clients accept 1 MiB a frame (S16). A retail order with its market's texts takes 2 KB.
+# WebSocket clients accept 1 MiB per frame (S16). A retail order with its market's texts takes 2 KB.
 ORDERS_PER_FRAME = 200

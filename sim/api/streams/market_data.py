@@ -1,7 +1,7 @@
 """Market data over gRPC: the server stream and the bidirectional stream (§4.4, rules S8-S13).
 
-Every message is the whole book of its symbol to the requested depth, and replaces the one before.
-A PENDING book is not sent until it opens. A TERMINATED book is sent once more, and then never.
+Every message holds a symbol's whole book to the requested depth and replaces the previous one. A
+PENDING book is not sent until it opens. A TERMINATED book is sent once more and never again.
 """
 
 from __future__ import annotations
@@ -46,14 +46,15 @@ IDLE_TIMER = "stream.idle"
 class MarketDataFeed(Feed[BookStream]):
     """Both market data streams.
 
-    `_quiet` has the bidirectional streams, the one whose client was silent longest first.
-    `_terminated` has the books that ended in this input: they are sent once more.
+    `_by_last_frame` holds the bidirectional streams, ordered by the last frame of the client,
+    oldest first. `_terminated` holds the books that ended during the current input and are sent
+    once more.
     """
 
     state: ClassVar[tuple[str, ...]] = (
         "_books",
         "_streams",
-        "_quiet",
+        "_by_last_frame",
         "_refresh_timer",
         "_idle_timer",
     )
@@ -63,7 +64,7 @@ class MarketDataFeed(Feed[BookStream]):
         self._books = Books(context)
         self._streams = 0
         self._terminated: set[str] = set()
-        self._quiet: dict[int, BookStream] = {}
+        self._by_last_frame: dict[int, BookStream] = {}
         self._refresh_timer = SingleTimer(context, REFRESH_TIMER)
         self._idle_timer = SingleTimer(context, IDLE_TIMER)
 
@@ -91,7 +92,7 @@ class MarketDataFeed(Feed[BookStream]):
         return self._heartbeat
 
     def catch_up(self, stream: BookStream, waiting: Sequence[bytes]) -> list[bytes]:
-        """Return waiting acknowledgements and errors, then every followed book as it is now."""
+        """Return the waiting acknowledgements and errors, then every followed book as it is now."""
         replies = [frame for frame in waiting if frame[:1] in _reply_tags()]
         return replies + self._books.snapshot(stream, list(self._active(stream)))
 
@@ -106,7 +107,7 @@ class MarketDataFeed(Feed[BookStream]):
             raise InvalidRequest(
                 f"at most {limits.MARKET_DATA_SYMBOLS_MAX} symbols per subscription",
                 rule="S8",
-                remedy="split the list, or leave it empty for all instruments",
+                remedy="split the list, or omit it to follow all instruments",
             )
         for symbol in request.symbols:
             self.exchange.instruments.require(symbol)
@@ -129,15 +130,15 @@ class MarketDataFeed(Feed[BookStream]):
 
     def forget(self, stream: BookStream) -> None:
         self._books.forget(stream)
-        self._quiet.pop(stream.id, None)
+        self._by_last_frame.pop(stream.id, None)
         self._streams -= 1
         if not self._streams:
             self._refresh_timer.stop()
-        if not self._quiet:
+        if not self._by_last_frame:
             self._idle_timer.stop()
 
     def _send_snapshots(self, stream: BookStream, symbols: list[str]) -> None:
-        self._books.send_present(stream, symbols)
+        self._books.send_current(stream, symbols)
         if stream.snapshot_only:
             self.context.end(stream, Code.OK, "")
 
@@ -185,12 +186,12 @@ class MarketDataFeed(Feed[BookStream]):
                 self._books.publish(symbol, everybody=everybody)
 
     def _end_idle(self, timer: Timer) -> None:
-        """End the streams whose client has been silent too long."""
+        """End the streams whose client has been silent for too long."""
         if not self._idle_timer.fired(timer):
             return
         limit = self.context.period(BIDI_IDLE_TIMEOUT)
         text = f"idle timeout: no client frame for {format_span(limit)}"
-        for stream in list(self._quiet.values()):
+        for stream in list(self._by_last_frame.values()):
             due = stream.last_received + limit
             if due > self.context.now:
                 self._idle_timer.start(due - self.context.now)
@@ -201,8 +202,8 @@ class MarketDataFeed(Feed[BookStream]):
 
     def _note_activity(self, stream: BookStream) -> None:
         stream.last_received = self.context.now
-        self._quiet.pop(stream.id, None)
-        self._quiet[stream.id] = stream
+        self._by_last_frame.pop(stream.id, None)
+        self._by_last_frame[stream.id] = stream
         self._idle_timer.start(self.context.period(BIDI_IDLE_TIMEOUT))
 
     def frame(self, stream: BookStream, message: bytes) -> None:
@@ -223,7 +224,9 @@ class MarketDataFeed(Feed[BookStream]):
         elif request.unsubscribe is not None:
             self._unsubscribe(stream, request.unsubscribe.symbols)
         elif request.keepalive is None:
-            raise InvalidRequest("a frame holds subscribe, unsubscribe or keepalive", rule="S10")
+            raise InvalidRequest(
+                "a frame must hold subscribe, unsubscribe or keepalive", rule="S10"
+            )
         elif not stream.configured:
             raise InvalidRequest(
                 "keepalive before the first subscribe", rule="S10", remedy="subscribe first"
@@ -301,7 +304,7 @@ class MarketDataFeed(Feed[BookStream]):
 def _reply_tags() -> frozenset[bytes]:
     """Return the first bytes of frames that answer a command of the client.
 
-    They are computed on first use, because encoding loads protobuf's classes.
+    They are computed on first use, because encoding loads the protobuf classes.
     """
     ack = part(_Reply, subscription_ack=wire.SubscriptionAck())
     error = part(_Reply, subscription_error=wire.SubscriptionError())

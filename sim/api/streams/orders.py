@@ -1,7 +1,7 @@
 """CreateOrderSubscription: open orders, then executions and refused cancels (§4.4, §6.2).
 
 The stream cannot be resumed: a new one begins with a new snapshot. An execution is encoded once for
-all streams; each stream adds its session id and the time of sending.
+all streams; each stream adds its session id and the sending time.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class OrderFeed(KeyedFeed[OrderStream]):
     def _cancel_rejected(self, event: CancelRejected) -> None:
         followers = self._followers.get(event.account)
         if followers is not None:
-            self.flush()  # an update holds one refused cancel, after the executions before it
+            self.flush()  # an update holds only one refused cancel: send earlier executions first
             update = _in_cancel_reject(encoded(cancel_reject_message(event)))
             self._gather(followers, event.symbol, update)
             self.flush()

@@ -1,8 +1,8 @@
 """The two streams of positions over gRPC (§6.2).
 
 CreatePositionChangeSubscription can be resumed and carries settlement results. Each of its rows is
-a position after one row of the position ledger; the rows of one input share one message.
-CreatePositionSubscription sends a snapshot and then changed positions.
+a position after one row of the position ledger; the rows of one input share a message.
+CreatePositionSubscription sends a snapshot and then the positions that change.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
             self.send_rows(stream, self._last_open_rows(stream.firm))
 
     def _last_open_rows(self, firm: str) -> Iterator[tuple[ResumePoint, PositionChanged]]:
-        """Yield the last row of each position of a firm that is not flat."""
+        """Yield the last row of each open position of a firm."""
         positions = self.exchange.trading.positions
         for account in sorted(self.accounts_of(firm)):
             for _, row in sorted({row.symbol: row for row in positions.rows(account)}.items()):
@@ -72,8 +72,8 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
         super().flush()
 
     def point(self) -> ResumePoint:
-        # `_history` costs time that grows with the number of positions, so the length is counted
-        # while the feed has followers.
+        # The cost of `_history` grows with the number of positions, so the feed counts its length
+        # while anybody follows.
         length = self._length if self.has_followers else len(self._history)
         return ResumePoint(length, self.context.now)
 
@@ -157,7 +157,7 @@ class PositionFeed(KeyedFeed[KeyedStream]):
             self._changed[event.account, event.symbol] = None
 
     def _expired(self, event: Settled | StateChanged) -> None:
-        """Tell the positions of an instrument that expired or paid, the flat ones too."""
+        """Send all positions in an instrument that expired or settled, including flat ones."""
         if self._followers and self.exchange.trading.is_over(event.symbol):
             for position in self.exchange.trading.positions.in_symbol(event.symbol):
                 if position.account in self._followers:

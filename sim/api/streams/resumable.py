@@ -1,9 +1,9 @@
 """Streams that can be resumed: drop copy, trade capture, position change (§6.2, rules S1-S4).
 
 They send no snapshot. A `resume_token` asks for the rows after the token's point, a `resume_time`
-for the rows from that instant on. The replay always reaches now before the first live row, and no
-mark separates the two. Every message carries the current token; a message without rows is a
-heartbeat. Each row is encoded once per firm, however many streams of the firm follow it.
+for the rows from that instant on. The replay is complete before the first live row is sent; nothing
+marks the transition. Every message carries the current token; a message without rows is a
+heartbeat. Each row is encoded once per firm, however many of its streams follow.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 
 class ReplayStream(KeyedStream):
-    """A resumable subscription of a firm. The replay starts at `after`; None for no replay."""
+    """A resumable subscription of a firm. The replay starts after `after`; None for no replay."""
 
     __slots__ = ("after", "binding", "firm", "symbols")
 
@@ -44,7 +44,7 @@ class ReplayStream(KeyedStream):
 class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     """One kind of resumable stream, of rows of type R.
 
-    Rows go into the field `rows_field` of `response`.
+    The rows are sent in the field `rows_field` of `response`.
     """
 
     response: ClassVar[type[Message]]
@@ -60,15 +60,15 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     def _tokens(self) -> ResumeTokens:
         return ResumeTokens(self.exchange.ctx.entropy.key("resume_token"))
 
-    # ---- what each kind of stream defines
+    # ---- implemented by each kind of stream
 
     @abstractmethod
     def point(self) -> ResumePoint:
-        """Return the end of the record now."""
+        """Return the current end of the record."""
 
     @abstractmethod
     def point_at(self, at: Instant) -> ResumePoint:
-        """Return the point before the first row of an instant."""
+        """Return the point before the first row at or after an instant."""
 
     @abstractmethod
     def rows_after(self, firm: str, point: ResumePoint) -> Iterator[tuple[ResumePoint, R]]:
@@ -89,7 +89,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
         stream = ReplayStream(self, admitted, _own_firm(admitted))
         if request.resume_token and request.resume_time is not None:
             raise InvalidRequest(
-                "resume_token and resume_time exclude each other",
+                "resume_token and resume_time are mutually exclusive",
                 rule="S3",
                 remedy="send one of them",
             )
@@ -101,7 +101,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
                 raise InvalidRequest(
                     "invalid resume_token",
                     rule="S3",
-                    remedy="the token is from a future that was rewound; start afresh",
+                    remedy="the token is from a future that was rewound; start without a token",
                 )
         elif request.resume_time is not None:
             stream.after = self.point_at(request.resume_time)
@@ -118,9 +118,10 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
         rows: Iterator[tuple[ResumePoint, R]],
         point: ResumePoint | None = None,
     ) -> None:
-        """Send old rows, which begin after a point, in batches.
+        """Send recorded rows, which begin after `point`, in batches.
 
-        Each batch carries the token of its own end, so a client that breaks off continues there.
+        Each batch carries the token of its own end, so a client whose stream breaks continues
+        there.
         """
         point = point or self.point()
         batch: list[bytes] = []
@@ -140,7 +141,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     # ---- live
 
     def add_row(self, firm: str, row: R) -> None:
-        """Add a new row of a firm; it is sent when the events of this input are read."""
+        """Add a new row of a firm, to be sent when all events of this input were read."""
         followers = self._followers.get(firm)
         if followers is None:
             return
@@ -167,7 +168,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
         return bool(self._followers)
 
     def firm_of(self, account: str) -> str | None:
-        """Return the firm whose streams see an account; None without a stream or a firm."""
+        """Return the firm whose streams can see an account; None if there is none."""
         if not self._followers:
             return None
         firm = self.exchange.firms.firm_of(account)
@@ -180,9 +181,9 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
 
 
 def _own_firm(admitted: AdmittedSubscription) -> str:
-    """Return the caller's firm. PermissionDenied when the request names another one.
+    """Return the caller's firm. Refuses a request that names another one.
 
-    The request may write firms/<firm> or the bare name.
+    The request may name a firm as firms/<firm> or by the bare name.
     """
     firm = admitted.caller.firm
     if firm is None:
@@ -190,6 +191,6 @@ def _own_firm(admitted: AdmittedSubscription) -> str:
     for name in admitted.request.firms:
         if name.removeprefix("firms/") != firm.removeprefix("firms/"):
             raise PermissionDenied(
-                rule="S5.1-6", remedy="leave firms empty: only the token's own firm can be followed"
+                rule="S5.1-6", remedy="leave firms empty: a token can follow its own firm only"
             )
     return firm

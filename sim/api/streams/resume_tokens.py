@@ -1,9 +1,9 @@
 """Resume tokens: a point in a stream as 576 opaque bytes (§6.2, rules S2-S4).
 
-Only the exchange that issued a token can read it. A token is a tag and a body. The tag is a keyed
-hash of the plain body and of what the token is bound to: kind of stream, firm, filters; the key
-adds the environment. The body is masked with a keystream that follows from the tag. So equal points
-give equal tokens, the exchange stores none, nothing is drawn at random, and a token of another
+Only the exchange that issued a token can read it. A token consists of a tag and a masked body. The
+tag is a keyed hash of the plain body and of what the token is bound to: kind of stream, firm and
+filters; the key depends on the environment. The keystream that masks the body is derived from the
+tag. So equal points give equal tokens, nothing is stored or drawn at random, and a token of another
 stream or with a changed bit is refused.
 """
 
@@ -22,13 +22,12 @@ _TAG_BYTES = 32
 _BODY_BYTES = TOKEN_BYTES - _TAG_BYTES
 _FIELD_BYTES = 8
 _REMEDY = (
-    "send the last token of the same stream type, firm and filters, unchanged; or start afresh"
-    " without one"
+    "send the last token of the same stream type, firm and filters, unchanged; or start without one"
 )
 
 
 class ResumePoint(NamedTuple):
-    """A point in a stream: every row below `seq`, and everything up to `at`, was delivered."""
+    """A point in a stream: every row below `seq`, and every row up to `at`, was delivered."""
 
     seq: int
     at: Instant
@@ -44,7 +43,7 @@ class ResumeTokens:
         self._mask_key = blake2b(b"mask", digest_size=32, key=key).digest()
 
     def issue(self, binding: bytes, point: ResumePoint) -> bytes:
-        """Return the token of a point in the stream that `binding` names."""
+        """Return the token for a point in the stream that `binding` identifies."""
         plain = point.seq.to_bytes(_FIELD_BYTES, "big") + point.at.to_bytes(_FIELD_BYTES, "big")
         body = plain.ljust(_BODY_BYTES, b"\0")
         tag = self._tag(binding, body)
@@ -53,7 +52,7 @@ class ResumeTokens:
     def read(self, token: bytes, binding: bytes, *, now: Instant, lifetime: Span) -> ResumePoint:
         """Return the point of a token.
 
-        InvalidRequest when it was not issued for this stream, was changed, or is too old.
+        Refuses a token of another stream, a changed one and one older than `lifetime`.
         """
         tag = token[:_TAG_BYTES]
         body = self._masked(tag, token[_TAG_BYTES:]) if len(token) == TOKEN_BYTES else b""
@@ -62,7 +61,7 @@ class ResumeTokens:
         seq, at = body[:_FIELD_BYTES], body[_FIELD_BYTES : 2 * _FIELD_BYTES]
         point = ResumePoint(int.from_bytes(seq, "big"), int.from_bytes(at, "big"))
         if point.at > now or now - point.at > lifetime:
-            remedy = "start afresh: without a token, or from a resume_time"
+            remedy = "start without a token or from a resume_time"
             raise InvalidRequest("resume_token has expired", rule="S3", remedy=remedy)
         return point
 
@@ -78,7 +77,7 @@ class ResumeTokens:
 
 
 def binding_of(*names: str, symbols: Iterable[str]) -> bytes:
-    """Return 32 bytes that tell streams apart, by names and by their set of symbols."""
+    """Return 32 bytes that identify a stream by names and by its set of symbols."""
     digest = blake2b(digest_size=32)
     for group in (names, sorted(set(symbols))):
         digest.update(len(group).to_bytes(4, "big"))

@@ -1,8 +1,8 @@
 """/v1/ws/markets: books, best prices and trades of markets (§4.2).
 
-MARKET_DATA and MARKET_DATA_LITE send the whole object at once and again on each change, TRADE one
-frame per trade. Without slugs they begin with the markets that have orders or trades. A payload is
-encoded once per version of the book.
+MARKET_DATA and MARKET_DATA_LITE send the whole object at once and again after each change; TRADE
+sends one frame per trade. A subscription without slugs begins with the markets that have orders or
+trades. A payload is encoded once per version of the book.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sim.messages import retail_v1 as wire
 
 DEBOUNCE_TIMER = "stream.debounce"
 
-ALL_MARKETS = ""  # in place of a slug
+ALL_MARKETS = ""  # used instead of a slug
 
 _Type = wire.MarketsSubscribe_SubscriptionType
 _BOOK = int(_Type.SUBSCRIPTION_TYPE_MARKET_DATA)
@@ -34,9 +34,9 @@ _TRADE = int(_Type.SUBSCRIPTION_TYPE_TRADE)
 
 
 class Topic(NamedTuple):
-    """A type of data of a market, or of all of them.
+    """A type of data, of one market or all of them.
 
-    `merged`: changes are sent once per debounce period.
+    `merged` means that changes are sent once per debounce period.
     """
 
     type: int
@@ -51,7 +51,7 @@ class _Payload(NamedTuple):
 
 
 class MarketsSocketFeed(SocketFeed[Topic]):
-    """The markets socket."""
+    """The feed of the markets socket."""
 
     requests = wire.MarketsRequestFrame
     types = _Type
@@ -61,7 +61,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
         self._payloads: dict[tuple[int, str], _Payload] = {}
-        self._terminated: set[str] = set()  # in this input: their books are sent once more
+        self._terminated: set[str] = set()  # in the current input; their books are sent once more
         self._debounced: dict[tuple[Topic, str], None] = {}
         self._timer = SingleTimer(context, DEBOUNCE_TIMER)
 
@@ -77,7 +77,8 @@ class MarketsSocketFeed(SocketFeed[Topic]):
     def load(self, values: list[Any]) -> None:
         super().load(values)
         exchange, kept = self.exchange, self._payloads.items()
-        # A payload shows when its book was encoded; a loaded exchange counts versions anew.
+        # A payload keeps the instant of its encoding, but a loaded exchange counts versions from
+        # scratch.
         self._payloads = {
             key: payload._replace(version=data_version(exchange, key[1])) for key, payload in kept
         }
@@ -105,10 +106,11 @@ class MarketsSocketFeed(SocketFeed[Topic]):
                     self.send(socket, subscription.head, self._payload(type, slug))
 
     def _active_symbols(self) -> list[str]:
-        """Markets with orders or trades: all that a subscription to every market begins with.
+        """Return the markets with orders or trades, with which a subscription to all markets
+        begins.
 
-        It follows from what is saved: a market that somebody only read is not among them, and a
-        reset or a look back changes nothing about those that are.
+        The list depends on saved state only: reading a market does not add it, and neither a reset
+        nor a view of the past changes it.
         """
         trading = self.exchange.trading
         ordered = {order.symbol for order in chain.from_iterable(trading.orders.working().values())}
@@ -166,7 +168,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
     def _payload(self, type: int, slug: str) -> bytes:
         """Return the encoded data of a market as it is now.
 
-        They are kept until the book or the dialect changes.
+        Encoded data is reused until the book or the JSON dialect changes.
         """
         exchange = self.exchange
         version = data_version(exchange, slug)

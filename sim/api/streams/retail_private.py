@@ -1,7 +1,7 @@
 """/v1/ws/private: orders, positions, balances and RFQs of a key's account (§4.2, §6.2).
 
-Every follower of RFQs gets all requests, and the trades that they led to. Only the requester and
-the maker get a quote.
+Every subscriber to RFQs receives all requests and the trades that resulted from them. A quote is
+sent only to its requester and its maker.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from sim.api.codecs.codecs import json_encoder
-from sim.api.retail.balances import Standing, balance_change, balance_message, standing
+from sim.api.retail.balances import FundsInUse, balance_change, balance_message, funds_in_use
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.positions import holdings_around, position_entry_type, position_message
 from sim.api.rfq.events import change_frame, concerns, trade_frame
@@ -39,18 +39,18 @@ _BALANCE = int(_Type.SUBSCRIPTION_TYPE_ACCOUNT_BALANCE)
 _RFQ = int(_Type.SUBSCRIPTION_TYPE_RFQ)
 _BALANCE_SNAPSHOT = "accountBalancesSnapshot"
 
-# Reasons to refuse a cancel as reasons to reject an order; the others become EXCHANGE_OPTION.
+# Reject reasons that correspond to reasons of refused cancels; any other is EXCHANGE_OPTION.
 _REASONS = {
     reason: RejectReason[reason.name]
     for reason in CancelRejectReason
     if reason.name in RejectReason.__members__
 }
 
-_ALL_MARKETS = ""  # in place of a slug
+_ALL_MARKETS = ""  # used instead of a slug
 
 
 class Topic(NamedTuple):
-    """A type of data of an account, in one market or all."""
+    """A type of data of an account, in one market or in all."""
 
     type: int
     account: str
@@ -58,11 +58,11 @@ class Topic(NamedTuple):
 
 
 class PrivateSocketFeed(SocketFeed[Topic]):
-    """The private socket."""
+    """The feed of the private socket."""
 
     requests = wire.PrivateRequestFrame
     types = _Type
-    state: ClassVar[tuple[str, ...]] = (*SocketFeed.state, "_standings")
+    state: ClassVar[tuple[str, ...]] = (*SocketFeed.state, "_funds_in_use")
     payload_keys = {
         _ORDER: "orderSubscriptionUpdate",
         _SNAPSHOT: "orderSubscriptionSnapshot",
@@ -73,9 +73,9 @@ class PrivateSocketFeed(SocketFeed[Topic]):
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
-        # The standing of each account whose balance is followed, as of its last change. A frame
-        # about a move of cash shows it as the balance before.
-        self._standings: dict[str, Standing] = {}
+        # The funds in use of each account whose balance is followed, as of its last change. They
+        # are the balance "before" in a frame about a movement of cash.
+        self._funds_in_use: dict[str, FundsInUse] = {}
         self._touched: dict[str, None] = {}
 
     def reads(self) -> EventReaders:
@@ -101,7 +101,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         self.claim(socket, subscription, type, slugs)
         self.follow(socket, subscription, [Topic(type, account, slug) for slug in slugs])
         if type == _BALANCE:
-            self._standings[account] = standing(self.exchange, account)
+            self._funds_in_use[account] = funds_in_use(self.exchange, account)
             balances = [balance_message(self.exchange, account)]
             snapshot = self._encoded(wire.AccountBalancesSnapshot(balances=balances))
             self.send(socket, self.head(request.request_id, type, _BALANCE_SNAPSHOT), snapshot)
@@ -109,17 +109,19 @@ class PrivateSocketFeed(SocketFeed[Topic]):
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         super().unfollow(socket, subscription)
         if Topic(_BALANCE, socket.account) not in self._followers:
-            self._standings.pop(socket.account, None)
+            self._funds_in_use.pop(socket.account, None)
 
     def flush(self) -> None:
-        """Renew the standings of accounts whose orders or positions changed in this input."""
+        """Update the funds in use of accounts whose orders or positions changed in this input."""
         for account in self._touched:
-            if account in self._standings:
-                self._standings[account] = standing(self.exchange, account)
+            if account in self._funds_in_use:
+                self._funds_in_use[account] = funds_in_use(self.exchange, account)
         self._touched.clear()
 
     def _send_orders(self, socket: Socket, subscription: Subscription, slugs: list[str]) -> None:
-        """Send the open orders; the last frame says that it is the last, also without orders."""
+        """Send the open orders. The last frame is marked as such; without orders it is the only
+        one.
+        """
         orders = self.exchange.trading.orders.open_of((socket.account,), slugs)
         frames = pages(orders, ORDERS_PER_FRAME)
         for number, page in enumerate(frames, 1):
@@ -129,7 +131,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
 
     def _executed(self, event: Executed) -> None:
         order = event.execution.order
-        if order.account in self._standings:
+        if order.account in self._funds_in_use:
             self._touched[order.account] = None
         topics = self._followed(_ORDER, order.account, order.symbol)
         if topics:
@@ -137,15 +139,16 @@ class PrivateSocketFeed(SocketFeed[Topic]):
             self._publish_all(topics, wire.OrderUpdate(execution=execution))
 
     def _change_rejected(self, event: CancelRejected) -> None:
-        """Report a failed change or cancel as an execution that rejects it.
+        """Report a refused change or cancel as an execution of type REJECTED.
 
-        It shows the order as it is. One that is done has said so, and is not shown as rejected.
+        It shows the order in its current state. A finished order has reported its end already and
+        is not shown as rejected unless the assumption says so.
         """
         exchange = self.exchange
         topics = self._followed(_ORDER, event.account, event.symbol)
         order = exchange.trading.orders.get(event.order_id)
         choice = exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS)
-        # an order that nobody knows was not an order of this account: there is nothing to show
+        # The account has no order with that id, so there is none to show.
         if (
             order is None
             or not topics
@@ -167,7 +170,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         self._publish_all(topics, update)
 
     def _position_changed(self, event: PositionChanged) -> None:
-        if event.account in self._standings:
+        if event.account in self._funds_in_use:
             self._touched[event.account] = None
         topics = self._followed(_POSITION, event.account, event.symbol)
         if not topics:
@@ -191,9 +194,9 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         self._publish_all(topics, update)
 
     def _cash_moved(self, event: CashMoved) -> None:
-        before = self._standings.get(event.account)
+        before = self._funds_in_use.get(event.account)
         if before is not None:
-            after = self._standings[event.account] = standing(self.exchange, event.account)
+            after = self._funds_in_use[event.account] = funds_in_use(self.exchange, event.account)
             change = balance_change(event, before, after)
             update = wire.AccountBalancesUpdate(balance_change=change)
             self._publish_all([Topic(_BALANCE, event.account)], update)
@@ -214,7 +217,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         return [topic for topic in self._followers if topic.type == _RFQ]
 
     def _followed(self, type: int, account: str, slug: str) -> list[Topic]:
-        """Return the topics of a market of an account that somebody follows."""
+        """Return the topics of an account and market that somebody follows."""
         if not self._followers:
             return []
         topics = dict.fromkeys((Topic(type, account, slug), Topic(type, account)))

@@ -1,9 +1,8 @@
-"""StreamRFQEvents: requests for quotes, the participant's own quotes, and fills that came from
-quotes.
+"""StreamRFQEvents: requests for quotes, the participant's own quotes, and fills of quotes.
 
-The stream sends new events only and replays nothing. Its messages name exactly one event,
-and the published contract has no heartbeat for it: what keeps the connection open is a message
-without an event, as often as any heartbeat.
+The stream sends new events only and replays nothing. Each message holds exactly one event. The
+published contract defines no heartbeat, so a message without an event keeps the connection open, at
+the usual interval.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RfqFeed(Feed[Stream]):
-    """Streams of requests and quotes, by id."""
+    """Streams of requests and quotes, by stream id."""
 
     state: ClassVar[tuple[str, ...]] = ("_streams",)
 

@@ -1,10 +1,10 @@
-"""Open streams as bytes, to restore a moment at which they were open.
+"""Saves the open streams as bytes, to restore a moment at which they were open.
 
 Streams are connections to clients, and time travel ends them instead of restoring them. But the
 outcome of a past input depended on the open streams, so a replay that begins in the middle of a run
-needs them. They are a graph of objects that share each other, which is
-what pickle is for; the bytes never leave the process. What belongs to the engine (exchange, feeds,
-outbox) is named and not copied, values that never change are shared.
+needs them. They are a graph of objects with shared references, which pickle preserves; the bytes
+never leave the process. Objects that belong to the engine (exchange, feeds, outbox) are saved by
+name, and immutable values are shared.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from sim.api.codecs.codecs import Dialect
 
 
 class SavedStreams(NamedTuple):
-    """Bytes, and the values that they refer to."""
+    """Pickled bytes, and the values that they refer to."""
 
     state: bytes
     shared: list[Any]
 
 
 def save(state: object, own: Mapping[str, object]) -> SavedStreams:
-    """Save a state in which the engine's own objects occur."""
+    """Save a state that refers to the engine's own objects, given by name."""
     file, shared = BytesIO(), list[Any]()
     _Pickler(file, own, shared).dump(state)
     return SavedStreams(file.getvalue(), shared)
 
 
 def load(saved: SavedStreams, own: Mapping[str, object]) -> Any:
-    """The state, with the objects of the engine that loads it."""
+    """Restore a state, with references to the own objects of the engine that loads it."""
     return _Unpickler(BytesIO(saved.state), own, saved.shared).load()
 
 

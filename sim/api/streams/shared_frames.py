@@ -1,8 +1,8 @@
-"""Frames composed of parts: what subscribers share is encoded once, and each adds a few own bytes.
+"""Frames composed of parts: what subscribers share is encoded once, and each adds a few bytes.
 
-In protobuf a message is the concatenation of its fields, and a nested message is its own bytes
-behind a tag and a length. In JSON a frame is an object to which a last member can be appended. So
-an execution is encoded once, however many streams it goes to.
+An encoded protobuf message is the concatenation of its fields, and a nested message is its bytes
+after a tag and a length. In JSON, a last member can be appended to an object. So an execution is
+encoded once, however many streams it is sent on.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def encoded(message: Message) -> bytes:
 
 @cache
 def nesting(cls: type[Message], name: str) -> Callable[[bytes], bytes]:
-    """Return a function that makes the encoded value of one field a part of an encoded `cls`.
+    """Return a function that turns the encoded value of one field into a part of an encoded `cls`.
 
-    The field holds a message, text or bytes; of a repeated field the value is one element.
+    The field holds a message, text or bytes; for a repeated field, the value is one element.
     """
     for number, field, _, kind, *_ in cls.__wire__:
         if field == name and kind in ("message", "string", "bytes", "timestamp"):
@@ -34,7 +34,7 @@ def nesting(cls: type[Message], name: str) -> Callable[[bytes], bytes]:
 
 
 def part(cls: type[Message], **fields: object) -> bytes:
-    """Encode a `cls` in which only these fields are set."""
+    """Encode a `cls` in which only the given fields are set."""
     return encoded(cls(**fields))
 
 
@@ -50,7 +50,7 @@ def _varint(value: int) -> bytes:
 
 
 def frame_head(request_id: str, subscription_type: str, key: str) -> bytes:
-    """Return what precedes the payload of a WebSocket frame; `FRAME_TAIL` follows it."""
+    """Return the bytes that precede the payload of a WebSocket frame; `FRAME_TAIL` follows it."""
     quoted = encode_basestring(request_id)
     return f'{{"requestId":{quoted},"subscriptionType":"{subscription_type}","{key}":'.encode()
 
@@ -60,11 +60,11 @@ HEARTBEAT_FRAME = b'{"heartbeat":{}}'
 
 
 def unsubscribed_frame(request_id: str) -> bytes:
-    """Return the acknowledgement of the end of a subscription."""
+    """Return the acknowledgement that a subscription has ended."""
     return f'{{"requestId":{encode_basestring(request_id)},"unsubscribed":true}}'.encode()
 
 
 def error_frame(request_id: str, text: str) -> bytes:
-    """Return the frame of a refusal on a WebSocket, which stays open."""
+    """Return the frame that refuses a request on a WebSocket, which stays open."""
     quoted, error = encode_basestring(request_id), encode_basestring(text)
     return f'{{"requestId":{quoted},"error":{error}}}'.encode()

@@ -1,8 +1,8 @@
 """Injected faults on the frames of streams: drop, duplicate, delay, reorder, revoke, reset.
 
-Faults work on effects on their way out, and only while a fault is armed or a frame waits. A fault
-on the plane "stream" matches by operation and caller. A delayed frame holds up the frames behind
-it, as on any connection. The end of a stream is never delayed: it first releases what waits.
+Faults act on outgoing effects, and only while a fault is armed or a frame is delayed. A fault on
+the plane "stream" matches by operation and caller. A delayed frame delays the frames behind it, as
+on any connection. The end of a stream is never delayed: it first releases the delayed frames.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ REVOKED = "Subscription manager revoked session"
 RESET = "connection reset by peer"
 LATE_TIMER = "stream.late"
 
-# Never sent in a close frame (RFC 6455 §7.4.1): it says that the connection broke without one.
+# Never sent in a close frame (RFC 6455 §7.4.1): it means that the connection broke without one.
 ABNORMAL_CLOSURE = 1006
 
 
 class StreamFaults:
-    """Applies faults to frames. Keeps delayed frames, and frames that the next one overtakes."""
+    """Applies faults to frames. Holds delayed frames, and frames that the next one overtakes."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class StreamFaults:
         self._late: dict[int, deque[tuple[Instant, Send]]] = {}
 
     def apply(self, effects: list[Effect]) -> list[Effect]:
-        """Return the effects as they leave."""
+        """Return the effects after faults were applied."""
         exchange = self._context.exchange
         possible = exchange.faults.armed or exchange.ctx.quirks.possible(STREAM_DUPLICATES)
         if not (possible or self._swapped or self._late):
@@ -62,7 +62,7 @@ class StreamFaults:
         return changed
 
     def save(self) -> tuple[object, ...]:
-        """The frames that wait."""
+        """Return the frames that are held."""
         return self._swapped, self._late
 
     def load(self, state: tuple[Any, ...]) -> None:
@@ -83,14 +83,14 @@ class StreamFaults:
         return released
 
     def forget(self, stream: int) -> None:
-        """Drop the waiting frames of a stream whose client disconnected."""
+        """Drop the held frames of a stream whose client disconnected."""
         self._swapped.pop(stream, None)
         self._late.pop(stream, None)
 
     def _apply_to_send(self, send: Send) -> Iterable[Effect]:
         stream = self._streams.get(send.stream)
         if stream is None:
-            # The stream ended in this input; its `Close` is further down the list.
+            # The stream ended during this input; its `Close` follows later in the list.
             return (send,)
         exchange = self._context.exchange
         action = exchange.faults.pick(
@@ -111,7 +111,7 @@ class StreamFaults:
         return self._delayed(send.stream, (*sends, *self._take_overtaken(send.stream)), delay)
 
     def _delayed(self, stream: int, sends: tuple[Send, ...], delay: int) -> Iterable[Effect]:
-        """Return the frames that leave now: none if they are delayed, or behind a delayed one."""
+        """Return the frames to send now: none if they are delayed or queue behind a delayed one."""
         queue = self._late.get(stream)
         if not delay and queue is None:
             return sends

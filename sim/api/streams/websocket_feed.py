@@ -1,10 +1,11 @@
 """Common parts of both retail WebSockets: client frames and subscriptions (§4.2, S16, S17).
 
-A frame that the exchange sends has a head, a payload and a closing brace. The head holds the
-subscription's requestId and type; all subscribers share the payload. Subscribers with equal heads
-share the whole frame, so followers of a topic are grouped by head.
+A frame consists of a head, a payload and a closing brace. The head holds the requestId and type of
+the subscription; all subscribers share the payload. Subscribers with equal heads share the whole
+frame, so the subscribers of a topic are grouped by head.
 
-A topic is what can be followed: in each of the two feeds a type of data, with a market or account.
+A topic is anything that can be followed: a type of data together with a market or an account,
+depending on the socket.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ T = TypeVar("T")
 
 
 class RefusedRequest(Exception):
-    """A request on a socket that gets an error frame; the socket stays open."""
+    """A request that is answered by an error frame. The socket stays open."""
 
 
 class Subscription:
-    """One accepted request of a socket, and the topics that it follows.
+    """One accepted request on a socket, and the topics that it follows.
 
-    `claims` are the pairs of type and slug that no other subscription of the socket may have.
+    `claims` are pairs of type and slug, which no other subscription of the socket may have.
     """
 
     __slots__ = ("claims", "head", "request_id", "topics")
@@ -69,7 +70,7 @@ class Socket(Stream):
 class SocketFeed(Feed[Socket], Generic[T]):
     """One of the two sockets. Subclasses turn requests into topics, and events into payloads.
 
-    `payload_keys` has the member of a frame that holds the payload, by subscription type.
+    `payload_keys` names the member of a frame that holds the payload, by subscription type.
     """
 
     requests: type[Message]
@@ -86,9 +87,9 @@ class SocketFeed(Feed[Socket], Generic[T]):
 
     @abstractmethod
     def subscribe(self, socket: Socket, subscription: Subscription, request: Any) -> None:
-        """Claim and follow what a checked request asks for, and send its first frames.
+        """Claim and follow what a valid request asks for, and send the first frames.
 
-        RefusedRequest when the request cannot be met.
+        Raises RefusedRequest if that is impossible.
         """
 
     def follow(self, socket: Socket, subscription: Subscription, topics: Iterable[T]) -> None:
@@ -112,7 +113,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
         return Socket(self, admitted)
 
     def begin(self, stream: Socket) -> None:
-        """Send nothing: no frame comes before the first subscription."""
+        """Send nothing: a socket receives no frame before its first subscription."""
 
     def forget(self, stream: Socket) -> None:
         for subscription in stream.subscriptions.values():
@@ -124,7 +125,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
 
     @property
     def dialect(self) -> Dialect:
-        """The JSON rules in force now: fields come and go while a socket is open."""
+        """The JSON rules now in force: they may change while a socket is open."""
         opened = self._dialect
         if opened is None:
             raise LookupError("no socket was opened")
@@ -139,7 +140,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
     # ---- sending
 
     def publish(self, topic: T, payload: bytes) -> None:
-        """Send a payload to all who follow a topic."""
+        """Send a payload to all subscribers of a topic."""
         by_head = self._followers.get(topic)
         if by_head is not None:
             send_all, rest = self.outbox.send_all, payload + FRAME_TAIL
@@ -151,7 +152,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
         self.outbox.send(socket, head + payload + FRAME_TAIL)
 
     def head(self, request_id: str, type: int, payload_key: str = "") -> bytes:
-        """Return what precedes the payloads of a subscription type."""
+        """Return the bytes that precede the payloads of a subscription."""
         return frame_head(request_id, self.types(type).name, payload_key or self.payload_keys[type])
 
     # ---- frames of the client
@@ -168,11 +169,11 @@ class SocketFeed(Feed[Socket], Generic[T]):
 
     def _handle(self, socket: Socket, frame: Any) -> None:
         if (frame.subscribe is None) == (frame.unsubscribe is None):
-            raise RefusedRequest("a frame holds subscribe or unsubscribe")
+            raise RefusedRequest("a frame must hold subscribe or unsubscribe")
         if frame.unsubscribe is not None:
             subscription = socket.subscriptions.pop(frame.unsubscribe.request_id, None)
             if subscription is None:
-                raise RefusedRequest("no subscription has this requestId")
+                raise RefusedRequest("unknown requestId")
             socket.claims.difference_update(subscription.claims)
             self.unfollow(socket, subscription)
             self.outbox.send(socket, unsubscribed_frame(subscription.request_id))
@@ -185,9 +186,9 @@ class SocketFeed(Feed[Socket], Generic[T]):
     def claim(
         self, socket: Socket, subscription: Subscription, type: int, slugs: Iterable[str]
     ) -> None:
-        """Count a subscription among the socket's; the slug "" stands for all markets.
+        """Register the slugs of a subscription on its socket; the slug "" stands for all markets.
 
-        RefusedRequest when the socket has a subscription of this type to one of the slugs.
+        Raises RefusedRequest if another subscription of the socket has the same type and slug.
         """
         subscription.claims = [(type, slug) for slug in slugs]
         for claim in subscription.claims:
@@ -212,7 +213,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
             raise RefusedRequest(f"at most {limits.SLUGS_MAX} market slugs per subscription")
 
     def known_slugs(self, slugs: Iterable[str]) -> list[str]:
-        """Return slugs without repeats; RefusedRequest when one is no market."""
+        """Return slugs without repeats. Raises RefusedRequest for an unknown market."""
         distinct = list(dict.fromkeys(slugs))
         for slug in distinct:
             if slug not in self.exchange.instruments:
@@ -221,7 +222,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
 
 
 def _request_id(tree: dict[str, Any]) -> str:
-    """Return the request id of a frame, which may be wrong in other ways; "" without one."""
+    """Return the request id of a frame, even of an invalid one; "" if there is none."""
     for name in ("subscribe", "unsubscribe"):
         command = tree.get(name)
         if isinstance(command, dict):

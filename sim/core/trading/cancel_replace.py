@@ -196,7 +196,7 @@ class CancelReplace:
         if command.stop_price and changed.type not in STOP_TYPES:
             raise InvalidRequest("stop_price needs a waiting stop order", rule="M12")
         if command.best_limit and command.immediately_executable_limit:
-            raise InvalidRequest(f"{DERIVED_NAMES} exclude each other", rule="M21")
+            raise InvalidRequest(f"{DERIVED_NAMES} are mutually exclusive", rule="M21")
         derived = command.best_limit or command.immediately_executable_limit
         if derived and changed.type is not LIMIT:
             raise InvalidRequest(f"{DERIVED_NAMES} need a limit order", rule="M21")

@@ -96,7 +96,7 @@ def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumption
     if command.tif is GTT and (command.good_till is None or command.good_till <= now):
         raise InvalidRequest("good_till_time must be in the future", rule="M18")
     if command.best_limit and command.immediately_executable_limit:
-        raise InvalidRequest(f"{DERIVED_NAMES} exclude each other", rule="M21")
+        raise InvalidRequest(f"{DERIVED_NAMES} are mutually exclusive", rule="M21")
     if derived and command.type is not LIMIT:
         raise InvalidRequest(f"{DERIVED_NAMES} need a limit order", rule="M21")
     if command.post_only:
@@ -118,7 +118,7 @@ def _check_post_only_combination(command: PlaceOrder) -> None:
 
 def _check_cash_combination(command: PlaceOrder, assumptions: Assumptions) -> None:
     if command.qty:
-        raise InvalidRequest("order_qty and cash_order_qty exclude each other", rule="M24")
+        raise InvalidRequest("order_qty and cash_order_qty are mutually exclusive", rule="M24")
     if command.type is MARKET_TO_LIMIT:
         return
     if command.type is not LIMIT or not assumptions.flag(CASH_QTY_LIMIT):
