@@ -1,1 +1,1 @@
-"""The exchange: pure, synchronous, integers only. Start reading at `exchange.py`."""
+"""The exchange: a pure, synchronous calculation with integers. Start reading at `exchange.py`."""

@@ -1,9 +1,9 @@
 """The whole exchange: constructs every component and connects those that need each other.
 
 Components do not import each other's state. Where one needs another (verification opens an account,
-maintenance cancels orders), it takes a function or a narrow component when it is constructed; the
-`_compose` methods below say in words which. What happens across components after an event is the
-table `_consequences`. Events are collected in order on the context.
+maintenance cancels orders), it receives a function or a narrow component at construction; the
+`_compose` methods below describe which. The table `_consequences` lists the effects of an event on
+other components. Events are collected on the context, in order.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ from sim.core.webhooks.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
-# what waits for the end of maintenance (rule W7)
+# Timers that wait for the end of maintenance (rule W7).
 POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, RECURRING_TIMER})
 
 
 class State(Struct):
-    """The changing state of an exchange, with one field for each component. Terms
-    of instruments that existed from the start are not in it.
+    """The changing state of an exchange, with one field for each component.
+
+    It excludes the terms of instruments that existed from the start.
     """
 
     now: Instant
@@ -98,21 +99,21 @@ class State(Struct):
 
 
 class Component(Protocol):
-    """Something with a state of its own."""
+    """A part of the exchange with state of its own."""
 
     def save(self) -> Any:
-        """The state, not copied."""
+        """Return the state itself, not a copy."""
 
     def load(self, state: Any, /) -> None:
-        """Restore a saved state, whose objects become its own."""
+        """Restore a saved state. The component takes ownership of its objects."""
 
 
 class Exchange:
-    """Every component, and virtual now. It begins empty: `world.populate` lists instruments, enrols
-    firms and opens accounts.
+    """Every component, and virtual now.
 
-    `reference` has the leagues, events and markets of the gateway; `answer_caches` are the
-    handlers' caches. The core carries both and never reads them.
+    It starts empty: `world.populate` lists instruments, enrols firms and opens accounts.
+    `reference` holds the leagues, events and markets of the gateway; `answer_caches` are the
+    handlers' caches. The core stores both and never reads them.
     """
 
     reference: ReferenceData
@@ -146,12 +147,12 @@ class Exchange:
     # ---- composition
 
     def _compose_trading(self, ctx: Context) -> None:
-        """Everything between an order and its money.
+        """Build everything between an order and its money.
 
-        Trading asks the calendar of maintenance when a date is followed, the games when an event is
-        over and what its markets pay, and the faults how long the engine is delayed. Partners hear
-        what the engine did with an order that waited for it; they are built on top of trading, so
-        they are looked up when they are called.
+        Trading gets functions of other components: maintenance says when it follows a date, games
+        say when an event ends and what its markets pay, and faults say how long the engine is
+        delayed. Partners are notified when the engine takes an order from its queue. They are built
+        after trading, so they are looked up at the time of the call.
         """
         self.instruments = Instruments()
         self.faults = Faults(ctx)
@@ -174,7 +175,7 @@ class Exchange:
         self.rfqs = Rfqs(ctx, self.instruments, trading)
 
     def _compose_time(self, ctx: Context) -> None:
-        """What moves instruments besides trading: maintenance and recurring markets."""
+        """Build what moves instruments besides trading: maintenance and recurring markets."""
         trading, lifecycle = self.trading, self.trading.lifecycle
         self.pause = MaintenancePause(lifecycle, trading.listings)
         self.maintenance = Maintenance(ctx, self.maintenance_calendar, self.pause)
@@ -191,7 +192,10 @@ class Exchange:
         webhook_hosts: tuple[str, ...],
         receivers: Collection[str],
     ) -> None:
-        """Who may call, and what firms are told: a verified person is enrolled."""
+        """Build identity and webhooks: who may call, and what firms are notified of.
+
+        A person is enrolled once verified.
+        """
         self.firms = Firms(ctx)
         self.credentials = Credentials(ctx, self.firms, environment)
         self.kyc = Kyc(ctx, self.enroll)
@@ -204,7 +208,7 @@ class Exchange:
         self.rate_limits = RateLimits(ctx)
 
     def _compose_money(self, ctx: Context) -> None:
-        """Compose cash movements without a trade: programs pay through the funding log."""
+        """Build what moves cash without a trade. Incentive programs pay through the funding log."""
         trading = self.trading
         self.funding = Funding(ctx, trading)
         self.partners = Partners(ctx, self.firms, trading, self.funding)
@@ -222,9 +226,9 @@ class Exchange:
         )
 
     def _table(self) -> dict[str, Component]:
-        """Components by their field of `State`, in the order in which they load.
+        """Return the components by their field of `State`, in loading order.
 
-        A component has the name of its field, here or where `owners` says.
+        A component's attribute has the name of its field, here or where `owners` says.
         """
         owners: dict[str, object] = {"fees": self.trading}
         owners |= dict.fromkeys(("timers", "entropy", "ids", "assumptions", "quirks"), self.ctx)
@@ -232,7 +236,7 @@ class Exchange:
         return {name: getattr(owners.get(name, self), name) for name in names}
 
     def begin_as(self, other: Exchange) -> None:
-        """Take the beginning of another exchange's world, which never changes."""
+        """Share the initial, immutable part of another exchange's world."""
         self.instruments.begin_as(other.instruments)
         self.recurring.begin_as(other.recurring)
         self.games.begin(other.games.plan)
@@ -245,11 +249,13 @@ class Exchange:
         return self.ctx.now
 
     def add_service_time(self, span: Span) -> None:
-        """Add virtual time to the answer in progress."""
+        """Add virtual time to the service time of the current answer."""
         self.ctx.service_time += span
 
     def enroll(self, firm: str, display_name: str, transferable: bool = True) -> tuple[str, str]:
-        """Give a person a user of the firm and an empty account; returns (participant, account)."""
+        """Create a user of the firm and an empty account for a person; return (participant,
+        account).
+        """
         user = self.firms.onboard(firm, display_name, transferable=transferable)
         self.trading.open_account(user.account)
         return user.name, user.account
@@ -257,15 +263,17 @@ class Exchange:
     # ---- time and events
 
     def postpones(self, timer: Timer) -> bool:
-        """Whether a timer must wait for the end of maintenance (rule W7), as it does from the
-        instant on at which that begins.
+        """Return whether a timer must wait for the end of maintenance (rule W7).
+
+        It must from the instant on at which maintenance begins.
         """
         return timer.kind in POSTPONABLE and self.maintenance.begun(self.ctx.now)
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that its components own, with what each does; two owners of one kind
-        are an error.
+        """Return the timer kinds that the components own, with their handlers.
+
+        Raises an error if two components own the same kind.
         """
         owned = merge_owners(
             (
@@ -283,7 +291,9 @@ class Exchange:
                 self.awaited.timers,
             )
         )
-        owned[CLEARING_TIMER] = self._clear_trades  # trading's, with a consequence outside of it
+        owned[CLEARING_TIMER] = (
+            self._clear_trades
+        )  # owned by trading, but with a consequence outside it
         return owned
 
     def _clear_trades(self, _timer: Timer) -> None:
@@ -291,7 +301,7 @@ class Exchange:
         self.rebates.wait()
 
     def flush(self) -> None:
-        """Let new events have their consequences in other components, until none is left."""
+        """Apply the consequences of new events in other components until there are none left."""
         self.trading.flush()
         events, consequences = self.ctx.events, self._consequences
         while new := events[self._flushed :]:
@@ -303,8 +313,8 @@ class Exchange:
 
     @property
     def settled(self) -> bool:
-        """Whether all events so far had their consequences and were published, and no answer waits
-        to leave.
+        """Whether all events had their consequences and were published, and no answer is about to
+        leave.
         """
         return (
             self._flushed == self.published == len(self.ctx.events)
@@ -313,19 +323,19 @@ class Exchange:
         )
 
     def _after_execution(self, event: Executed) -> None:
-        """A synchronous answer that waits for this order may leave."""
+        """Release the synchronous answer that waits for this order, if any."""
         if self.awaited.any:
             self.awaited.on_execution(event.execution.order)
 
     def _after_settlement(self, event: Settled) -> None:
-        """Combos settle with their legs."""
+        """Settle the combos of which this instrument is a leg."""
         if self.combos.settled(event):
             self.trading.flush()
 
     def _after_state_change(self, event: StateChanged) -> None:
-        """A leg of a combo that terminates has its settlement written down, for the combo."""
+        """Record the settlement of a leg that terminates, for the sake of its combo."""
         if event.state is InstrumentState.TERMINATED and self.combos.has_leg(event.symbol):
-            self.trading.listings.write_down(event.symbol, tell=True)
+            self.trading.listings.record_own_settlement(event.symbol, announce=True)
 
     def take_events(self) -> list[Event]:
         """Return the events since the last call, in order."""
@@ -337,7 +347,7 @@ class Exchange:
     # ---- state
 
     def save(self) -> State:
-        """The whole state, not copied: encode it before anything else happens."""
+        """Return the whole state, not copied. Encode it before anything else changes."""
         saved = {name: component.save() for name, component in self._components.items()}
         return State(now=self.ctx.now, **saved)
 

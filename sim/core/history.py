@@ -1,11 +1,12 @@
-"""Splits the state of trading into what may still change and what never will.
+"""Splits the state of trading into a part that may still change and a part that never will.
 
-Executions, trades, ledger rows, position rows and done orders never change (rule M41), and they are
-most of a state. A snapshot encodes the changing part and only refers to the rows of the other,
-which it shares with the exchange: it holds the exchange's own list of them and how long that was.
-Such a list is only added to, and whoever takes rows away makes another (`FirstRows`). Live orders
-are kept as their last report shows them; one that differs from it is copied, which costs less than
-to encode and decode it. So the cost of a snapshot follows what is open, not how long a run was.
+Executions, trades, ledger rows, position rows and finished orders never change (rule M41), and they
+are most of the state. A snapshot encodes the changing part and only refers to the other rows, which
+it shares with the exchange: it holds the exchange's own list and the length the list had. Rows are
+only ever appended to such a list; code that removes rows replaces the list (`FirstRows`). Live
+orders are stored as in their last report; one that differs from it is copied, which is cheaper than
+encoding it. The cost of a snapshot therefore depends on the number of live orders, not on the
+length of the run.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ T = TypeVar("T")
 
 
 class FirstRows(NamedTuple, Generic[T]):
-    """The first `number` rows of a list that is only added to."""
+    """The first `number` rows of a list to which rows are only appended."""
 
     rows: list[T]
     number: int
 
     def own(self) -> list[T]:
-        """A list of these rows."""
+        """Return these rows as a new list."""
         return self.rows[: self.number]
 
 
@@ -39,9 +40,11 @@ def _now(rows: list[T]) -> FirstRows[T]:
 
 
 class History(NamedTuple):
-    """Rows up to a moment, in order. An order that was live at that moment only keeps its place in
-    `orders`; `live` has copies of those, which nothing changes. Clearing puts a new row in the
-    place of a trade, so the list of trades is the history's own.
+    """The rows up to a moment, in order.
+
+    An order that was live at that moment leaves only its place in `orders`; `live` holds an
+    immutable copy of it. Clearing replaces rows in the list of trades, so that list is the
+    history's own.
     """
 
     orders: FirstRows[Order]
@@ -54,7 +57,7 @@ class History(NamedTuple):
 
     @property
     def live_bytes(self) -> int:
-        """About how much the copies of live orders take."""
+        """Return the approximate memory that the copies of live orders need, in bytes."""
         return _ORDER_BYTES * len(self.live)
 
 
@@ -67,10 +70,10 @@ def split_history(
     reported: Callable[[Order], Order | None],
     copies: Mapping[int, Order] = _NO_COPIES,
 ) -> tuple[TradingState, History]:
-    """The changing part of a state, and its history.
+    """Return the changing part of a state, and its history.
 
-    `reported` gives the copy of an order in its last report, `copies` are those of live orders that
-    another history has, by the order's `seq`: what is equal is shared.
+    `reported` returns the copy of an order in its last report. `copies` are the copies of live
+    orders that another history holds, by the order's `seq`; equal ones are shared.
     """
 
     def copy_of(order: Order) -> Order:
@@ -102,7 +105,7 @@ def split_history(
 def join_history(
     present: TradingState, history: History, here: Sequence[Order] = ()
 ) -> TradingState:
-    """The state that `split_history` took apart, for an exchange whose orders are `here` now."""
+    """Rebuild the state that `split_history` split, for an exchange whose orders are `here` now."""
     orders, copied = history.orders.own(), len(here)
     for order in history.live:
         place = order.seq - 1

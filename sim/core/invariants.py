@@ -1,10 +1,9 @@
-"""Invariants: what holds after every input, whatever clients, faults and time do. `INVARIANTS`
-states each one.
+"""Invariants: statements that hold after every input, whatever clients, faults and time do.
+`INVARIANTS` lists them.
 
-The checks compute every sum a second time, from accounts, positions and open orders, and compare it
-with what the components keep. They change nothing and visit each row once. They can look at what
-changed alone (`ChangeSet`), so that a run may check after every input
-(`analysis/invariant_checks.py`).
+The checks recompute every sum from accounts, positions and open orders, and compare it with the
+stored one. They change nothing and visit each row once. They can be restricted to what changed
+(`ChangeSet`), so that a run may check after every input (`analysis/invariant_checks.py`).
 """
 
 from __future__ import annotations
@@ -32,8 +31,10 @@ class Violation(NamedTuple):
 
 
 class ChangeSet(NamedTuple):
-    """What may have changed since the last check: the orders and books of some instruments, and
-    whether any position. Balances are few and always looked at.
+    """What may have changed since the last check: orders and books of some instruments, and whether
+    any position has.
+
+    Balances are few, so all of them are checked every time.
     """
 
     symbols: Set[str]
@@ -41,21 +42,19 @@ class ChangeSet(NamedTuple):
 
 
 class CheckedPosition(NamedTuple):
-    """Position of an exchange at a check."""
+    """The point in the history of an exchange at which it was checked."""
 
     books: int
     position_rows: int
 
 
 def moment(trading: Trading) -> CheckedPosition:
-    """Return the present position of an exchange."""
+    """Return the current point in the history of an exchange."""
     return CheckedPosition(trading.books.version, trading.positions.count)
 
 
 def changes(trading: Trading, before: CheckedPosition) -> ChangeSet | None:
-    """What changed since a moment, as far as it was noted; None for everything, if a saved state
-    was loaded in between.
-    """
+    """Return what changed since a point; None for everything, if a state was loaded in between."""
     if before.books < trading.books.loaded:
         return None
     return ChangeSet(
@@ -68,7 +67,7 @@ def _money(trading: Trading, _: ChangeSet | None) -> Iterator[str]:
     if total := trading.ledger.total():
         yield f"all balances sum to {total}, not to zero"
     if kept := trading.ledger.balance(HOUSE_CLEARING):
-        yield f"the clearing house holds {kept}"
+        yield f"the clearing house holds {kept}, not zero"
     for account in trading.ledger:
         rows = trading.ledger.entries(account.name)
         if rows and rows[-1].after != account.balance:
@@ -89,16 +88,16 @@ def _positions(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
             yield f"positions in {symbol} net to {net}, not to zero"
         interest, kept = trading.positions.open_interest.get(symbol, 0), longs.get(symbol, 0)
         if kept != interest:
-            yield f"open interest of {symbol} is {interest}, its longs are {kept}"
+            yield f"open interest of {symbol} is {interest}, its long positions sum to {kept}"
     for account, needed in _margins(trading).items():
         margin = trading.margin_requirement(account)
         if needed != margin:
-            yield f"margin of {account} is {margin}, its shorts need {needed}"
+            yield f"margin of {account} is {margin}, its short positions require {needed}"
 
 
 def _margins(trading: Trading) -> dict[str, Cash]:
-    """A dollar for every short contract, less what related ones give back to accounts with
-    collateral return (rules P2, P8).
+    """Return the margin per account: a dollar for every short contract, less collateral returns
+    (rules P2, P8).
     """
     margins: dict[str, Cash] = {}
     groups: dict[tuple[str, str, EventOutcome], list[Holding]] = {}
@@ -123,7 +122,7 @@ def _orders(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
     for order in trading.orders.open(symbols):
         if order.leaves_qty + order.cum_qty != order.qty:
             leaves, filled = order.leaves_qty, order.cum_qty
-            yield f"order {order.id}: {leaves} leaves and {filled} filled of {order.qty}"
+            yield f"order {order.id}: {leaves} remaining and {filled} filled of {order.qty}"
         if sum(order.filled_at.values()) != order.cum_qty:
             yield f"order {order.id}: fills by price are {order.filled_at}, filled {order.cum_qty}"
         if not order.received:
@@ -138,11 +137,13 @@ def _orders(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
     for account, symbol, cash in trading.risk.reservations(symbols):
         cost = _cost(trading, account, symbol, working.get((account, symbol), []))
         if cash != cost:
-            yield f"{account} reserves {cash} in {symbol}, its open orders could cost {cost}"
+            yield f"{account} reserves {cash} in {symbol}, but its open orders could cost {cost}"
 
 
 def reserved(trading: Trading, account: str, symbol: str) -> Cash:
-    """What an account's open orders in an instrument could cost, counted one by one (rule P3)."""
+    """Return the possible cost of an account's open orders in an instrument, counted one by one
+    (rule P3).
+    """
     open_orders = trading.orders.open_of((account,), (symbol,))
     working = [order for order in open_orders if not order.received]
     return _cost(trading, account, symbol, working)
@@ -154,7 +155,7 @@ def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> 
     instrument, net = trading.instruments.require(symbol), trading.positions.net(account, symbol)
     costs = {BUY: 0, SELL: 0}
     closable = {BUY: max(-net, 0), SELL: max(net, 0)}
-    if net:  # what costs most closes first
+    if net:  # the most expensive orders close first
         working = sorted(working, key=lambda order: (-unit_cost(order, instrument), order.seq))
     for order in working:
         closing = min(order.leaves_qty, closable[order.side])
@@ -177,17 +178,15 @@ def _books(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
                 qty = sum([order.leaves_qty for order in live])
                 if qty != level.qty:
                     yield (
-                        f"level {level.price} of {book.symbol} shows {level.qty}, its orders are"
+                        f"level {level.price} of {book.symbol} shows {level.qty}, its orders sum to"
                         f" {qty}"
                     )
                 if len(live) > 1 and (queue := [order.priority for order in live]) != sorted(queue):
-                    yield (
-                        f"level {level.price} of {book.symbol} is out of the order of time: {queue}"
-                    )
+                    yield (f"level {level.price} of {book.symbol} is not in order of time: {queue}")
 
 
 class Invariant(NamedTuple):
-    """A statement that holds at any moment, and the function that looks for contradictions."""
+    """A statement that always holds, and the function that looks for contradictions."""
 
     statement: str
     check: Callable[[Trading, ChangeSet | None], Iterator[str]]
@@ -195,8 +194,8 @@ class Invariant(NamedTuple):
 
 INVARIANTS: dict[str, Invariant] = {
     "money": Invariant(
-        "All balances sum to zero, the clearing house holds nothing, and every balance is what the "
-        "account's last ledger row says.",
+        "All balances sum to zero, the clearing house holds nothing, and every balance equals that "
+        "of the account's last ledger row.",
         _money,
     ),
     "positions": Invariant(
@@ -218,9 +217,9 @@ INVARIANTS: dict[str, Invariant] = {
 
 
 def violations(trading: Trading, changed: ChangeSet | None = None) -> list[Violation]:
-    """Return every violation of an invariant now, in the order of the table; none if all hold.
+    """Return every violation of an invariant now, in the order of the table.
 
-    With `changed`, only those of what changed.
+    With `changed`, check only that part.
     """
     return [
         Violation(name, contradiction)

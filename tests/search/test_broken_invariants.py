@@ -147,13 +147,13 @@ BREAKS = [
     Break(
         "open interest",
         "positions",
-        r"open interest of tst-x is 4, its longs are 3",
+        r"open interest of tst-x is 4, its long positions sum to 3",
         open_interest_of_its_own,
     ),
     Break(
         "margin",
         "positions",
-        r"margin of \S+/maker is 300000001, its shorts need 300000000",
+        r"margin of \S+/maker is 300000001, its short positions require 300000000",
         margin_for_nothing,
     ),
     Break(

@@ -28,7 +28,7 @@ def create_instrument(engine: Engine, entry: InstrumentEntry) -> Answer:
         raise InvalidRequest(str(error), rule="control") from error
     instrument = engine.world.add(instrument, entry, exchange.now)
     exchange.reference = engine.world.reference
-    exchange.trading.listings.list_instrument(instrument, tell=True)
+    exchange.trading.listings.list_instrument(instrument, announce=True)
     return instrument_answer(exchange, instrument)
 
 

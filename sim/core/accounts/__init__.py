@@ -1,1 +1,1 @@
-"""The cash ledger, positions, risk, fees."""
+"""The cash ledger, positions, collateral and fees."""

@@ -1,4 +1,4 @@
-"""The records of accounts that a fill changes."""
+"""The parts of account state that a fill changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim.core.accounts.risk import Risk
 
 
 class AccountState(Struct, frozen=True):
-    """Positions, cash, collateral, and the fees that a fill costs."""
+    """Positions, cash, collateral and fees, as matching needs them to book a fill."""
 
     positions: Positions
     ledger: Ledger

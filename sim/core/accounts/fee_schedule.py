@@ -1,9 +1,9 @@
-"""Which fee coefficients are in force for an instrument at an instant (rule P13).
+"""Which fee coefficients apply to an instrument at an instant (rule P13).
 
-The published schedule changes by date and class of instrument. A scenario's `fees` add rows that
-override some coefficients for some instruments. For each coefficient the most specific matching row
-wins; ties go to the row that began last, then to the last in the file. No endpoint of the exchange
-shows the schedule; a market shows only its taker coefficient.
+The published schedule changes by date and class of instrument. The `fees` of a scenario add rows
+that override some coefficients for some instruments. For each coefficient the most specific
+matching row wins; ties go to the row that began last, then to the last in the file. No endpoint of
+the exchange shows the schedule; a market shows only its taker coefficient.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Theta(Struct, frozen=True):
     | Field | Meaning |
     |---|---|
     | `taker` | what a taker pays |
-    | `maker` | what a maker receives; below zero, what it pays |
-    | `tail` | what combos add for takers: tail x contracts x p x (1 - p)^4 |
+    | `maker` | what a maker receives; a negative value is a charge |
+    | `tail` | surcharge on takers of combos: tail x contracts x p x (1 - p)^4 |
     | `cap` | the most that one order pays as a taker |
-    | `cumulative` | round over the fills of an order (rule P12), not each fill by itself |
+    | `cumulative` | whether rounding covers all fills of an order together (rule P12) |
     """
 
     taker: int
@@ -61,9 +61,10 @@ SCHEDULE: dict[str, Dated[Theta]] = {
 
 
 class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of a scenario: overrides what is not None, from an instant on.
+    """A row of a scenario's fees. From `start` on, it overrides every coefficient that is not None.
 
-    It applies to instruments of a product, market type and fee class; empty means any.
+    It applies to instruments with a given product, market type and fee class; an empty text matches
+    any.
     """
 
     start: Instant = 0
@@ -77,7 +78,7 @@ class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cumulative: bool | None = None
 
     def matches(self, instrument: Instrument) -> bool:
-        """Whether the row applies to an instrument."""
+        """Return whether the row applies to an instrument."""
         return (
             self.product in ("", instrument.product_id)
             and self.market_type in ("", instrument.market_type)
@@ -86,12 +87,12 @@ class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def specificity(self) -> int:
-        """How many properties of an instrument the row names."""
+        """The number of properties of an instrument that the row names."""
         return bool(self.product) + bool(self.market_type) + bool(self.fee_class)
 
 
 class FeeSchedule:
-    """Coefficients by instrument and instant."""
+    """Fee coefficients by instrument and instant."""
 
     def __init__(self, rows: Iterable[FeeRow] = ()) -> None:
         self.rows = list(rows)
@@ -102,7 +103,9 @@ class FeeSchedule:
         self._changes = Dated(0, *eras)
 
     def of(self, instrument: Instrument) -> Dated[Theta]:
-        """The coefficients of an instrument by date; an unknown class is "standard"."""
+        """Return the coefficients of an instrument by date. An unknown fee class counts as
+        "standard".
+        """
         key = instrument.product_id, instrument.market_type, instrument.fee_class
         table = self._compiled.get(key)
         if table is None:
@@ -110,7 +113,7 @@ class FeeSchedule:
         return table
 
     def era(self, now: Instant) -> int:
-        """A number that changes whenever any coefficient may have changed."""
+        """Return a number that changes whenever any coefficient may have changed."""
         return self._changes.at(now)
 
     def _compile(self, instrument: Instrument) -> Dated[Theta]:
@@ -118,7 +121,7 @@ class FeeSchedule:
         rows = [row for row in self.rows if row.matches(instrument)]
         if not rows:
             return published
-        # stable, so of two rows alike the later one wins
+        # The sort is stable: of two equally ranked rows, the later one in the file wins.
         rows.sort(key=lambda row: (row.specificity, row.start))
         starts = sorted({*published.starts, *(row.start for row in rows if row.start)})
         overridden = [(start, _override(published.at(start), rows, start)) for start in starts]
@@ -126,7 +129,7 @@ class FeeSchedule:
 
 
 def _override(theta: Theta, rows: list[FeeRow], now: Instant) -> Theta:
-    """Published coefficients with the overrides of rows at an instant; the last row wins."""
+    """Return published coefficients with the overrides of rows at an instant; the last row wins."""
     changes = {
         name: value
         for row in rows

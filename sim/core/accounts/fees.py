@@ -34,33 +34,35 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import CENT, DOLLAR, Cash, Price, Qty, divide_half_even
 from sim.kernel.instants import Instant
 
-# What is charged for a fill (a rebate is negative), and the same before rounding.
+# The fee of a fill in cash (a rebate is negative), and the same before rounding.
 Fee: TypeAlias = tuple[Cash, int]
 NO_FEE: Fee = 0, 0
 
 
 class Fees:
-    """What a fill costs or earns at the instant when it happens.
+    """Computes the fees of fills at the current instant.
 
-    `schedule` is the published one, or one with rows that a scenario adds.
+    `schedule` holds the published coefficients and any rows that a scenario adds.
     """
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self.schedule = FeeSchedule()
-        self._assumed = -1, -1  # what assumptions say of takers and makers
-        self._changes = -1  # of the assumptions, when that was read
+        self._assumed = -1, -1  # assumed coefficients of takers and makers
+        self._changes = -1  # version of the assumptions when they were read
 
     def save(self) -> list[FeeRow]:
-        """The scenario's rows."""
+        """Return the rows that the scenario added."""
         return self.schedule.rows
 
     def load(self, state: list[FeeRow]) -> None:
-        """Take saved rows."""
+        """Restore saved rows."""
         self.schedule = FeeSchedule(state)
 
     def theta(self, instrument: Instrument, at: Instant) -> Theta:
-        """Coefficients in force for an instrument (rule P13); assumptions replace them, up to 1."""
+        """Return the coefficients for an instrument (rule P13). Assumptions override values up to
+        1.
+        """
         theta = self.schedule.of(instrument).at(at)
         assumptions = self._ctx.assumptions
         if self._changes != assumptions.changes:
@@ -76,7 +78,7 @@ class Fees:
         )
 
     def basis_points(self, instrument: Instrument, at: Instant) -> tuple[str, str]:
-        """Coefficients of taker and maker as orders show them: a rebate is negative."""
+        """Return the coefficients of taker and maker as orders show them; a rebate is negative."""
         theta = self.theta(instrument, at)
         return str(theta.taker), str(-theta.maker)
 
@@ -86,22 +88,23 @@ class Fees:
         return self.schedule.era(self._ctx.now), number(FEES_TAKER), number(FEES_MAKER)
 
     def quote(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
-        """Taker fee of a single fill, for the check before the trade (rule P4)."""
+        """Return the taker fee of a single fill, for the check before a trade (rule P4)."""
         theta = self.theta(instrument, self._ctx.now)
         fee = rounded(instrument, exact_taker_fee(instrument, theta, qty, price))
         return fee if theta.cap is None else min(fee, theta.cap)
 
     def quote_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
-        """Maker fee of a single fill, for the same check; a rebate counts as nothing."""
+        """Return the maker fee of a single fill, for the same check; a rebate counts as 0."""
         theta = self.theta(instrument, self._ctx.now)
         return max(0, maker_fee(instrument, theta, qty, price)[0])
 
 
 def charge_taker(order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Fee:
-    """Charge the fee of the next fill of an aggressive order, and note it on the order (P12).
+    """Charge the fee of the next fill of an aggressive order, and add it to the order's totals
+    (P12).
 
-    The order's total never exceeds the rounding of its exact sum, nor the schedule's cap. What is
-    above the cap is no fee.
+    The total never exceeds the rounding of its exact sum, nor the cap of the schedule. Amounts
+    above the cap are not charged at all.
     """
     fee = exact_taker_fee(instrument, theta, qty, price)
     charge = rounded(instrument, fee)
@@ -116,30 +119,30 @@ def charge_taker(order: Order, instrument: Instrument, theta: Theta, qty: Qty, p
 
 
 def maker_fee(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Fee:
-    """The fee of the resting side of a fill (rule P12), as a rule a rebate."""
+    """Return the fee of the resting side of a fill (rule P12), which is usually a rebate."""
     fee = exact(instrument, -theta.maker, qty, price)
     return rounded(instrument, fee), fee
 
 
 def exact(instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
-    """Unrounded fee in units of 1/(10^4 x qty_scale x price_scale^2) dollars."""
+    """Return the unrounded fee in units of 1/(10^4 x qty_scale x price_scale^2) dollars."""
     return theta * qty * price * (instrument.price_scale - price)
 
 
 def exact_units(price_scale: int, qty_scale: int) -> int:
-    """How many units of an exact fee are a dollar."""
+    """Return how many units of an exact fee make one dollar."""
     return THETA_SCALE * qty_scale * price_scale * price_scale
 
 
 def in_exact_units(instrument: Instrument, fee: Cash) -> int:
-    """A fee in the units of exact fees."""
+    """Convert a fee in cash to the units of exact fees."""
     return fee * exact_units(instrument.price_scale, instrument.qty_scale) // DOLLAR
 
 
 def exact_taker_fee(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
-    """Unrounded taker fee in the same units.
+    """Return the unrounded taker fee in the units of `exact`.
 
-    A combo's tail is finer than these units and is rounded to them, far below the cent.
+    The surcharge of a combo is finer than these units; it is rounded to them, far below a cent.
     """
     fee = exact(instrument, theta.taker, qty, price)
     if theta.tail:
@@ -149,9 +152,10 @@ def exact_taker_fee(instrument: Instrument, theta: Theta, qty: Qty, price: Price
 
 
 def rounded(instrument: Instrument, fee: int) -> Cash:
-    """An exact fee rounded half to even: to the cent, or to the notional unit.
+    """Round an exact fee, half to even, to the cent or to the notional unit.
 
-    The latter where a cent is no whole number of notional units, so that it can be reported.
+    The notional unit is used where a cent is not a whole number of them, so that it can be
+    reported.
     """
     if not fee:
         return 0
@@ -161,7 +165,7 @@ def rounded(instrument: Instrument, fee: int) -> Cash:
 
 @lru_cache(maxsize=256)
 def _rounding(price_scale: int, qty_scale: int) -> tuple[int, int, Cash]:
-    """(factor, scale, step): fee x factor / scale is the number of steps of cash."""
+    """Return (factor, scale, step): fee x factor / scale is the number of steps of cash."""
     unit = DOLLAR // (price_scale * qty_scale)
     step = CENT if CENT % unit == 0 else unit
     return DOLLAR // step, THETA_SCALE * qty_scale * price_scale * price_scale, step

@@ -1,10 +1,10 @@
 """The cash ledger, in double entry (rules P17-P22).
 
-Every move has an equal and opposite move on a house account, so all balances always sum to zero.
-House accounts stand for what lies outside the participants: banks, the clearing house, the
-exchange's fees. They keep a balance but no rows, because their history mirrors that of all others.
-The clearing house's balance returns to zero with every trade and every settlement, which proves
-that pay-outs are zero-sum.
+Every movement has an equal and opposite movement on a house account, so that all balances always
+sum to zero. House accounts represent the world outside the participants: banks, the clearing house,
+the exchange's fees. They have a balance but no rows, because these would mirror the rows of all
+other accounts. The balance of the clearing house returns to zero with every trade and settlement,
+which proves that they are zero-sum.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
 class Account(Struct):
     """One account.
 
-    Trading accounts trade, clearing accounts only keep cash (rule P26), house accounts are the
-    contra side. With `collateral_return` related shorts post less margin (rule P8).
+    Trading accounts trade, clearing accounts only hold cash (rule P26), house accounts are the
+    contra side. With `collateral_return`, related short positions need less margin (rule P8).
     """
 
     name: str
@@ -47,7 +47,7 @@ class Account(Struct):
 
 
 class LedgerState(Struct):
-    """What the ledger saves."""
+    """The saved state of the ledger."""
 
     accounts: list[Account]
     rows: list[CashMoved]
@@ -74,40 +74,40 @@ class Ledger:
         return iter(self._accounts.values())
 
     def open(self, name: str, kind: str = TRADING, *, collateral_return: bool = False) -> Account:
-        """Open an empty account."""
+        """Open an empty account. Refuses a name that is taken."""
         if name in self._accounts:
-            raise AlreadyExists(f"account {name[:80]} exists")
+            raise AlreadyExists(f"account {name[:80]} already exists")
         account = Account(name, kind, 0, collateral_return, self._ctx.now)
         self._accounts[name] = account
         return account
 
     def get(self, account: str) -> Account | None:
-        """The account, or None."""
+        """Return the account, or None."""
         return self._accounts.get(account)
 
     def require(self, account: str) -> Account:
-        """The account; NotFound when there is none."""
+        """Return the account. Refuses an unknown name as not found."""
         entry = self._accounts.get(account)
         if entry is None:
             raise NotFound(f"unknown account: {account[:80]}")
         return entry
 
     def balance(self, account: str) -> Cash:
-        """Cash of an account."""
+        """Return the cash of an account."""
         return self.require(account).balance
 
     def entries(self, account: str) -> Sequence[CashMoved]:
-        """Cash rows of an account, oldest first."""
+        """Return the cash rows of an account, oldest first."""
         return self._rows_of.get(account, ())
 
     def total(self) -> Cash:
-        """Sum over all accounts: zero, always."""
+        """Return the sum of all balances, which is always zero."""
         return sum(account.balance for account in self._accounts.values())
 
     def check_room(self, amount: Cash, pending: Cash = 0) -> None:
-        """Conflict if an amount from outside (to it when negative) would cross the edge of money.
+        """Refuse an amount from outside (to it when negative) that would exceed the range of money.
 
-        `pending` is money under way, which may still come. Debts do not make room.
+        `pending` is money in transit that may still arrive. Debts do not make room for more.
         """
         total = sum(max(0, account.balance) for account in self if account.kind != HOUSE)
         paid_in = pending - self.balance(HOUSE_FUNDING) + amount
@@ -118,19 +118,27 @@ class Ledger:
             raise Conflict(
                 f"more money than the exchange holds; {MONEY.text()}",
                 rule="bounds",
-                remedy=f"it has {cash_text(total)} now; pay some out, or reset the exchange",
+                remedy=f"it holds {cash_text(total)}; pay some out, or reset the exchange",
             )
 
     def check_debts(self, amount: Cash) -> None:
-        """Conflict if a correction of an amount could leave more debts than money fits."""
+        """Refuse a correction of an amount that could leave more debts than the range of money
+        allows.
+        """
         debts = -sum(min(0, account.balance) for account in self if account.kind != HOUSE)
         if debts + amount > _MONEY_MAX:
             remedy = f"accounts owe {cash_text(debts)} already; reset the exchange"
-            raise Conflict(f"corrections beyond {MONEY.text()}", rule="bounds", remedy=remedy)
+            raise Conflict(
+                f"corrections exceed the range of money; {MONEY.text()}",
+                rule="bounds",
+                remedy=remedy,
+            )
 
     @property
     def rebates_spent(self) -> bool:
-        """Whether the exchange has paid more in rebates than it took in fees, up to the edge."""
+        """Whether rebates exceed the fees that the exchange has taken in by the whole range of
+        money.
+        """
         return self._fees.balance <= -_REBATES_MAX
 
     def move(
@@ -153,7 +161,7 @@ class Ledger:
     ) -> None:
         """Book one side of a trade: principal (signed) less commission (negative for a rebate).
 
-        That is one row, or two if the assumption says so (rule P21).
+        This writes one row, or two if the assumption says so (rule P21).
         """
         self._clearing.balance -= principal
         self._fees.balance += commission
@@ -168,24 +176,24 @@ class Ledger:
     def reverse(
         self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str
     ) -> None:
-        """Reverse what a busted trade moved, fee included (rule M42)."""
+        """Reverse the cash movements of a busted trade, including its fee (rule M42)."""
         self._clearing.balance += principal
         self._fees.balance -= commission
         mine, type = self._accounts[account], LedgerEntryType.CORRECTION
         self._write(mine, commission - principal, type, "Correction", symbol, trade_id)
 
     def pay_out(self, account: str, amount: Cash, type: LedgerEntryType, symbol: str) -> None:
-        """Pay a settlement or its correction (rules P22, L27); an amount of 0 has no row."""
+        """Pay a settlement or its correction (rules P22, L27). An amount of 0 writes no row."""
         if amount:
             text = "Settlement" if type is LedgerEntryType.RESOLUTION else "Correction"
             self.move(account, amount, type, text, contra=HOUSE_CLEARING, symbol=symbol)
 
     def save(self) -> LedgerState:
-        """Accounts and rows."""
+        """Return accounts and rows."""
         return LedgerState(list(self._accounts.values()), self._rows)
 
     def load(self, state: LedgerState) -> None:
-        """Take over saved accounts and rows."""
+        """Restore saved accounts and rows."""
         self._accounts = {account.name: account for account in state.accounts}
         self._clearing = self._accounts[HOUSE_CLEARING]
         self._fees = self._accounts[HOUSE_FEES]

@@ -1,9 +1,9 @@
 """Net positions by account and symbol, and the position ledger (rules P9, P10, P23).
 
-The ledger's rows are deltas: replaying them rebuilds the positions. `cost` is signed (buys add,
-sells subtract), in notional units, without fees. Opening adds to it; closing removes the average
-cost and books the difference as `realized`; a fill that crosses zero does both in one row. Over
-all accounts of an instrument the nets sum to zero.
+The rows of the ledger are deltas: replaying them reconstructs the positions. `cost` is signed (buys
+add, sells subtract), in notional units, without fees. Opening adds to it. Closing removes the
+average cost and books the difference as `realized`; a fill that crosses zero does both in one row.
+The net positions of all accounts in an instrument sum to zero.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from sim.core.model.quantities import Notional, Price, Qty, divide_half_even
 from sim.indexes.restore_rows import restore
 from sim.kernel.instants import Instant, same_trade_date
 
-# Description of a trade's row; only these add to what was bought and sold.
+# Description of a row that a trade wrote. Only these add to the quantities bought and sold.
 FILL = "Fill"
 
 
 class Position(Struct, gc=False):
     """The position of one account in one instrument.
 
-    `bod_net` is the net when the trade date before the last change began; read it through `bod`.
-    `fees` are commissions paid less rebates, `fees_exact` the same before rounding to cents, in the
-    units of `fees.py`. `settled` is when a settlement closed it, or 0.
+    `bod_net` is the net at the beginning of the trade date of the last change; read it through
+    `bod`. `fees` are commissions paid less rebates; `fees_exact` is the same before rounding to
+    cents, in the units of `fees.py`. `settled` is the instant at which a settlement closed it, or
+    0.
     """
 
     account: str
@@ -44,14 +45,14 @@ class Position(Struct, gc=False):
     fees_exact: int = 0
 
     def bod(self, now: Instant) -> Qty:
-        """Net when the present trade date began, at 17:00 Eastern."""
+        """Return the net at the beginning of the current trade date, 17:00 Eastern."""
         return self.bod_net if same_trade_date(self.changed, now) else self.net
 
 
 def position_after(row: PositionChanged) -> Position:
-    """The position right after a row of its ledger.
+    """Return the position right after a row of its ledger.
 
-    A row of a settlement closes the position, or corrects what closing it paid.
+    The row of a settlement closes the position, or corrects what closing it paid.
     """
     return Position(
         account=row.account,
@@ -70,14 +71,14 @@ def position_after(row: PositionChanged) -> Position:
 
 
 class PositionsState(Struct):
-    """What positions save."""
+    """The saved state of positions."""
 
     positions: list[Position]
     rows: list[PositionChanged]
 
 
 class Positions:
-    """All positions that ever were, and their ledger."""
+    """All past and present positions, and their ledger."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -90,25 +91,25 @@ class Positions:
         self.open_interest: dict[str, Qty] = {}
 
     def get(self, account: str, symbol: str) -> Position | None:
-        """The position, or None when the account never had one."""
+        """Return the position; None if the account has never had one."""
         mine = self._by_account.get(account)
         return mine.get(symbol) if mine is not None else None
 
     def net(self, account: str, symbol: str) -> Qty:
-        """Signed net contracts."""
+        """Return the signed net number of contracts."""
         position = self.get(account, symbol)
         return position.net if position is not None else 0
 
     def of(self, account: str) -> list[Position]:
-        """Positions of an account, flat ones too, in order of first touch."""
+        """Return the positions of an account, including flat ones, in order of first trade."""
         return list(self._by_account.get(account, {}).values())
 
     def in_symbol(self, symbol: str) -> list[Position]:
-        """Positions in an instrument, in order of first touch."""
+        """Return the positions in an instrument, in order of first trade."""
         return list(self._by_symbol.get(symbol, {}).values())
 
     def rows(self, account: str) -> Sequence[PositionChanged]:
-        """The position ledger of an account, oldest first."""
+        """Return the position ledger of an account, oldest first."""
         return self._rows_of.get(account, ())
 
     def fill(
@@ -121,7 +122,7 @@ class Positions:
         fee: Notional = 0,
         fee_exact: int = 0,
     ) -> tuple[Qty, Qty]:
-        """Buy `qty` (sell when negative) at a price; return the net before and after."""
+        """Buy `qty` (sell when negative) at a price. Return the net before and after."""
         position = self._touch(account, symbol)
         if qty > 0:
             position.qty_bought += qty
@@ -133,7 +134,9 @@ class Positions:
     def reverse(
         self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
     ) -> tuple[Qty, Qty]:
-        """Undo a fill (rule M42). What was bought and sold only grows (P10), so it stays."""
+        """Undo a fill (rule M42). The quantities bought and sold never decrease, so they stay
+        (P10).
+        """
         position = self._touch(account, symbol)
         filled = (row for row in reversed(self.rows(account)) if row.trade_id == trade_id)
         exact = next((row.fee_exact for row in filled if row.symbol == symbol), 0)
@@ -147,26 +150,26 @@ class Positions:
         return self._move(position, -position.net, price, "Expiry", "", 0, 0, price)
 
     def correct(self, account: str, symbol: str, realized: Notional, price: Price) -> None:
-        """Book the difference that a corrected settlement price makes (rule L27)."""
+        """Book the difference between two settlement prices after a correction (rule L27)."""
         position = self._touch(account, symbol)
         position.realized += realized
         self._write(position, 0, 0, realized, "Correction", "", 0, 0, price)
 
     @property
     def count(self) -> int:
-        """How many rows the position ledger has."""
+        """Return the number of rows of the position ledger."""
         return len(self._rows)
 
     def all(self) -> Iterator[Position]:
-        """Every position, in order of first touch."""
+        """Yield every position, in order of first trade."""
         return iter(self._all)
 
     def save(self) -> PositionsState:
-        """Positions and ledger rows."""
+        """Return positions and ledger rows."""
         return PositionsState(self._all, self._rows)
 
     def load(self, state: PositionsState) -> None:
-        """Take over saved positions and rebuild the indexes."""
+        """Restore saved positions and rebuild the indexes."""
         for index in (self._by_account, self._by_symbol, self.open_interest):
             index.clear()
         self._all = []
@@ -251,7 +254,7 @@ class Positions:
     ) -> None:
         ctx = self._ctx
         account = position.account
-        row = PositionChanged(  # positional arguments: a Struct searches for each keyword
+        row = PositionChanged(  # positional, because a Struct looks up each keyword
             self._ids.next(),
             account,
             position.symbol,

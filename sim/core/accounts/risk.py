@@ -1,48 +1,51 @@
-"""Collateral: what an account may still spend, and what its open orders could cost (rules P1-P8).
+"""Collateral: what an account may spend, and what its open orders could cost (rules P1-P8).
 
-Everything is paid in advance (P1). A contract pays one dollar or nothing, so the most that anybody
-can lose is known when a trade happens, and the exchange takes it then. Nobody can owe it anything.
+Everything is prepaid (P1). A contract pays one dollar or nothing, so the maximum loss is known when
+a trade happens, and the exchange takes it then. Nobody can owe it anything.
 
 ## What a position costs
 
 | Trade | Cash | Margin |
 |---|---|---|
-| buy, opening | pays the price | none: the worst outcome is that the price is lost |
-| sell, opening | receives the price | one dollar a contract, which the buyer may have to be paid |
-| closing | the reverse of what opened it | a closed short gives its dollar back |
+| buy, opening | pays the price | none: at worst, the price is lost |
+| sell, opening | receives the price | one dollar per contract, which the buyer may be owed |
+| closing | the reverse of the opening trade | closing a short returns its dollar |
 
-    buying power = balance - one dollar for each short contract + collateral returns
+buying power = balance - one dollar for each short contract + collateral returns
 
 ## What an order reserves
 
-An order might fill at any moment, so its cost at its limit price must be there: the price for a
-bid, one dollar less the price for an offer (`unit_cost`), and the taker's fee (P4). Three
-properties make that less than the sum over all orders:
+An order may fill at any moment, so its cost at its limit price must be available: the price for a
+bid, one dollar less the price for an offer (`unit_cost`), and the taker's fee (P4). Three rules
+make the reservation smaller than the sum over all orders:
 
-- *Opening only.* What closes a position costs nothing. The dearest orders of a side close first,
-  because they are the best priced and would trade first (`Reserve.opening`).
+- *Opening only.* The part of an order that closes a position costs nothing. The most expensive
+  orders of a side close first, because they have the best prices and would trade first
+  (`Reserve.opening`).
 - *The worse side only.* Bids and offers of one instrument cannot both end up open: what the offers
-  sell, the bids have bought. So an instrument reserves the dearer of "all bids fill" and "all
-  offers fill" (`Exposure.worst`, P3).
+  sell, the bids have bought. So an instrument reserves the more expensive of "all bids fill" and
+  "all offers fill" (`Exposure.worst`, P3).
 - *One instrument at a time.* Reservations of different instruments do not add up (P3): an account
   may quote everywhere with the same dollar. When a fill spends that dollar, orders elsewhere that
-  it no longer pays for are canceled (P5, `unfunded`). A withdrawal must leave the largest one (P6).
+  are no longer covered are canceled (P5, `unfunded`). A withdrawal must leave the largest
+  reservation (P6).
 
-Why the worst outcome and not the likely one: a check that depends on what others do could pass and
-still leave a debt. This one depends on the account alone, and holds whatever happens next.
+The check uses the worst outcome and not the likely one, because a check that depends on the
+behaviour of others could pass and still leave a debt. This one depends on the account alone and
+holds whatever happens next.
 
 ## Collateral return
 
-Some shorts cannot all lose: of mutually exclusive outcomes one pays at most. An account with
-collateral return gets the margin that cannot be needed back (P8, `model/collateral.py`). What one
-group of related instruments returns counts as buying power everywhere but in that group, or it
-would grow the very event that freed it. Closing a hedge loses the return, so that has a cost, too
-(`_unhedging_cost`).
+Some short positions cannot all lose: of mutually exclusive outcomes, at most one pays. An account
+with collateral return gets back the margin that cannot be needed (P8, `model/collateral.py`). The
+return of a group of related instruments counts as buying power everywhere except in that group,
+where it would increase the risk that freed it. Closing a hedge loses the return, so that has a
+cost, too (`_unhedging_cost`).
 
 ## Consistency
 
-All of this follows from balances, positions and open orders, so none of it is saved. After `load`
-an account's book is counted when somebody first asks for it.
+All of this follows from balances, positions and open orders, so none of it is saved. After `load`,
+the risk book of an account is computed on first use.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ from sim.core.model.refusals import InsufficientFunds
 class Reserve:
     """Open orders of one account on one side of one instrument.
 
-    Quantities are kept by the cost of one unit; the sums are in notional units.
+    Quantities are grouped by cost per unit; sums are in notional units.
     """
 
     __slots__ = ("_by_unit", "cost", "qty")
@@ -74,7 +77,7 @@ class Reserve:
         self.cost: Notional = 0
 
     def change(self, unit: Price, qty: Qty) -> None:
-        """Add a quantity at a cost per unit, or take it away when negative."""
+        """Add a quantity at a cost per unit, or remove it when negative."""
         by_unit = self._by_unit
         reserved_qty = by_unit.get(unit, 0) + qty
         if reserved_qty:
@@ -85,7 +88,7 @@ class Reserve:
         self.cost += unit * qty
 
     def opening(self, closable: Qty) -> Notional:
-        """Cost of what does not close an opposite position of `closable` (rule P3)."""
+        """Return the cost of what does not close an opposite position of `closable` (rule P3)."""
         if closable <= 0:
             return self.cost
         if closable >= self.qty:
@@ -100,7 +103,9 @@ class Reserve:
         return cost
 
     def closing_first(self, unit: Price) -> Qty:
-        """Quantity that would close a position before an order of this cost per unit does."""
+        """Return the quantity that would close a position before an order of this cost per unit
+        does.
+        """
         return sum(qty for other, qty in self._by_unit.items() if other >= unit)
 
 
@@ -116,28 +121,28 @@ class Exposure:
         self.offers = Reserve()
 
     def side(self, side: Side) -> Reserve:
-        """The reserve of a side."""
+        """Return the reserve of a side."""
         return self.bids if side is BUY else self.offers
 
     def gross(self) -> Cash:
-        """Upper bound of the reservation, as if nothing closed."""
+        """Return an upper bound of the reservation, as if no order closed a position."""
         bids, offers = self.bids.cost, self.offers.cost
         return (bids if bids > offers else offers) * self.factor
 
     def worst(self, net: Qty) -> Cash:
-        """The larger of "all bids fill" and "all offers fill" from a net position."""
+        """Return the larger cost of "all bids fill" and "all offers fill" from a net position."""
         return max(self.bids.opening(-net), self.offers.opening(net)) * self.factor
 
 
 class _Book:
-    """Risk book of one account.
+    """The risk book of one account.
 
     | Field | Meaning |
     |---|---|
     | `margin` | one dollar for each short contract |
-    | `returns` | what each group of related instruments gives back of it |
-    | `groups` | instruments of each group that the account ever held |
-    | `bound` | at least the gross reservation of every instrument: above it nothing is unfunded |
+    | `returns` | the part of it that each group of related instruments returns |
+    | `groups` | the instruments of each group that the account ever held |
+    | `bound` | upper bound of any instrument's reservation: a larger balance covers all orders |
     """
 
     __slots__ = ("account", "bound", "exposures", "groups", "margin", "returns")
@@ -151,19 +156,21 @@ class _Book:
         self.groups: dict[str, dict[str, Instrument]] = {}
 
     def power(self) -> Cash:
-        """Balance less margin; open orders are not taken off (rules P2, P3)."""
+        """Balance less margin, without deduction of open orders (rules P2, P3)."""
         power = self.account.balance - self.margin
         return power + sum(self.returns.values()) if self.returns else power
 
     def power_for(self, instrument: Instrument) -> Cash:
-        """What may be spent on opening in an instrument, without its own group's return (P8)."""
+        """Return what may be spent on opening in an instrument, without its own group's return
+        (P8).
+        """
         if self.returns and instrument.related is not None:
             return self.power() - self.returns.get(instrument.related.group, 0)
         return self.power()
 
 
 class Risk:
-    """Checks orders, follows orders and positions, and sums up for balances."""
+    """Checks orders before they trade, and tracks margin and reservations of every account."""
 
     def __init__(self, ledger: Ledger, positions: Positions, instruments: Instruments) -> None:
         self._ledger = ledger
@@ -173,16 +180,18 @@ class Risk:
         self._working: dict[str, list[Order]] = {}
 
     def margin_requirement(self, account: str) -> Cash:
-        """One dollar for every short contract, less collateral returns (rules P2, P8)."""
+        """Return one dollar for every short contract, less collateral returns (rules P2, P8)."""
         book = self._books.get(account)
         return book.margin - sum(book.returns.values()) if book is not None else 0
 
     def buying_power(self, account: str) -> Cash:
-        """Balance less margin; open orders are not taken off (rules P2, P3)."""
+        """Return the balance less margin, without deduction of open orders (rules P2, P3)."""
         return self._book(account).power()
 
     def open_orders(self, account: str) -> Cash:
-        """Largest reservation of a single instrument: what a withdrawal must leave (rule P6)."""
+        """Return the largest reservation of any instrument, which a withdrawal must leave (rule
+        P6).
+        """
         book = self._existing_book(account)
         if book is None:
             return 0
@@ -191,21 +200,21 @@ class Risk:
         return max(worst, default=0)
 
     def working(self, account: str, symbol: str, side: Side) -> Qty:
-        """Quantity an account has working on one side of an instrument."""
+        """Return the quantity of an account's working orders on one side of an instrument."""
         book = self._existing_book(account)
         exposure = book.exposures.get(symbol) if book is not None else None
         return exposure.side(side).qty if exposure is not None else 0
 
     def closable(self, position: Position) -> Qty:
-        """Signed quantity of a position that no working order would close."""
+        """Return the signed quantity of a position that no working order would close."""
         long = position.net > 0
         working = self.working(position.account, position.symbol, Side.SELL if long else Side.BUY)
         return max(position.net - working, 0) if long else min(position.net + working, 0)
 
     def certainly_affords(self, order: Order, instrument: Instrument) -> bool:
-        """Whether an account is so rich that it can pay for an order whatever it holds.
+        """Return whether an account can pay for an order whatever positions and orders it has.
 
-        No fee exceeds what its order costs, rounded up to a cent, so twice the cost is an upper
+        No fee exceeds the cost of its order, rounded up to a cent, so twice the cost is an upper
         bound.
         """
         book = self._books.get(order.account) or self._book(order.account)
@@ -218,9 +227,9 @@ class Risk:
     def check(
         self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]
     ) -> None:
-        """Refuse an order if the account could not pay for the dearer side (rules P3, P4).
+        """Refuse an order if the account could not pay for the more expensive side (rules P3, P4).
 
-        The fee counts for the opening part only: a closing fill always brings in more than its fee.
+        The fee counts for the opening part only: a closing fill always earns more than its fee.
         """
         if self.certainly_affords(order, instrument):
             return
@@ -234,13 +243,15 @@ class Risk:
             needed += self._unhedging_cost(book, order, instrument, order.leaves_qty - opening)
         if needed > power:
             text = f"{cash_text(power)} USD available, requested {cash_text(needed)}"
-            remedy = "deposit, cancel orders in this instrument, or ask for less"
+            remedy = "deposit, cancel orders in this instrument, or reduce the order"
             raise InsufficientFunds(text, rule="P4", remedy=remedy)
 
     def _unhedging_cost(
         self, book: _Book, order: Order, instrument: Instrument, closing: Qty
     ) -> Cash:
-        """Cost of closing a hedge: the return that is lost less what the fill brings in (P8)."""
+        """Return the cost of closing a hedge: the lost return less the proceeds of the fill
+        (P8).
+        """
         related = instrument.related
         if related is None or not closing or related.group not in book.returns:
             return 0
@@ -251,7 +262,7 @@ class Risk:
         return max(0, lost - released + signed * order.price * instrument.cash_per_notional)
 
     def _returned(self, book: _Book, related: Related, moves: dict[str, Qty]) -> Cash:
-        """What a group gives back once positions have changed by `moves`."""
+        """Return the collateral return of a group once positions have changed by `moves`."""
         holdings = []
         for symbol, instrument in book.groups.get(related.group, {}).items():
             net = self._positions.net(book.account.name, symbol) + moves.get(symbol, 0)
@@ -261,7 +272,9 @@ class Risk:
         return returned(related.kind, holdings)
 
     def _worst_case(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
-        """The worst case with the order in it, and how much of the order would open."""
+        """Return the worst case including the order, and how much of the order would open a
+        position.
+        """
         net = self._positions.net(order.account, order.symbol)
         closable = -net if order.side is BUY else net
         exposure = self._exposure(self._book(order.account), instrument)
@@ -273,7 +286,7 @@ class Risk:
         return needed, order.leaves_qty - closing
 
     def reserve(self, order: Order, instrument: Instrument, qty: Qty) -> None:
-        """Reserve what a quantity of an order could cost."""
+        """Reserve the possible cost of a quantity of an order."""
         book = self._books.get(order.account) or self._book(order.account)
         exposure = book.exposures.get(order.symbol) or self._exposure(book, instrument)
         reserve = exposure.bids if order.side is BUY else exposure.offers
@@ -283,7 +296,7 @@ class Risk:
             book.bound = cost
 
     def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
-        """Release what a quantity of a working order had reserved."""
+        """Release the reservation of a quantity of a working order."""
         book = self._books.get(order.account) or self._book(order.account)
         exposure = book.exposures[order.symbol]
         reserve = exposure.bids if order.side is BUY else exposure.offers
@@ -299,7 +312,7 @@ class Risk:
             self._update_return(self._book(account), instrument, instrument.related)
 
     def _update_return(self, book: _Book, instrument: Instrument, related: Related) -> None:
-        """Compute anew what a group gives back."""
+        """Recompute the collateral return of a group."""
         if not book.account.collateral_return:
             return
         book.groups.setdefault(related.group, {})[instrument.symbol] = instrument
@@ -310,7 +323,7 @@ class Risk:
             book.returns.pop(related.group, None)
 
     def unfunded(self, account: str, but: str) -> list[Exposure]:
-        """Instruments other than `but` whose open orders the account can no longer pay for (P5)."""
+        """Return the instruments other than `but` whose open orders are no longer covered (P5)."""
         book = self._book(account)
         power = book.power()
         if power >= book.bound and not book.returns:
@@ -330,13 +343,13 @@ class Risk:
         ]
 
     def overspent(self, account: str, exposure: Exposure, side: Side) -> bool:
-        """Whether a side of an instrument costs more than the account can pay."""
+        """Return whether one side of an instrument costs more than the account can pay."""
         net = self._positions.net(account, exposure.instrument.symbol)
         cost = exposure.side(side).opening(-net if side is BUY else net)
         return cost * exposure.factor > self._book(account).power_for(exposure.instrument)
 
     def reservations(self, symbols: Set[str] | None = None) -> Iterator[tuple[str, str, Cash]]:
-        """(account, symbol, cash) of everything reserved, or of some symbols; sorted."""
+        """Yield (account, symbol, cash) for every reservation, sorted; `symbols` restricts them."""
         for account in list(self._working):
             self._book(account)
         for account, book in sorted(self._books.items()):
@@ -348,7 +361,7 @@ class Risk:
     def load(self, working: dict[str, list[Order]]) -> None:
         """Forget everything; the caller then reports every position (`position_changed`).
 
-        `working` orders are counted account by account, when somebody first asks for one.
+        The `working` orders of an account are counted on first use of its book.
         """
         self._books.clear()
         self._working = working
@@ -386,9 +399,9 @@ class Risk:
 
 
 def unit_cost(order: Order, instrument: Instrument) -> Price:
-    """What one unit of an order costs, in price units.
+    """Return the cost of one unit of an order, in price units.
 
-    A stop order has no price yet and may trade anywhere within the band.
+    A stop order has no price yet and may trade anywhere within the price band.
     """
     price = order.price
     if order.side is BUY:

@@ -1,1 +1,1 @@
-"""Deposits, withdrawals, transfers, and the idempotent requests of partners."""
+"""Deposits, withdrawals, transfers, and idempotent requests of partners."""

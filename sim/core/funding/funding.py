@@ -1,9 +1,9 @@
 """Funding: every deposit, withdrawal, transfer and reward is a transaction.
 
-Without a funding source the cash moves at once and the transaction is COMPLETED from the start.
-With one it goes PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED, one step a timer. A deposit is
-credited when it completes; a withdrawal leaves the account when it begins and comes back when it is
-canceled. So cash is never in two places.
+Without a funding source the cash moves at once, and the transaction is COMPLETED from the start.
+With a source it goes PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED, one step per timer. A deposit
+is credited when it completes. A withdrawal is debited when it begins and credited back if it is
+canceled, so cash is never in two places.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ STEP_TIMER = "funding.step"
 
 _S = FundingState
 _NEXT = {_S.PENDING: _S.PROCESSING, _S.PROCESSING: _S.ACKNOWLEDGED, _S.ACKNOWLEDGED: _S.COMPLETED}
-_UNDER_WAY = frozenset(_NEXT)
+_PENDING_STATES = frozenset(_NEXT)
 _RETURNABLE = frozenset((_S.COMPLETED, _S.PARTIALLY_REFUNDED))
 
 
 class FundingLog(Struct):
-    """The saved state: every change in order, and firms' notes on accounts."""
+    """The saved state: every change in order, and the notes of firms on accounts."""
 
     changes: list[FundingChange] = field(default_factory=list)
     notes: dict[str, AccountNotes] = field(default_factory=dict)
@@ -64,11 +64,11 @@ class Funding:
         return self._state.changes
 
     def get(self, transaction_id: str) -> FundingTransaction | None:
-        """Return a transaction in its present state, or None."""
+        """Return a transaction in its current state, or None."""
         return self._by_id.get(transaction_id)
 
     def of(self, accounts: Sequence[str]) -> Iterator[FundingTransaction]:
-        """Yield transactions of accounts in their present state, by account, oldest first."""
+        """Yield the transactions of accounts in their current state, by account, oldest first."""
         for account in accounts:
             yield from map(self._by_id.__getitem__, self._ids_of.get(account, ()))
 
@@ -80,7 +80,7 @@ class Funding:
         """Replace a firm's notes on an account."""
         self._state.notes[account] = notes
 
-    # ---- at once
+    # ---- immediate movements
 
     def move(
         self,
@@ -94,7 +94,9 @@ class Funding:
         reference: str = "",
         parent: str = "",
     ) -> FundingTransaction:
-        """Credit an account (debit when negative) now; the caller checks that it can afford it."""
+        """Credit an account (debit when negative) at once. The caller checks that it can afford
+        it.
+        """
         row = self._trading.move_cash(
             account, amount, entry, description, symbol=symbol, reference=reference
         )
@@ -103,19 +105,19 @@ class Funding:
             type = _direction(amount)
         transaction = self._new(account, amount, type, FundingState.COMPLETED, description)
         transaction = replace(transaction, reference=reference, parent=parent)
-        return self._enter(_with_row(transaction, row))
+        return self._record_new(_with_row(transaction, row))
 
     def check_room(self, amount: Cash) -> None:
-        """Raise Conflict if a deposit or withdrawal could take a balance beyond `MONEY`'s bounds.
+        """Refuse a deposit or withdrawal that could take a balance beyond the bounds of `MONEY`.
 
-        Pending amounts count: future deposits, and withdrawals that may be returned.
+        Pending amounts count: scheduled deposits, and withdrawals that may be returned.
         """
-        self._trading.ledger.check_room(amount, self._under_way)
+        self._trading.ledger.check_room(amount, self._pending_amount)
 
     def pay_incentive(
         self, account: str, amount: Cash, description: str, symbol: str, reference: str
     ) -> FundingTransaction:
-        """Pay a program's reward to an account (rule P16). Conflict beyond the bounds of money."""
+        """Pay a program's reward to an account (rule P16). Refuses an amount beyond `MONEY`."""
         self.check_room(amount)
         return self.move(
             account,
@@ -127,14 +129,14 @@ class Funding:
             reference=reference,
         )
 
-    # ---- through a source
+    # ---- movements through a source
 
     def begin(
         self, account: str, amount: Cash, source: FundingSource, script: FundingScript
     ) -> FundingTransaction:
         """Begin a deposit from a source, or a withdrawal to it when negative.
 
-        Conflict when the source is disabled or limited, or the account lacks the money.
+        Refused as Conflict if the source is disabled or limited, or the account lacks the money.
         """
         if not amount:
             raise InvalidRequest("amount must not be zero", rule="control")
@@ -142,7 +144,7 @@ class Funding:
             raise Conflict(f"funding source {source.id} is disabled", rule="control")
         if source.max_deposit and amount > source.max_deposit:
             limit = cash_text(source.max_deposit)
-            raise Conflict(f"at most {limit} at a time from {source.id}", rule="control")
+            raise Conflict(f"{source.id} accepts at most {limit} at a time", rule="control")
         if amount < 0:
             self._check_withdrawable(account, -amount)
         self.check_room(amount)
@@ -159,13 +161,13 @@ class Funding:
             row = self._move_cash(transaction, amount, entry, "Withdrawal requested")
             transaction = _with_row(transaction, row)
         self._schedule_step(transaction)
-        return self._enter(transaction)
+        return self._record_new(transaction)
 
     def decide(self, transaction_id: str, state: FundingState) -> FundingTransaction:
-        """Complete or cancel a transaction on an operator's request. Conflict if it has ended."""
+        """Complete or cancel a transaction at an operator's request. Refused if it has ended."""
         transaction = self._require(transaction_id)
-        if transaction.state not in _UNDER_WAY:
-            raise Conflict(f"the transaction is {transaction.state.name} already", rule="control")
+        if transaction.state not in _PENDING_STATES:
+            raise Conflict(f"the transaction is already {transaction.state.name}", rule="control")
         review = Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED
         transaction = replace(transaction, course=FundingScript.COMPLETE, review=review)
         cancels = state is FundingState.CANCELLED
@@ -174,9 +176,9 @@ class Funding:
         return transaction
 
     def refund(self, transaction_id: str, amount: Cash | None) -> FundingTransaction:
-        """Return a transaction through a source, all of it when `amount` is None.
+        """Return a transaction through a source; all of it when `amount` is None.
 
-        A second transaction of type RETURN moves the cash; the first one notes the refund.
+        A second transaction, of type RETURN, moves the cash. The first one records the refund.
         """
         original = self._require(transaction_id)
         if not original.source or original.state not in _RETURNABLE:
@@ -185,7 +187,7 @@ class Funding:
         left = original.amount - original.refunded
         amount = left if amount is None else amount
         if not 0 < amount <= left:
-            text = f"amount: above zero and at most {cash_text(left)}"
+            text = f"amount must be above zero and at most {cash_text(left)}"
             raise InvalidRequest(text, rule="control")
         account, id = original.account, original.id
         signed, entry = amount, LedgerEntryType.DEPOSIT
@@ -200,21 +202,21 @@ class Funding:
     def _check_withdrawable(self, account: str, amount: Cash) -> None:
         available = self._trading.withdrawable(account)
         if available < amount:
-            raise Conflict(f"{account} has only {cash_text(available)} to pay out", rule="P6")
+            raise Conflict(f"{account} has only {cash_text(available)} available", rule="P6")
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {STEP_TIMER: self._step_due}
 
     def _step_due(self, timer: Timer) -> None:
         transaction = self._by_id[timer.subject]
-        if not _proceeds(transaction):
+        if not _advances_by_itself(transaction):
             return
         processing = transaction.state is FundingState.PROCESSING
         cancels = processing and transaction.course is FundingScript.CANCEL
         transaction = self._cancel(transaction) if cancels else self._step(transaction)
-        if _proceeds(transaction):
+        if _advances_by_itself(transaction):
             self._schedule_step(transaction)
 
     def _step(self, transaction: FundingTransaction) -> FundingTransaction:
@@ -262,9 +264,9 @@ class Funding:
             changed=self._ctx.now,
         )
 
-    def _enter(self, transaction: FundingTransaction) -> FundingTransaction:
+    def _record_new(self, transaction: FundingTransaction) -> FundingTransaction:
         transaction = replace(transaction, seq=len(self._state.changes))
-        self._count_under_way(transaction, 1)
+        self._count_pending(transaction, 1)
         self._state.changes.append(FundingChange(transaction, FundingState.PENDING, self._ctx.now))
         self._add_to_indexes(transaction)
         return transaction
@@ -274,8 +276,8 @@ class Funding:
     ) -> FundingTransaction:
         now, seq = self._ctx.now, len(self._state.changes)
         changed = replace(transaction, state=state, changed=now, seq=seq, **changes)
-        self._count_under_way(transaction, -1)
-        self._count_under_way(changed, 1)
+        self._count_pending(transaction, -1)
+        self._count_pending(changed, 1)
         self._state.changes.append(FundingChange(changed, transaction.state, now))
         self._by_id[changed.id] = changed
         return changed
@@ -285,9 +287,9 @@ class Funding:
             self._ids_of.setdefault(transaction.account, []).append(transaction.id)
         self._by_id[transaction.id] = transaction
 
-    def _count_under_way(self, transaction: FundingTransaction, sign: int) -> None:
-        if transaction.state in _UNDER_WAY:
-            self._under_way += sign * transaction.amount
+    def _count_pending(self, transaction: FundingTransaction, sign: int) -> None:
+        if transaction.state in _PENDING_STATES:
+            self._pending_amount += sign * transaction.amount
 
     def _require(self, transaction_id: str) -> FundingTransaction:
         transaction = self._by_id.get(transaction_id)
@@ -307,15 +309,15 @@ class Funding:
         self._state = state
         self._by_id: dict[str, FundingTransaction] = {}
         self._ids_of: dict[str, list[str]] = {}
-        self._under_way: Cash = 0
+        self._pending_amount: Cash = 0
         for change in state.changes:
             self._add_to_indexes(change.transaction)
         for transaction in self._by_id.values():
-            self._count_under_way(transaction, 1)
+            self._count_pending(transaction, 1)
 
 
 def sources_of(firm: Firm) -> tuple[FundingSource, ...]:
-    """Return a firm's sources: those of the scenario, else one bank account."""
+    """Return a firm's sources: those of the scenario, or one bank account by default."""
     return firm.funding_sources or (FundingSource(id=f"{firm.id}-bank"),)
 
 
@@ -323,9 +325,9 @@ def _direction(amount: Cash) -> FundingType:
     return FundingType.DEPOSIT if amount >= 0 else FundingType.WITHDRAWAL
 
 
-def _proceeds(transaction: FundingTransaction) -> bool:
-    """Whether a transaction takes its next step without a decision."""
-    return transaction.state in _UNDER_WAY and transaction.review is not Review.PENDING
+def _advances_by_itself(transaction: FundingTransaction) -> bool:
+    """Return whether a transaction takes its next step without an operator's decision."""
+    return transaction.state in _PENDING_STATES and transaction.review is not Review.PENDING
 
 
 def _with_row(transaction: FundingTransaction, row: CashMoved) -> FundingTransaction:

@@ -2,9 +2,9 @@
 
 A transfer moves money between the partner's pool and the account of one of its participants.
 
-One key has one effect. A repeated request with the same key and body gets the result of the first;
-with another body it is refused. A rejection is a result and is stored. A request refused with an
-error is not stored, and may be sent again under its key.
+One key has one effect. A repeated request with the same key and body gets the result of the first
+one; with another body it is refused. A rejection is a result and is stored. A request refused with
+an error is not stored, and may be sent again with the same key.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from sim.kernel.instants import Instant, eastern_date
 
 
 class TransferReason(IntEnum):
-    """Reason of a transfer (wire numbers). Only a deposit goes from the pool to the participant."""
+    """The reason of a transfer (wire numbers). Only a deposit goes from the pool to the
+    participant.
+    """
 
     UNSPECIFIED = 0
     DEPOSIT = 1
@@ -39,7 +41,7 @@ class TransferReason(IntEnum):
 
 
 class Movement(Struct, frozen=True, kw_only=True):
-    """One transfer, final from the start.
+    """One transfer, which never changes.
 
     A rejected one has a reason in `rejection` and no `transfer_id`.
     """
@@ -59,7 +61,7 @@ class Movement(Struct, frozen=True, kw_only=True):
 class VendorOrder(Struct, frozen=True, kw_only=True):
     """One partner order, accepted or rejected.
 
-    `order_id` is empty when the pool could not pay for a funded order.
+    `order_id` is empty if the pool could not pay for a funded order.
     """
 
     id: str
@@ -71,7 +73,7 @@ class VendorOrder(Struct, frozen=True, kw_only=True):
 
 
 class UsedKey(Struct, frozen=True):
-    """The use of a key: the hash of the body, and the id of the result."""
+    """A key that was used: the hash of its body, and the id of the result."""
 
     body: str
     result: str
@@ -80,8 +82,8 @@ class UsedKey(Struct, frozen=True):
 class PartnersState(Struct):
     """Movements and orders by id, keys by "kind|firm|key".
 
-    `fee_dates` has the Eastern date on which an account last paid vendor fees. `lent` has (pool,
-    amount) by order id: what goes back if the engine rejects a funded order that waits for it.
+    `fee_dates` holds the Eastern date on which an account last paid vendor fees. `lent` holds
+    (pool, amount) by order id: what is returned if the engine rejects a funded order in its queue.
     """
 
     movements: dict[str, Movement] = field(default_factory=dict)
@@ -115,7 +117,7 @@ class Partners:
     ) -> Movement:
         """Move money between the firm's pool and a participant's account.
 
-        Lack of funds is a rejected movement, not a refusal.
+        Insufficient funds cause a rejected movement, not a refusal.
         """
         pool = self.pool(firm)
         result_id = self._earlier_result("transfer", firm, key, body)
@@ -142,14 +144,16 @@ class Partners:
         return movement
 
     def movement(self, firm: Firm, movement_id: str) -> Movement:
-        """Return a movement of the firm; NotFound when it has none with this id."""
+        """Return a movement of the firm. Refuses an unknown id as not found."""
         movement = self._state.movements.get(movement_id)
         if movement is None or movement.firm != firm.name:
             raise NotFound(f"unknown cash movement: {movement_id[:80]}", rule="P25")
         return movement
 
     def pool(self, firm: Firm) -> str:
-        """Return the clearing account that pays the firm's deposits; else PermissionDenied."""
+        """Return the clearing account that pays the firm's deposits. Refused if the firm has
+        none.
+        """
         account = self._trading.ledger.get(firm.clearing_account)
         if account is None or account.kind != CLEARING:
             remedy = "this firm has no funding account; give it a clearing_account in the scenario"
@@ -181,7 +185,7 @@ class Partners:
     def order(self, firm: Firm, key: str, body: bytes, command: PlaceOrder) -> VendorOrder:
         """Place an order for the participant of `command.account`.
 
-        A rejection by the exchange is an answer, not a refusal.
+        A rejection by the exchange is a result, not a refusal.
         """
         result_id = self._earlier_result("order", firm, key, body)
         if result_id:
@@ -190,9 +194,9 @@ class Partners:
         return self._record("order", firm, key, body, command, self._place(command))
 
     def funded_order(self, firm: Firm, key: str, body: bytes, command: PlaceOrder) -> VendorOrder:
-        """Pay a limit order's cost from the pool to the participant, then place it (§9).
+        """Pay the cost of a limit order from the pool to the participant, then place it (§9).
 
-        The money of a rejected order goes back. The operation ended on 2026-08-06.
+        The money of a rejected order is returned. The operation was withdrawn on 2026-08-06.
         """
         pool = self.pool(firm)
         result_id = self._earlier_result("funded", firm, key, body)
@@ -211,25 +215,27 @@ class Partners:
         return self._record("funded", firm, key, body, command, placed)
 
     def outcome(self, vendor_order: VendorOrder) -> OrderState:
-        """Return the order's state: REJECTED, PENDING_NEW while it waits, or a later one (M25)."""
+        """Return the order's state: REJECTED, PENDING_NEW while queued, or a later one (M25)."""
         order = self._trading.orders.get(vendor_order.order_id)
         return OrderState.REJECTED if order is None else order.state
 
     def on_order_taken(self, order: Order) -> None:
-        """Return the money of a funded order that the engine rejected after it had waited."""
+        """Return the money of a funded order that the engine rejected after taking it from its
+        queue.
+        """
         lent = self._state.lent.pop(order.id, None)
         if lent is not None and order.state is OrderState.REJECTED:
             self._pay(order.account, *lent)
 
     def find_funded(self, firm: Firm, request_id: str) -> VendorOrder:
-        """Return a funded order of the firm; NotFound when it has none with this id."""
+        """Return a funded order of the firm. Refuses an unknown id as not found."""
         vendor_order = self._state.orders.get(request_id)
         if vendor_order is None or not vendor_order.funded or vendor_order.firm != firm.name:
             raise NotFound(f"unknown funded order: {request_id[:80]}", rule="S9-4")
         return vendor_order
 
     def cancel_funded(self, firm: Firm, request_id: str) -> VendorOrder:
-        """Cancel a working funded order and take back what it did not spend."""
+        """Cancel a working funded order and take back the money it did not spend."""
         vendor_order = self.find_funded(firm, request_id)
         order = self._trading.orders.require(vendor_order.order_id)
         account = order.account
@@ -287,14 +293,18 @@ class Partners:
     def _transfer(
         self, source: str, destination: str, amount: Cash, text: str, reference: str
     ) -> None:
-        """Book both legs: a withdrawal from the source and a deposit to the destination."""
+        """Book both legs of a transfer: a withdrawal from the source and a deposit to the
+        destination.
+        """
         move, type = self._funding.move, FundingType.TRANSFER
         withdrawal, deposit = LedgerEntryType.WITHDRAWAL, LedgerEntryType.DEPOSIT
         move(source, -amount, type, withdrawal, text, reference=reference)
         move(destination, amount, type, deposit, text, reference=reference)
 
     def _check_account(self, firm: Firm, account: str) -> None:
-        """NotFound without a relationship to the account's holder; Conflict if it is not active."""
+        """Refuse an account of no participant of the firm, and one whose relationship is not
+        active.
+        """
         if not self._firms.may_act_for(firm, account):
             remedy = "name the trading account of one of the firm's own participants"
             raise _unknown(account, "P25", remedy)
@@ -308,9 +318,9 @@ class Partners:
     # ---- keys
 
     def _earlier_result(self, kind: str, firm: Firm, key: str, body: bytes) -> str:
-        """Return the id of a key's earlier result, "" for a new key.
+        """Return the id of a key's earlier result; "" for a new key.
 
-        AlreadyExists when the key came with another body.
+        Refused as AlreadyExists if the key was used with another body.
         """
         used = self._state.used_keys.get(f"{kind}|{firm.name}|{key}")
         if used is None:
@@ -329,7 +339,7 @@ class Partners:
     # ---- state
 
     def save(self) -> PartnersState:
-        """Return the state."""
+        """Return the state itself."""
         return self._state
 
     def load(self, state: object) -> None:

@@ -8,7 +8,7 @@ from sim.core.model.refusals import Code, Refusal
 
 
 class OAuthRefusal(Refusal):
-    """A refusal of the token endpoint: an HTTP status and an OAuth error (RFC 6749 §5.2, and the
+    """A refusal by the token endpoint: an HTTP status and an OAuth error (RFC 6749 §5.2, and the
     documented `invalid_client_assertion`).
     """
 
@@ -49,7 +49,7 @@ PROBLEMS: dict[str, Problem] = {
         "sign with the registered RSA key and alg RS256",
     ),
     "unknown_client": _client(
-        "unknown client", "use the client id the firm was given for this environment"
+        "unknown client", "use the client id that the firm received for this environment"
     ),
     "environment": _client(
         "unknown client", "these credentials belong to another environment; each needs its own"
@@ -66,13 +66,13 @@ PROBLEMS: dict[str, Problem] = {
         "iat, exp and jti are required", "send iat and exp in unix seconds and a fresh jti"
     ),
     "lifetime": _assertion(
-        "exp must be after iat, and not too long after it", "let the assertion live 4 minutes"
+        "exp must be after iat, and not too long after it", "set exp to 4 minutes after iat"
     ),
     "early": _assertion(
-        "client_assertion is not valid yet", "check the clock that wrote iat and nbf"
+        "client_assertion is not valid yet", "check the clock of the machine that sets iat and nbf"
     ),
     "expired": _assertion("client_assertion has expired", "sign a new assertion for every call"),
-    "reused": _assertion("jti has been used before", "draw a new jti for every assertion"),
+    "reused": _assertion("jti has been used before", "use a new jti for every assertion"),
 }
 
 

@@ -1,10 +1,10 @@
-"""The token issuer: which assertions get a token, and which tokens are in force (§4.5, §5.1).
+"""The token issuer: which assertions get a token, and which tokens are valid (§4.5, §5.1).
 
 The API verifies signatures and the client's clock before a request becomes an input, and only the
 result arrives here (`TokenRequest.problem`). So this component needs neither cryptography nor a
-wall clock, and a replay decides the same. The claims of an access token depend only on the seed and
-on earlier inputs; `api/pipeline/access_tokens.py` signs them. The state holds fingerprints of
-tokens, never a token.
+wall clock, and a replay makes the same decisions. The claims of an access token depend only on the
+seed and on earlier inputs; `api/pipeline/access_tokens.py` signs them. The state holds fingerprints
+of tokens, never a token.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ TOKEN_LIFE: Span = seconds(180)
 GRANT_TYPE = "client_credentials"
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-# More than the assertions that are valid at once at any plausible rate. Bounded by count and not by
-# time, because an assertion may be valid by a wall clock that is unknown here.
+# More assertions than could plausibly be valid at the same time. The limit is a count and not a
+# time, because assertions are valid by a wall clock that is unknown here.
 REMEMBERED_NONCES = 10_000
 REMEMBERED_TOKENS = 10_000
-_REMEMBER_EXPIRED: Span = hours(1)  # only to tell "expired" from "unknown" in the explanation
+_REMEMBER_EXPIRED: Span = hours(1)  # used only to explain whether a token is expired or unknown
 
 
 ENVIRONMENTS = (SANDBOX, "development", "pre-production", "production")
 
 
 class Environment(Struct, frozen=True):
-    """One deployment of the service, with its own onboarding and credentials. Issuer and audience
-    are the names that tokens carry when the caller used no address.
+    """One deployment of the service, with its own onboarding and credentials.
+
+    `issuer` and `audience` are the names that tokens carry if the caller used no address.
     """
 
     name: str = SANDBOX
@@ -47,7 +48,7 @@ class Environment(Struct, frozen=True):
 
     @classmethod
     def called(cls, name: str) -> Environment:
-        """Return the environment with this name and its own issuer and audience."""
+        """Return the environment with this name and the issuer and audience derived from it."""
         if name == SANDBOX:
             return cls()
         return cls(name, f"https://auth.{name}.sandbox.test", f"https://api.{name}.sandbox.test")
@@ -56,9 +57,9 @@ class Environment(Struct, frozen=True):
 class TokenRequest(Struct, frozen=True, kw_only=True):
     """A verified call of the token endpoint.
 
-    `subject`: the client id of the assertion. `problem`: a key of `PROBLEMS`, or empty. `nonce`:
-    the fingerprint of its jti. `audience_known`: the `audience` field names this environment, and
-    `audience_asked` is its text where that is an address.
+    `subject` is the client id of the assertion. `problem` is a key of `PROBLEMS`, or empty. `nonce`
+    is the fingerprint of its jti. `audience_known` says whether the `audience` field names this
+    environment; `audience_asked` is its text if that is an address.
     """
 
     grant_type: str = ""
@@ -73,16 +74,17 @@ class TokenRequest(Struct, frozen=True, kw_only=True):
 
 
 class Grant(Struct, frozen=True):
-    """Claims of a new token. The token itself exists only in the reply."""
+    """The claims of a new token. The token itself exists only in the reply."""
 
     claims: dict[str, object]
     expires_in: int
 
 
 class IssuedToken(Struct, frozen=True):
-    """What an issued token permits, and when it expires. `participant`: the only one it may act
-    for; empty for a firm's token. `audience`: the address that its client asked for; empty for the
-    environment's name.
+    """The rights of an issued token, and its expiry.
+
+    `participant` is the only one it may act for; empty for a firm's token. `audience` is the
+    address that its client requested; empty for the environment's name.
     """
 
     firm: str
@@ -93,7 +95,9 @@ class IssuedToken(Struct, frozen=True):
 
 
 class ParticipantGrant(Struct, frozen=True):
-    """Claims of a token for one participant. `again`: an unexpired token was issued again."""
+    """The claims of a token for one participant. `again` means that an unexpired token was
+    reissued.
+    """
 
     claims: dict[str, object]
     issued: Instant
@@ -101,7 +105,7 @@ class ParticipantGrant(Struct, frozen=True):
     again: bool = False
 
 
-# Scopes that a participant's token may have: none that shows or moves what belongs to others.
+# Scopes that a participant's token may have. None of them shows or moves what belongs to others.
 PARTICIPANT_SCOPES = frozenset(
     [
         "read:accounts",
@@ -118,11 +122,11 @@ PARTICIPANT_SCOPES = frozenset(
 
 
 class CredentialsState(Struct):
-    """Tokens by fingerprint, in order of issue; fingerprints of used jtis, oldest first (the values
-    mean nothing).
+    """Tokens by fingerprint, in order of issue, and the fingerprints of used jtis, oldest first
+    (the values are unused).
 
-    `participants`: what the last token of each participant, kind, scopes and life was made from. It
-    is enough to sign the same token again, not to use it.
+    `participants` holds what the last token of each participant, kind, scopes and lifetime was made
+    from. This suffices to sign the same token again, but not to use it.
     """
 
     tokens: dict[str, IssuedToken] = field(default_factory=dict)
@@ -131,16 +135,19 @@ class CredentialsState(Struct):
 
 
 def fingerprint(environment: str, claims: Mapping[str, object]) -> str:
-    """A name for an environment's token that does not reveal it: 32 hexadecimal digits. It depends
-    on what the token says, not on the addresses where this run listens.
+    """Return the name of an environment's token, 32 hexadecimal digits that do not reveal it.
+
+    The name depends on the claims, not on the addresses on which this run listens.
     """
     signed_claims = {name: claims[name] for name in sorted(claims) if name not in ("aud", "iss")}
     return sha256(json.encode((environment, signed_claims))).hexdigest()[:32]
 
 
 class Credentials(Stateful[CredentialsState]):
-    """Issues and checks tokens. `addresses` are the ones where this environment's API listens;
-    clients may name one as audience. `issuer_address` is the issuer's, "" while it does not listen.
+    """Issues and checks tokens.
+
+    `addresses` are those on which this environment's API listens; clients may name one as audience.
+    `issuer_address` is the issuer's, "" while it does not listen.
     """
 
     def __init__(self, ctx: Context, firms: Firms, environment: Environment | None = None) -> None:
@@ -153,14 +160,13 @@ class Credentials(Stateful[CredentialsState]):
 
     @property
     def issuer(self) -> str:
-        """Return the issuer's address, or the environment's name for it while it does not
-        listen.
-        """
+        """The issuer's address, or the environment's name for it while it does not listen."""
         return self.issuer_address or self.environment.issuer
 
     def issue(self, request: TokenRequest) -> Grant:
-        """Issue an access token to a firm. Raises `OAuthRefusal`; a jti counts as used once its
-        assertion is valid.
+        """Issue an access token to a firm, or raise `OAuthRefusal`.
+
+        A jti counts as used once its assertion is valid.
         """
         self._check_form(request)
         if request.problem:
@@ -175,7 +181,7 @@ class Credentials(Stateful[CredentialsState]):
                 "client_id differs from the assertion's iss",
                 remedy="send one client id in both places",
             )
-        self._spend(request.nonce)
+        self._use_nonce(request.nonce)
         if not request.audience_known:
             raise OAuthRefusal(
                 "access_denied",
@@ -186,15 +192,13 @@ class Credentials(Stateful[CredentialsState]):
         return self._grant(firm, request.audience_asked)
 
     def authenticate(self, token: str, now: Instant) -> IssuedToken:
-        """Return the token with this fingerprint. Unauthenticated if it is unknown or has
-        expired.
-        """
+        """Return the token with this fingerprint. Refuses one that is unknown or expired."""
         issued = self._state.tokens.get(token)
         if issued is not None and now < issued.expires:
             return issued
         remedy = "the token has expired; get a new one before its expires_in has passed"
         if issued is None:
-            origin = "wrong environment, or from before a reset"
+            origin = "it is of another environment, or from before a reset"
             remedy = f"this token was not issued here: {origin}; get a new one"
         raise Unauthenticated(rule="S5.1-4", remedy=remedy)
 
@@ -214,7 +218,7 @@ class Credentials(Stateful[CredentialsState]):
         if not request.audience:
             raise _bad_form("audience is required", "audience")
 
-    def _spend(self, nonce: str) -> None:
+    def _use_nonce(self, nonce: str) -> None:
         nonces = self._state.nonces
         if nonce in nonces:
             raise refusal_of("reused")
@@ -241,7 +245,9 @@ class Credentials(Stateful[CredentialsState]):
         admin: bool,
         audience: str = "",
     ) -> ParticipantGrant:
-        """Issue a token for one participant of a firm, the same one while it has not expired."""
+        """Issue a token for one participant of a firm; the same one as long as it has not
+        expired.
+        """
         now = self._ctx.now
         cache_key = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
         issued, jti = self._state.participants.get(cache_key, (0, ""))
@@ -271,8 +277,9 @@ class Credentials(Stateful[CredentialsState]):
         }
 
     def _forget(self, now: Instant) -> None:
-        """Drop tokens that expired long ago, and the oldest above the limit. Firms' tokens all
-        live equally long, so the first ones are the oldest.
+        """Drop tokens that expired long ago, and the oldest ones above the limit.
+
+        Tokens of firms have equal lifetimes, so the first ones are the oldest.
         """
         tokens = self._state.tokens
         while tokens:

@@ -1,8 +1,8 @@
 """Partner firms, their users, and who may act for whom (§5.1 items 7 and 8).
 
 A firm authenticates once and names in each call the user for whom it acts. A clearing firm holds
-the user's account; neither name can be derived from the other. A retail API key belongs to no firm:
-one key, one account.
+the user's account; neither name can be derived from the other. A retail API key belongs to no firm;
+it trades exactly one account.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USER_NAME = re.compile(r"(firms/[^/\s]+)/users/[^/\s]+")
 
 
 class FirmType(IntEnum):
-    """Role of a firm; the values are the wire's numbers."""
+    """The role of a firm; the values are the numbers of the wire format."""
 
     UNDEFINED = 0
     PARTICIPANT = 1
@@ -34,8 +34,10 @@ class FirmType(IntEnum):
 
 
 class User(Struct, kw_only=True):
-    """A participant: `name` is firms/<firm>/users/<user>, `account` firms/<clearing
-    firm>/accounts/<id>. `transferable` is false if transfers cannot use the account.
+    """A participant.
+
+    `name` is firms/<firm>/users/<user>, `account` is firms/<clearing firm>/accounts/<id>.
+    `transferable` is false if transfers cannot use the account.
     """
 
     name: str
@@ -46,8 +48,10 @@ class User(Struct, kw_only=True):
 
 
 class Firm(Struct, kw_only=True):
-    """A partner. `name` is firms/<firm>; `limits` raises rate limits: name of the limit → calls in
-    its period (§8).
+    """A partner firm.
+
+    `name` is firms/<firm>. `limits` raises rate limits: it maps the name of a limit to the calls
+    allowed in its period (§8).
     """
 
     name: str
@@ -70,7 +74,7 @@ class Firm(Struct, kw_only=True):
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """A retail key: the public half of an Ed25519 pair (32 bytes) and the account it trades."""
+    """A retail key: the public half of an Ed25519 key pair (32 bytes) and the account it trades."""
 
     key_id: str
     public_key: bytes
@@ -88,7 +92,9 @@ class FirmsState(Struct):
 
 
 class Firms:
-    """All firms, users and retail keys. Users join when they are verified; nobody leaves."""
+    """All firms, users and retail keys. Users are added when they are verified and never
+    removed.
+    """
 
     def __init__(
         self, ctx: Context, firms: Iterable[Firm] = (), api_keys: Iterable[ApiKey] = ()
@@ -99,7 +105,7 @@ class Firms:
     # ---- look-ups
 
     def require(self, name: str) -> Firm:
-        """Return the firm named firms/<firm>. KeyError if there is none."""
+        """Return the firm named firms/<firm>. Raises KeyError if there is none."""
         return self._by_name[name]
 
     def by_client(self, client_id: str) -> Firm | None:
@@ -122,7 +128,9 @@ class Firms:
         return entry[0] if entry else None
 
     def owner_of(self, account: str) -> Firm | None:
-        """Return the firm of an account: its user's, or the one whose clearing account it is."""
+        """Return the firm of an account: that of its user, or the one whose clearing account it
+        is.
+        """
         return self.firm_of(account) or next(
             (firm for firm in self._state.firms if account and firm.clearing_account == account),
             None,
@@ -133,23 +141,23 @@ class Firms:
         return self._keys.get(key_id)
 
     def all(self) -> tuple[Firm, ...]:
-        """Return firms in order of registration."""
+        """Return all firms in order of registration."""
         return tuple(self._state.firms)
 
     def api_keys(self) -> tuple[ApiKey, ...]:
-        """Return retail keys in order of registration."""
+        """Return all retail keys in order of registration."""
         return tuple(self._state.api_keys)
 
     # ---- who may act for whom
 
     def participant_of(self, firm: Firm, header: str | None) -> User:
-        """Return the user that x-participant-id names. PermissionDenied unless it is a
-        tradable user of the calling firm itself.
+        """Return the user that x-participant-id names. Refused unless it is a tradable user of the
+        calling firm.
         """
         entry = self._users.get(header) if header else None
         if entry is not None and entry[0] is firm and entry[1].tradable:
             return entry[1]
-        raise PermissionDenied(rule="S5.1-5", remedy=self._why_not(firm, header))
+        raise PermissionDenied(rule="S5.1-5", remedy=self._remedy_for_header(firm, header))
 
     def accounts_of(self, firm: Firm) -> tuple[str, ...]:
         """Return the accounts that a firm may see and trade, in order of onboarding."""
@@ -163,7 +171,7 @@ class Firms:
         entry = self._holders.get(account)
         return entry is not None and entry[0] is firm
 
-    def _why_not(self, firm: Firm, header: str | None) -> str:
+    def _remedy_for_header(self, firm: Firm, header: str | None) -> str:
         if not header:
             return f"send x-participant-id: {firm.name}/users/<user>"
         shape = _USER_NAME.fullmatch(header)
@@ -172,29 +180,31 @@ class Firms:
         if shape[1] != firm.name:
             return f"the token belongs to {firm.name}; act for one of its own users"
         if header not in self._users:
-            return "no such user; GET /v1/users lists those the firm may act for"
+            return "v1/v1/users lists those the firm may act for"
         return "this user may not trade yet; wait for kyc.approved"
 
     # ---- registration
 
     def add_firm(self, firm: Firm) -> None:
-        """Register a firm. ValueError if its name or client id is taken."""
+        """Register a firm. Raises ValueError if its name or client id is taken."""
         if firm.name in self._by_name or (firm.client_id and firm.client_id in self._by_client):
             raise ValueError(
                 f"{firm.name} or its client id {firm.client_id!r} is registered already"
             )
         self._state.firms.append(firm)
-        self._enter(firm)
+        self._add_to_indexes(firm)
 
     def add_api_key(self, key: ApiKey) -> None:
-        """Register a retail key. ValueError if its id is taken."""
+        """Register a retail key. Raises ValueError if its id is taken."""
         if key.key_id in self._keys:
             raise ValueError(f"API key {key.key_id!r} is registered already")
         self._state.api_keys.append(key)
         self._keys[key.key_id] = key
 
     def onboard(self, firm_name: str, display_name: str = "", *, transferable: bool = True) -> User:
-        """Give a verified person a user of the firm and a fresh account with its clearing firm."""
+        """Create a user of the firm for a verified person, with a new account at its clearing
+        firm.
+        """
         firm = self.require(firm_name)
         clearing = firm.clearing_firm or firm.name
         user = User(
@@ -204,18 +214,18 @@ class Firms:
             transferable=transferable,
         )
         firm.users.append(user)
-        self._enter_user(firm, user)
+        self._index_user(firm, user)
         self._accounts.pop(firm.name, None)
         return user
 
     # ---- state
 
     def save(self) -> FirmsState:
-        """Firms and keys."""
+        """Return firms and keys."""
         return self._state
 
     def load(self, state: object) -> None:
-        """Take saved firms and keys and rebuild the indexes."""
+        """Restore saved firms and keys and rebuild the indexes."""
         self._index(convert(state, FirmsState))
 
     def _index(self, state: FirmsState) -> None:
@@ -227,14 +237,14 @@ class Firms:
         self._accounts: dict[str, tuple[str, ...]] = {}
         self._keys = {key.key_id: key for key in state.api_keys}
         for firm in state.firms:
-            self._enter(firm)
+            self._add_to_indexes(firm)
 
-    def _enter(self, firm: Firm) -> None:
+    def _add_to_indexes(self, firm: Firm) -> None:
         self._by_name[firm.name] = firm
         if firm.client_id:
             self._by_client[firm.client_id] = firm
         for user in firm.users:
-            self._enter_user(firm, user)
+            self._index_user(firm, user)
 
-    def _enter_user(self, firm: Firm, user: User) -> None:
+    def _index_user(self, firm: Firm, user: User) -> None:
         self._users[user.name] = self._holders[user.account] = (firm, user)

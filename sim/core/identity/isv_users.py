@@ -1,4 +1,4 @@
-"""Persons registered by partner firms through the deprecated user calls, which precede KYC."""
+"""Persons whom partner firms registered with the deprecated user calls, which precede KYC."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim.kernel.instants import Instant
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Personal data that a firm submitted; an empty text is unknown."""
+    """Personal data that a firm submitted. An empty text means unknown."""
 
     email: str = ""
     phone_number: str = ""
@@ -24,8 +24,10 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class IsvUser(Struct, frozen=True):
-    """A registered person. `participant` and `account` are set only if the registration created
-    them (assumption `users.create_onboards`).
+    """A registered person.
+
+    `participant` and `account` are set only if the registration created them (assumption
+    `users.create_onboards`).
     """
 
     id: str
@@ -45,14 +47,14 @@ class IsvUsersState(Struct):
 
 
 class IsvUsers(Stateful[IsvUsersState]):
-    """All registered people. Ids belong to a firm: another firm may use the same id."""
+    """All registered persons. Ids belong to a firm: another firm may use the same id."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._state = IsvUsersState()
 
     def get(self, firm: str, user_id: str) -> IsvUser | None:
-        """A user of the firm."""
+        """Return a user of the firm, or None."""
         return self._state.users.get(f"{firm}|{user_id}")
 
     def create(
@@ -66,7 +68,7 @@ class IsvUsers(Stateful[IsvUsersState]):
         return user
 
     def update(self, firm: str, user_id: str, person: Person) -> IsvUser:
-        """Change the fields that are not empty. NotFound for an unknown id of the firm."""
+        """Change the fields that are not empty. Refuses an id unknown to the firm."""
         user = self.get(firm, user_id)
         if user is None:
             raise NotFound(f"unknown user: {user_id[:80]}", remedy="POST /v1/users registers one")

@@ -1,11 +1,12 @@
 """Identity verification (§3.5): from a firm's start to a tradable participant or a rejection.
 
-`kyc_outcomes.py` has the tables of stages and outcomes. This module moves cases between stages.
-The triggers of the public sandbox or the control plane decide; timers do the rest (provisioning
-after an approval, the business days of a manual review). Only terminal results become events
-(`KycDecided`, a webhook for the firm); the firm polls for everything else.
+`kyc_outcomes.py` has the tables of stages and outcomes; this module moves cases between stages. The
+triggers of the public sandbox or the control plane decide the outcome; timers do the rest
+(provisioning after an approval, the business days of a manual review). Only terminal results become
+events (`KycDecided`, a webhook to the firm); the firm polls for everything else.
 
-Invariant: one SSN belongs to one case on the whole platform, until that case is rejected (rule K6).
+Invariant: across the whole platform, one SSN belongs to one case until that case is rejected (rule
+K6).
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ PROVISION_LONGEST: Span = minutes(26)
 
 
 # Base of document links inside the exchange. The server replaces it by its own address in answers:
-# ports are not reproducible, so they must not stand in a journal.
+# ports differ between runs, so they must not occur in a journal.
 DOCV_BASE = "https://docv.sandbox.test"
 
 
 class Docv(Struct, frozen=True):
-    """A document request: where a person uploads it. `qr_code` is the text of the QR code."""
+    """A requested document: where the person uploads it. `qr_code` is the text of the QR code."""
 
     url: str
     qr_code: str
@@ -69,10 +70,10 @@ class Docv(Struct, frozen=True):
 class KycCase(Struct, kw_only=True):
     """One verification.
 
-    `decision`, `status` and `sub_status` are as the firm reads them, since `changed`. An upload
-    leads to `after_document`. `participant` and `provisioned_account` are empty until provisioned.
-    `docv` is set only while a document is required; `docv_tokens` are all that were ever issued.
-    `timer` is 0 when nothing is due.
+    `decision`, `status` and `sub_status` are as the firm sees them since `changed`. An upload leads
+    to `after_document`. `participant` and `provisioned_account` are empty until provisioned. `docv`
+    is set only while a document is required; `docv_tokens` are all that were ever issued. `timer`
+    is 0 if nothing is due.
     """
 
     firm: str
@@ -99,7 +100,7 @@ class KycCase(Struct, kw_only=True):
 
 
 class KycStatus(Struct, frozen=True):
-    """A case as its firm may see it; NOT_STARTED and empty texts for an unknown id."""
+    """A case as its firm may see it: NOT_STARTED and empty texts for an unknown id."""
 
     external_id: str
     decision: str
@@ -120,8 +121,8 @@ class KycState(Struct):
 class Kyc(Stateful[KycState]):
     """All verifications.
 
-    `enroll(firm, display name, transferable) -> (participant, account)` gives an approved person a
-    user and an account; `docv_base` is the base URL of document links.
+    `enroll(firm, display name, transferable) -> (participant, account)` creates a user and an
+    account for an approved person. `docv_base` is the base URL of document links.
     """
 
     def __init__(
@@ -136,13 +137,13 @@ class Kyc(Stateful[KycState]):
         self.docv_base = docv_base
         self._state = KycState()
 
-    # ---- what a firm asks
+    # ---- calls of firms
 
     def start(self, firm: str, application: KycApplication) -> KycCase:
-        """Begin a verification, or return the state of one in progress (rule K1).
+        """Start a verification, or return the state of one in progress (rule K1).
 
-        Refuses bad fields (InvalidRequest naming each), a person approved before (AlreadyExists),
-        and an SSN that belongs to another case (SsnTaken, unless it may be used again).
+        Refuses invalid fields (naming each), a person approved before (AlreadyExists), and an SSN
+        that belongs to another case (SsnTaken, unless it may be reused).
         """
         mistakes = problems(application, self._ctx.now)
         if mistakes:
@@ -178,18 +179,18 @@ class Kyc(Stateful[KycState]):
         own = [case for case in self._state.cases.values() if case.firm == firm]
         return Counter(case.application.referral_code for case in own)
 
-    # ---- what compliance decides by hand
+    # ---- decisions by hand
 
     def decide(self, external_id: str, decision: str, firm: str = "") -> KycCase:
-        """Apply a key of `DECISIONS` to a waiting case. Conflict if it does not wait."""
+        """Apply a key of `DECISIONS` to a waiting case. Refused as Conflict if it does not wait."""
         stage = DECISIONS.get(decision)
         if stage is None:
             choices = ", ".join(DECISIONS)
-            raise InvalidRequest(f"decision is one of {choices}, not {decision!r}", rule="K4")
+            raise InvalidRequest(f"decision must be one of {choices}, not {decision!r}", rule="K4")
         case = self.find(external_id, firm)
         if case.stage not in WAITING:
             raise Conflict(
-                f"{external_id} is {case.stage.value} and waits for no decision",
+                f"{external_id} is {case.stage.value} and does not wait for a decision",
                 rule="K4",
                 remedy="decide a case in document, uploaded or review",
             )
@@ -197,15 +198,17 @@ class Kyc(Stateful[KycState]):
         return case
 
     def document(self, external_id: str, result: str = "uploaded", firm: str = "") -> KycCase:
-        """Record the result of a document request: "uploaded", or "failed" (then the firm must
-        start again). Conflict unless a document is required.
+        """Record the result of a document request: "uploaded", or "failed", which requires a new
+        start.
+
+        Refused as Conflict unless a document is required.
         """
         if result not in ("uploaded", "failed"):
-            raise InvalidRequest(f"result is uploaded or failed, not {result!r}", rule="K4")
+            raise InvalidRequest(f"result must be uploaded or failed, not {result!r}", rule="K4")
         case = self.find(external_id, firm)
         if case.stage is not Stage.DOCUMENT:
             raise Conflict(
-                f"{external_id} is {case.stage.value} and owes no document",
+                f"{external_id} is {case.stage.value} and requires no document",
                 rule="K4",
                 remedy="start it with docv_eligible true",
             )
@@ -213,8 +216,9 @@ class Kyc(Stateful[KycState]):
         return case
 
     def find(self, external_id: str, firm: str = "") -> KycCase:
-        """Return the case of an external id or document token. NotFound; Conflict if several firms
-        use the id and none is named.
+        """Return the case with an external id or document token.
+
+        Refused as not found, or as Conflict if several firms use the id and none is named.
         """
         matching = [
             case
@@ -233,7 +237,7 @@ class Kyc(Stateful[KycState]):
         """Return all cases in order of their first start."""
         return tuple(self._state.cases.values())
 
-    # ---- how a case moves
+    # ---- stages of a case
 
     def _restart(self, case: KycCase, application: KycApplication) -> KycCase:
         if case.stage in (Stage.PROVISIONING, Stage.TRADABLE):
@@ -243,8 +247,9 @@ class Kyc(Stateful[KycState]):
         return case
 
     def _claim(self, key: str, application: KycApplication) -> None:
-        """Reserve the SSN for this case (rule K6). While another case holds it, the assumption says
-        whether that is refused.
+        """Reserve the SSN for this case (rule K6).
+
+        If another case holds it, the assumption decides whether that is refused.
         """
         holder = self._state.holders.get(application.ssn)
         if holder is not None and holder != key:
@@ -273,7 +278,7 @@ class Kyc(Stateful[KycState]):
         return SsnTaken(rule="K6", remedy=remedy)
 
     def _enter(self, case: KycCase, stage: Stage) -> None:
-        """Put a case into a stage and schedule what ends it."""
+        """Move a case to a stage and schedule its end."""
         ctx = self._ctx
         if case.timer:
             ctx.timers.cancel(case.timer)
@@ -352,7 +357,7 @@ def _key(firm: str, external_id: str) -> str:
 
 
 def _business_days_later(at: Instant, count: int) -> Instant:
-    """Return the same Eastern time of day, `days` weekdays later."""
+    """Return the same Eastern time of day, `count` weekdays later."""
     local = to_datetime(at, EASTERN)
     day = local.date()
     while count:

@@ -1,4 +1,4 @@
-"""The person to verify, and what makes an application invalid (rule K2)."""
+"""The person to verify, and the checks of an application (rule K2)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ class KycAddress(Struct, frozen=True, kw_only=True):
 
 
 class KycApplication(Struct, frozen=True, kw_only=True):
-    """Fields of a start. `ssn` is redacted before it arrives here, in a form that still shows nine
-    digits; `agreement_signed_at` is ISO 8601 UTC text.
+    """Fields of an application.
+
+    `ssn` is redacted before it arrives here, in a form that still shows whether it had nine digits;
+    `agreement_signed_at` is ISO 8601 UTC text.
     """
 
     external_id: str = ""
@@ -105,17 +107,17 @@ def _consent(application: KycApplication) -> Iterator[str]:
 
 
 def is_email(text: str) -> bool:
-    """Whether text has the form of an e-mail address."""
+    """Return whether a text has the form of an e-mail address."""
     return _EMAIL.fullmatch(text) is not None
 
 
 def is_phone(text: str) -> bool:
-    """Whether text is a phone number in E.164."""
+    """Return whether a text is a phone number in E.164."""
     return _PHONE.fullmatch(text) is not None
 
 
 def is_birthday(text: str, now: Instant) -> bool:
-    """Whether text is a date, YYYY-MM-DD, since 1900 and before today."""
+    """Return whether a text is a date, YYYY-MM-DD, since 1900 and before today."""
     if not _DATE.fullmatch(text):
         return False
     try:

@@ -20,7 +20,7 @@ from sim.core.identity.kyc_application import KycApplication
 
 
 class Stage(StrEnum):
-    """Where a case stands."""
+    """The stage of a case."""
 
     DOCUMENT = "document"
     UPLOADED = "uploaded"
@@ -31,7 +31,7 @@ class Stage(StrEnum):
     REJECTED = "rejected"
 
 
-# stage → (decision, status, sub-status) as the firm reads them. Assumptions may replace the status
+# Stage → (decision, status, sub-status) as the firm sees them. Assumptions may replace the status
 # of PROVISIONING and the sub-status of DOCUMENT (`kyc.py`).
 STAGES: dict[Stage, tuple[str, str, str]] = {
     Stage.DOCUMENT: ("REVIEW", "ON_HOLD", "docv_required"),
@@ -45,7 +45,7 @@ STAGES: dict[Stage, tuple[str, str, str]] = {
 NOT_STARTED = ("", "NOT_STARTED", "")
 WAITING = (Stage.DOCUMENT, Stage.UPLOADED, Stage.REVIEW)
 
-# Decisions of the control plane about a waiting case, and the stage that follows.
+# Decisions of the control plane about a waiting case, with the stage that follows.
 DECISIONS: dict[str, Stage] = {
     "approve": Stage.PROVISIONING,
     "reject": Stage.REJECTED,
@@ -55,9 +55,10 @@ DECISIONS: dict[str, Stage] = {
 
 
 class Trigger(NamedTuple):
-    """A person whose verification has a fixed outcome. `field` is date_of_birth, email or name
-    (first and last, in lower case); `documents` restricts the trigger to applications with
-    docv_eligible.
+    """A person whose verification has a fixed outcome.
+
+    `field` is date_of_birth, email or name (first and last, in lower case). `documents` restricts
+    the trigger to applications with docv_eligible.
     """
 
     field: str
@@ -67,9 +68,8 @@ class Trigger(NamedTuple):
     after_document: Stage
 
 
-# The triggers of the public sandbox; the first one that matches decides. Everybody else is approved
-# at once. A case that would need a document goes to manual review where the application does not
-# say docv_eligible (rule K4).
+# The triggers of the public sandbox. The first match decides; anybody else is approved at once.
+# Without docv_eligible, a case that needs a document goes to manual review instead (rule K4).
 TRIGGERS: tuple[Trigger, ...] = (
     Trigger("date_of_birth", "1985-09-02", False, Stage.DOCUMENT, Stage.PROVISIONING),
     Trigger("date_of_birth", "1985-09-05", False, Stage.DOCUMENT, Stage.REJECTED),
@@ -79,8 +79,7 @@ TRIGGERS: tuple[Trigger, ...] = (
     Trigger("email", "reject@example.com", False, Stage.REJECTED, Stage.REJECTED),
     Trigger("name", "paulina gizela", False, Stage.DOCUMENT, Stage.PROVISIONING),
 )
-# What the other values of `kyc.outcome_rules` force on everybody: first stage, stage after a
-# document.
+# The other values of `kyc.outcome_rules` apply to everybody: first stage, stage after a document.
 _FORCED: dict[str, tuple[Stage, Stage]] = {
     "approve": (Stage.PROVISIONING, Stage.PROVISIONING),
     "document": (Stage.DOCUMENT, Stage.PROVISIONING),
@@ -90,7 +89,9 @@ _FORCED: dict[str, tuple[Stage, Stage]] = {
 
 
 def outcome(application: KycApplication, rules: str) -> tuple[Stage, Stage]:
-    """(first stage, stage after a document) by the assumption `kyc.outcome_rules`."""
+    """Return (first stage, stage after a document) according to the assumption
+    `kyc.outcome_rules`.
+    """
     first, after = _FORCED.get(rules) or _by_trigger(application)
     if first is Stage.DOCUMENT and not application.docv_eligible:
         return Stage.REVIEW, after

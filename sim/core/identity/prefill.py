@@ -1,8 +1,8 @@
-"""Prefill of a verification: a one-time code goes to a phone; the caller who submits it receives
-the personal data of that phone's owner.
+"""Prefill of a verification: a one-time code is sent to a phone, and whoever submits it receives
+the personal data of the phone's owner.
 
-The sandbox sends no message. It has one person, one valid code and two failing codes, those of the
-public documentation.
+The sandbox sends no message. It knows one person, one valid code and two failing codes, those of
+the public documentation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Code(StrEnum):
     BAD = "bad"
 
 
-# any other is bad as well
+# Any other code is bad as well.
 CODES = {"123456": Code.GOOD, "000000": Code.UNDECIDED, "00000": Code.BAD}
 MATCHING = ("14155551212", "1985-03-30")
 
@@ -56,9 +56,7 @@ DECISIONS = {
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """The fictitious person of the sandbox, with the phone number and birthday of the
-    request.
-    """
+    """The fictitious person of the sandbox, with the phone number and birthday of the request."""
 
     first_name: str = "Robin"
     middle_name: str = "Q"
@@ -93,7 +91,7 @@ class PrefillState(Struct):
 
 
 class Prefills(Stateful[PrefillState]):
-    """All prefills. Starting one again sends a new code, which replaces the former one."""
+    """All prefills. Starting one again sends a new code, which replaces the old one."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -106,19 +104,20 @@ class Prefills(Stateful[PrefillState]):
         return prefill
 
     def submit(self, firm: str, external_id: str, code: Code) -> Prefill:
-        """Check a code. NotFound without a start, Conflict when the code was used, has expired or
-        failed too often.
+        """Check a code.
+
+        Refused as not found if no prefill was started, and as Conflict if the code was used, has
+        expired or failed too often.
         """
         prefill = self._state.prefills.get(f"{firm}|{external_id}")
         if prefill is None:
             raise NotFound(
-                f"no prefill was started for {external_id[:80]}",
-                remedy="POST /v1/kyc/prefill first",
+                f"no prefill started for {external_id[:80]}", remedy="POST /v1/kyc/prefill first"
             )
         assumptions = self._ctx.assumptions
         again = "POST /v1/kyc/prefill sends a new code"
         if prefill.stage in (Stage.COMPLETE, Stage.NO_MATCH):
-            raise Conflict("the code was used", rule="kyc.prefill", remedy=again)
+            raise Conflict("the code has been used", rule="kyc.prefill", remedy=again)
         if prefill.failed >= assumptions.number(KYC_PREFILL_ATTEMPTS):
             raise Conflict("too many wrong codes", rule="kyc.prefill_attempts", remedy=again)
         if self._ctx.now >= prefill.sent + assumptions.number(KYC_PREFILL_CODE_LIFE):

@@ -1,4 +1,4 @@
-"""Referral codes of partner firms. Uses are counted from the verifications, not stored."""
+"""Referral codes of partner firms. Their uses are counted from verifications, not stored."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sim.core.model.stateful import Stateful
 
 
 class Referral(Struct, frozen=True, kw_only=True):
-    """A code, its firm, and its owner under the firm's id for the person. `category` is None for
-    none.
+    """A code, its firm, and its owner under the firm's id for the person. `category` may be
+    None.
     """
 
     code: str
@@ -20,23 +20,19 @@ class Referral(Struct, frozen=True, kw_only=True):
 
 
 class ReferralsState(Struct):
-    """Codes of each firm, oldest first."""
+    """The codes of each firm, oldest first."""
 
     codes: dict[str, dict[str, Referral]] = field(default_factory=dict)
 
 
 class Referrals(Stateful[ReferralsState]):
-    """All referral codes. A code belongs to one firm; another firm may use the same text for its
-    own.
-    """
+    """All referral codes. A code belongs to one firm; another firm may use the same text."""
 
     def __init__(self) -> None:
         self._state = ReferralsState()
 
     def create(self, referral: Referral) -> None:
-        """Register a code. InvalidRequest without code or owner, AlreadyExists when the firm has
-        the code.
-        """
+        """Register a code. Refuses one without text or owner, and one that the firm already has."""
         required = {"user_id": referral.user, "referral_code": referral.code}
         if missing := ", ".join(name for name, text in required.items() if not text.strip()):
             remedy = "send the owner and the text of the code"

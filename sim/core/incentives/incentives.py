@@ -1,8 +1,8 @@
 """Incentive programs of markets and their rewards (§2.3, §3.2, §3.3, rule P16).
 
-A program's status follows the clock and is never stored. A reward is pending until it is paid into
-the account's cash: one from a scenario at the Eastern midnight after its date, one that was scored
-(`scoring.py`) some time after that.
+The status of a program follows from the clock and is not stored. A reward is pending until it is
+paid into the account's cash: a reward from a scenario at the Eastern midnight after its date, a
+scored one (`scoring.py`) some time later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REBATE = "takerFeeRebate"
 PAID, PENDING, SKIPPED = "PAID", "PENDING", "SKIPPED"
 PAYOUT_TIMER = "incentive.payout"
 
-# Prefixes of a cash row's `reference` when it pays a program or a rebate (rule P16).
+# Prefixes of `reference` in cash rows that pay a program or a rebate (rule P16).
 LIQUIDITY_REFERENCE = "liquidity_program"
 REBATE_REFERENCE = "taker_fee_rebate"
 REFERRAL_REFERENCE = "referral_bonus"
@@ -38,7 +38,7 @@ class Period(Struct, frozen=True, kw_only=True):
     """One period of a market's program.
 
     `discount_factor` and `max_spread` are decimal text, the latter in dollars. A period without
-    `end` never ends.
+    `end` runs for ever.
     """
 
     program_id: str
@@ -55,7 +55,7 @@ class Period(Struct, frozen=True, kw_only=True):
     min_taker_notional: int | None = None
 
     def status(self, now: Instant) -> str:
-        """pending until it starts, active until it ends, closed from then on (U28)."""
+        """Return the status: pending until the start, active until the end, then closed (U28)."""
         if now < self.start:
             return "pending"
         return "active" if self.end is None or now < self.end else "closed"
@@ -64,8 +64,8 @@ class Period(Struct, frozen=True, kw_only=True):
 class Reward(Struct, kw_only=True):
     """What one program pays an account for one market on one Eastern date, YYYY-MM-DD.
 
-    A rebate on taker fees is a reward too, without a market. `pay_at` is when it is paid; 0 is the
-    Eastern midnight that ends its date.
+    A rebate on taker fees is a reward without a market. `pay_at` is the instant of payment; 0 is
+    the Eastern midnight that ends the date.
     """
 
     account: str
@@ -78,19 +78,19 @@ class Reward(Struct, kw_only=True):
 
     @property
     def due(self) -> Instant:
-        """When it is paid."""
+        """The instant of payment."""
         return self.pay_at or eastern(Date.fromisoformat(self.date) + timedelta(days=1))
 
 
 class IncentivesState(Struct):
-    """What incentives save."""
+    """The saved state of incentives."""
 
     periods: list[Period]
     rewards: list[Reward]
 
 
 class Incentives:
-    """Finds periods by market and rewards by account. `periods` are in order of announcement."""
+    """Periods by market and rewards by account. `periods` are in order of announcement."""
 
     def __init__(self, ctx: Context, pay: Pay) -> None:
         self._ctx = ctx
@@ -106,9 +106,9 @@ class Incentives:
         self._periods.setdefault(period.symbol, []).append(period)
 
     def grant(self, reward: Reward) -> None:
-        """Record a reward. A pending one is paid when it is due.
+        """Record a reward and schedule its payment if it is pending.
 
-        One that is PAID already is part of the account's opening balance.
+        A reward that is already PAID is part of the account's opening balance.
         """
         self._index(reward)
         if reward.status == PENDING:
@@ -116,23 +116,23 @@ class Incentives:
             self._ctx.timers.schedule(due, PAYOUT_TIMER, str(number))
 
     def void(self, symbol: str) -> None:
-        """Skip the unpaid rewards of a canceled market."""
+        """Mark the unpaid rewards of a canceled market as skipped."""
         for reward in self._rewards:
             if reward.symbol == symbol and reward.status == PENDING:
                 reward.status = SKIPPED
 
     def programs(self) -> dict[str, list[Period]]:
-        """Return periods by market, in order of announcement."""
+        """Return the periods by market, in order of announcement."""
         return self._periods
 
     def rewards(self, account: str) -> list[Reward]:
-        """Return the program rewards of an account, in order of recording."""
+        """Return the rewards of an account, in order of recording."""
         rewards = self._of_account.get(account, ())
         return [reward for reward in rewards if reward.program_type != REBATE]
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {PAYOUT_TIMER: self._pay_out}
 
     def _pay_out(self, timer: Timer) -> None:
@@ -143,7 +143,7 @@ class Incentives:
         text = f"{reward.program_type} {reward.date}"
         try:
             self._pay(reward.account, reward.amount, text, reward.symbol, f"{kind}:{reward.date}")
-        except Conflict:  # more money than the exchange can hold is paid to nobody
+        except Conflict:  # the exchange cannot hold more money: the reward is not paid
             reward.status = SKIPPED
         else:
             reward.status = PAID

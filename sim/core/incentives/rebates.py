@@ -1,7 +1,7 @@
 """Weekly rebates on taker fees, by an account's volume of the previous calendar month (rule P16).
 
-They are computed from the trades when a week ends, so a fill costs nothing more. The timer exists
-only while there are trades for which no rebate was computed.
+They are computed from the trades when a week ends, so that fills cost nothing extra. A timer runs
+only while there are trades without a computed rebate.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from sim.kernel.instants import Instant, eastern, eastern_date, next_weekly
 from sim.kernel.timers import Timer, TimerHandlers
 
 REBATE_TIMER = "rebate.payout"
-# Percent of the week's taker fees, by dollars traded in the calendar month before the week.
+# Minimum volume in dollars, in the calendar month before the week, and the percentage of the week's
+# taker fees that is rebated.
 TIERS: tuple[tuple[Cash, int], ...] = (
     (10_000_000 * DOLLAR, 50),
     (1_000_000 * DOLLAR, 25),
@@ -38,10 +39,10 @@ _MONDAY = 0
 
 
 class RebatesState(Struct):
-    """What rebates save.
+    """The saved state of rebates.
 
-    `before` has each account's volume in dollars in the month before the world started, and
-    `month` is the month of that start. `steps` are tiers such as `TIERS`.
+    `before` holds each account's volume in dollars in the month before the world started, which
+    `month` names. `steps` are tiers in the form of `TIERS`.
     """
 
     timer: int = 0
@@ -52,7 +53,7 @@ class RebatesState(Struct):
 
 
 class Rebates:
-    """Pays at the Eastern midnight that ends a Sunday."""
+    """Pays rebates at the Eastern midnight that ends a Sunday."""
 
     def __init__(
         self,
@@ -73,11 +74,11 @@ class Rebates:
         self._state.before[account] = traded
 
     def change_steps(self, steps: tuple[tuple[Cash, int], ...] | None) -> None:
-        """Replace the published tiers, the highest first; None restores them."""
+        """Replace the published tiers, highest first; None restores them."""
         self._state.steps = TIERS if steps is None else steps
 
     def wait(self) -> None:
-        """Schedule the payout of a week that has trades, unless it is scheduled."""
+        """Schedule the payout for the current week, unless it is already scheduled."""
         ctx, trades = self._ctx, self._execution_log.trades.rows
         if self._state.timer or not trades or trades[-1].at < self._state.paid_until:
             return
@@ -87,11 +88,11 @@ class Rebates:
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {REBATE_TIMER: self._pay_week}
 
     def _pay_week(self, timer: Timer) -> None:
-        """Pay for the week that ends now."""
+        """Pay the rebates of the week that ends now."""
         state = self._state
         state.timer, next_monday = 0, eastern_date(timer.due)
         monday, sunday = next_monday - timedelta(days=7), next_monday - timedelta(days=1)
@@ -126,7 +127,7 @@ class Rebates:
         return fees
 
     def _traded_in_the_month_before(self, day: Date, accounts: dict[str, Cash]) -> dict[str, Cash]:
-        """Return accounts' volumes in dollars in the calendar month before a day's."""
+        """Return the accounts' volumes in dollars in the calendar month before that of `day`."""
         month = day.replace(day=1)
         month_before = (month - timedelta(days=1)).replace(day=1)
         start_known = self._state.month == _month(month)

@@ -1,21 +1,21 @@
-"""Scores participants of incentive programs by resting quotes and by trades (rule P16).
+"""Scores participants of incentive programs by their resting quotes and trades (rule P16).
 
-**Liquidity programs** sample the book once a second while the market is open. On each side an order
-scores `discount^(ticks from the best price) x size`, on the levels from the best one until they
-hold the target size. The scores of a side are normalised to shares of one. Nobody scores while the
-spread is too wide.
+**Liquidity programs** sample the book once per second while the market is open. On each side, an
+order scores `discount^(ticks from the best price) x size`, on the levels from the best one down
+until they hold the target size. The scores of a side are normalised to shares of one. Nobody scores
+while the spread is too wide.
 
 **Volume programs** count the volume of takers.
 
 At the Eastern midnight, or when a period ends, the day's part of the pool is divided by points.
 
 No timer runs every second. Shares stay the same between two changes of a book, so a book is sampled
-when time is about to pass a full second after a change (`time_moves`), once however often it
-changed before. Its shares then count for all seconds until the next change. A period's one timer
-exists only while there is something to divide.
+only after a change, when time is about to pass a full second (`time_moves`). These shares count for
+all seconds until the next change. The timer of a period exists only while there is something to
+divide.
 
-Points are integers: a whole side over one second is `ONE`. Weights and shares are cut to that grid,
-which is far below a cent of any pool.
+Points are integers: a whole side over one second is `ONE`. Weights and shares are rounded down to
+that grid, which is far below a cent of any pool.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from sim.kernel.timers import Timer, TimerHandlers
 
 SCORE_TIMER = "incentive.score"
 ONE = 10**18
-TAKER_MINIMUM = 500  # dollars, for volume programs without a minimum of their own
-_PRICED = (3, 97)  # trades count for volume at prices from 3 to 97 cents
+TAKER_MINIMUM = 500  # dollars; the default minimum of volume programs
+_PRICED = (3, 97)  # range of prices in cents at which trades count as volume
 
 
 class Score(Struct, kw_only=True):
     """The running score of a period.
 
-    `points` are those of the present Eastern date by account. `shares` are added to them for each
-    second from `since` on. A `stale` score has no shares: its book changed and was not sampled yet.
-    A `void` one never scores again.
+    `points` are those of the current Eastern date, by account. `shares` are added to them for each
+    second from `since` on. A `stale` score has no shares, because its book changed and has not been
+    sampled yet. A `void` one never scores again.
     """
 
     since: Instant = 0
@@ -68,7 +68,7 @@ class Score(Struct, kw_only=True):
 class Scoring:
     """Scores every period of `incentives`: the nth score belongs to the nth period.
 
-    `stale` has the numbers of the stale scores.
+    `stale` holds the numbers of the stale scores.
     """
 
     def __init__(self, ctx: Context, trading: Trading, incentives: Incentives) -> None:
@@ -82,7 +82,7 @@ class Scoring:
     # ---- events
 
     def book_changed(self, event: BookChanged) -> None:
-        """Note that a book, or its market's state, changed."""
+        """Note that a book or the state of its market changed."""
         if len(self._scores) < len(self._incentives.periods):
             self._add_scores()
         numbers = self._of_symbol.get(event.symbol)
@@ -91,14 +91,14 @@ class Scoring:
                 self._changed(number)
 
     def time_moves(self, to: Instant) -> None:
-        """Sample the changed books, if time is about to pass a full second."""
+        """Sample the changed books if time is about to pass a full second."""
         if _seconds(self._ctx.now, to) > 0:
             for number in self.stale:
                 self._sample(number)
             self.stale.clear()
 
     def void(self, symbol: str) -> None:
-        """End the programs of a canceled market; unpaid amounts are forfeited."""
+        """End the programs of a canceled market. Unpaid amounts are forfeited."""
         for number in self._of_symbol.get(symbol, ()):
             score = self._scores[number]
             self._ctx.timers.cancel(score.timer)
@@ -108,20 +108,20 @@ class Scoring:
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {SCORE_TIMER: self._divide_points}
 
     def _divide_points(self, timer: Timer) -> None:
-        """Divide the points of a day or a period that is over."""
+        """Divide the points of a day or period that has ended."""
         number = int(timer.subject)
         score, period = self._scores[number], self._incentives.periods[number]
         score.timer = 0
         self._add_up(score, period)
         self._divide(score, period)
-        self._wait(number)
+        self._schedule_division(number)
 
     def _add_scores(self) -> None:
-        """Add scores for the periods that were announced since the last call."""
+        """Create scores for the periods announced since the last call."""
         for number in range(len(self._scores), len(self._incentives.periods)):
             self._scores.append(Score())
             self._of_symbol.setdefault(self._incentives.periods[number].symbol, []).append(number)
@@ -137,7 +137,7 @@ class Scoring:
         else:
             seqs = self._trading.trades.of_symbol(period.symbol)
             if seqs and self._trading.trades[seqs[-1]].at == now:
-                self._wait(number, always=True)
+                self._schedule_division(number, always=True)
 
     def _sample(self, number: int) -> None:
         score, period = self._scores[number], self._incentives.periods[number]
@@ -146,12 +146,12 @@ class Scoring:
             needs_target = self._ctx.assumptions.flag(INCENTIVES_TARGET)
             score.shares = shares(book, period, needs_target=needs_target)
         score.stale, score.since = False, self._ctx.now
-        self._wait(number)
+        self._schedule_division(number)
 
     # ---- points
 
     def _add_up(self, score: Score, period: Period) -> None:
-        """Add the points of the period's seconds since the last sample."""
+        """Add the points for the seconds since the last sample."""
         now = self._ctx.now
         end = now if period.end is None else min(now, period.end)
         seconds = _seconds(max(score.since, period.start), end)
@@ -160,8 +160,10 @@ class Scoring:
                 score.points[account] = score.points.get(account, 0) + share * seconds
         score.since = now
 
-    def _wait(self, number: int, *, always: bool = False) -> None:
-        """Schedule the division at the end of the Eastern date, or of the period if earlier."""
+    def _schedule_division(self, number: int, *, always: bool = False) -> None:
+        """Schedule the division at the end of the Eastern date, or of the period if that is
+        earlier.
+        """
         score, period = self._scores[number], self._incentives.periods[number]
         if score.timer or not (always or score.shares or score.points):
             return
@@ -208,7 +210,7 @@ class Scoring:
         )
 
     def _takers_volume(self, period: Period, start: Instant, end: Instant) -> dict[str, Cash]:
-        """Return the dollars traded as a taker, by account, of those who reach the minimum."""
+        """Return the dollars traded as a taker, by account, of accounts that reach the minimum."""
         instrument = self._trading.instruments.require(period.symbol)
         low, high = (cents * instrument.price_scale for cents in _PRICED)
         volume: defaultdict[str, Cash] = defaultdict(int)
@@ -227,7 +229,7 @@ class Scoring:
         return self._scores
 
     def load(self, state: list[Score]) -> None:
-        """Restore saved scores, after their periods; their timers are saved with all others."""
+        """Restore saved scores. Their periods must have been restored before."""
         self._scores, self._of_symbol = [], {}
         self._add_scores()
         self._scores[: len(state)] = state
@@ -235,9 +237,9 @@ class Scoring:
 
 
 def shares(book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
-    """Return each account's points for one second: up to `ONE` for each side.
+    """Return each account's points for one second, up to `ONE` for each side.
 
-    With `needs_target` a side below the target size earns nothing.
+    With `needs_target`, a side below the target size earns nothing.
     """
     if period.max_spread is not None:
         bid, offer = book.bids.best, book.offers.best
@@ -254,7 +256,7 @@ def shares(book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
 
 
 def _side(ladder: Ladder, book: Book, period: Period, *, needs_target: bool) -> dict[str, int]:
-    """Return the scores of the levels from the best price until they hold the target size."""
+    """Return the scores of the levels from the best price down until they hold the target size."""
     target = None if period.target_size is None else period.target_size * book.instrument.qty_scale
     tick, best, quantity = book.instrument.tick, ladder.best, 0
     scores: defaultdict[str, int] = defaultdict(int)
@@ -273,7 +275,7 @@ def _side(ladder: Ladder, book: Book, period: Period, *, needs_target: bool) -> 
 
 @lru_cache(maxsize=4096)
 def _weight(factor: str, ticks: int) -> int:
-    """Return a decimal factor to the power of `ticks`, cut to the grid."""
+    """Return a decimal factor to the power of `ticks`, rounded down to the grid."""
     weight = ONE
     for _ in range(ticks):
         weight = weight * scaled_down(factor, ONE) // ONE
@@ -281,14 +283,14 @@ def _weight(factor: str, ticks: int) -> int:
 
 
 def _seconds(start: Instant, end: Instant) -> int:
-    """Return how many full seconds of the clock lie in [start, end)."""
+    """Return the number of full seconds of the clock in [start, end)."""
     return -(-end // NS_PER_S) - -(-start // NS_PER_S)
 
 
 def _part(period: Period, start: Instant, end: Instant, day: int) -> Cash:
-    """Return the pool's part for a part of a date, by time.
+    """Return the part of the pool for a part of a date, in proportion to time.
 
-    The pool is for the whole period or, where the period has no end, for each day.
+    The pool is for the whole period, or for each day if the period has no end.
     """
     length = day if period.end is None else period.end - period.start
     return period.reward_pool * (end - start) // length

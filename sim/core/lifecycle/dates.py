@@ -1,5 +1,7 @@
-"""What the dates and the schedule of an instrument ask for at an instant, whatever has happened to
-it. `states.py` has the theory of the clocks that move a market; `lifecycle.py` keeps the states.
+"""What the dates and the schedule of an instrument demand at an instant, whatever has happened to
+it.
+
+`states.py` explains the clocks that move a market; `lifecycle.py` stores the states.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ _S = InstrumentState
 
 
 class Dates:
-    """Reads dates and schedules. A date of 0 never comes.
+    """Reads dates and schedules. A date of 0 means never.
 
-    `defer_past_maintenance` says when an edge that is due at an instant is taken, `event_end` when
-    the game of an instrument is over (0 for unknown).
+    `defer_past_maintenance` returns the instant at which an edge due at a given instant is taken,
+    `event_end` the instant at which the game of an instrument ends (0 if unknown).
     """
 
     def __init__(
@@ -39,14 +41,18 @@ class Dates:
         self.event_end = event_end
 
     def closes(self, instrument: Instrument) -> Instant:
-        """When trading ends for good before the expiration: at the closing date or with the game;
-        0 where neither is known.
+        """Return when trading ends for good before the expiration: at the closing date or with the
+        game.
+
+        0 if neither is known.
         """
         return instrument.closes or self.event_end(instrument)
 
     def phase(self, instrument: Instrument, at: Instant, state: InstrumentState) -> Phase:
-        """What dates and schedule ask for at an instant of an instrument in a state (rules L4, L6,
-        L8). One that is PENDING stays so until its first session begins.
+        """Return what dates and schedule demand of an instrument in a state, at an instant (rules
+        L4, L6, L8).
+
+        A PENDING instrument stays PENDING until its first session begins.
         """
         if instrument.termination and at >= instrument.termination:
             return Phase(_S.TERMINATED)
@@ -62,7 +68,7 @@ class Dates:
         return Phase(_S.PENDING) if waits and not self._session_began(instrument) else phase
 
     def _session_began(self, instrument: Instrument) -> bool:
-        """Whether a segment of the schedule began between the start date and now."""
+        """Return whether a segment of the schedule began between the start date and now."""
         schedule, start = instrument.schedule, instrument.start
         if phase_at(schedule, start).state is not _S.CLOSED:
             return True
@@ -72,7 +78,7 @@ class Dates:
     def next_edge(
         self, instrument: Instrument, state: InstrumentState, *, weekly: bool
     ) -> Instant | None:
-        """When dates, or the schedule unless `weekly` is false, next ask for another state."""
+        """Return when dates next demand another state; with `weekly`, also the schedule."""
         now = self._ctx.now
         if state is _S.TERMINATED:
             return None
@@ -88,13 +94,15 @@ class Dates:
     # ---- dormant instruments
 
     def settlement_times(self, instrument: Instrument) -> tuple[Instant, Instant]:
-        """When the price of a dormant instrument with a closing date is set, and when it becomes
-        final: at its termination at the latest.
+        """Return when the price of a dormant instrument with a closing date is set, and when it is
+        final.
+
+        It is final at the termination at the latest.
         """
         return self.settlement_times_of(self.closes(instrument), instrument.termination)
 
     def settlement_times_of(self, closes: Instant, termination: Instant) -> tuple[Instant, Instant]:
-        """`settlement_times` of an instrument with these dates."""
+        """Return the `settlement_times` of an instrument with these dates."""
         assumptions, defer = self._ctx.assumptions, self.defer_past_maintenance
         price_set = defer(defer(closes) + assumptions.number(SETTLEMENT_DELAY))
         preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
@@ -105,8 +113,9 @@ class Dates:
     def dormant_state(
         self, dated_state: InstrumentState, closes: Instant, termination: Instant, at: Instant
     ) -> InstrumentState:
-        """The state of a dormant instrument at an instant, where dates and schedule ask for
-        `asked`. One that closes before its expiration settles by itself and may expire with that.
+        """Return the state of a dormant instrument, where dates and schedule demand `dated_state`.
+
+        An instrument that closes before its expiration settles by itself, and may expire by that.
         """
         if not closes or at < closes or dated_state in EXPIRED_STATES:
             return dated_state

@@ -1,15 +1,16 @@
 """How games stand and how they end.
 
-Two sources say how a game stands:
+Two sources determine the state of a game:
 
-- The world plans a final result for each of its games and simulates the way there by the clock
-  (`EventPlan`). Nothing is stored: score, period and end follow from the plan and virtual now.
-- A scenario or a tester reports a game's state. From the first report on, only reports count: the
-  game stands still at what it had come to, where reports do not say otherwise, and it ends when a
-  report says so.
+- The world plans a final result for each of its games and simulates the course of the game by the
+  clock (`EventPlan`). Nothing is stored: score, period and end follow from the plan and virtual
+  now.
+- A scenario or a tester reports the state of a game. From the first report on, only reports count:
+  the game keeps the state it had reached, except where reports change it, and it ends when a report
+  says so.
 
-`Games` answers questions. `GameReports` takes reports and lets them act on the markets of the game.
-What a market pays, given the facts of its game, is in `outcomes.py`.
+`Games` answers questions. `GameReports` takes reports and applies them to the markets of the game.
+`outcomes.py` computes what a market pays, given the facts of its game.
 """
 
 from __future__ import annotations
@@ -36,24 +37,26 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.quantities import Price
 from sim.kernel.instants import Instant
 
-# A report of one of these replaces the simulated facts from which scores are added up.
+# A report of one of these replaces the simulated facts from which scores are computed.
 _RESULTS = ("home_score", "away_score", "periods", "goals", "result")
 
 
 class EventPlan(Protocol):
-    """How the games and questions of the world go and end unless somebody reports otherwise."""
+    """How the games and questions of the world develop and end unless somebody reports
+    otherwise.
+    """
 
     def event_end(self, slug: str) -> Instant:
-        """When a game is over; 0 for a game that is not the world's."""
+        """Return when a game ends; 0 for a game that is not the world's."""
 
     def state_at(self, slug: str, now: Instant) -> Game | None:
-        """How a game stands at an instant; None before its start."""
+        """Return the state of a game at an instant; None before its start."""
 
     def final_game(self, slug: str) -> Game | None:
-        """The final facts of a game."""
+        """Return the final facts of a game."""
 
     def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
-        """What a market pays, in dollars and in words."""
+        """Return what a market pays: dollars, and the reason in words."""
 
 
 class _NoPlan:
@@ -81,30 +84,33 @@ class Games:
         self.plan: EventPlan = _NoPlan()
 
     def begin(self, plan: EventPlan) -> None:
-        """Follow the plan of a world."""
+        """Use the plan of a world."""
         self.plan = plan
 
     # ---- reports
 
     def get(self, slug: str) -> Game:
-        """How a game stands by reports and by the world's beginning."""
+        """Return a game as reported, or as set at the beginning of the world."""
         return self._games.get(slug, UNKNOWN_GAME)
 
     def set_start(self, slug: str, game: Game) -> None:
-        """Set how a game stands when it is not reported yet."""
+        """Set the state of a game that has not been reported yet."""
         self._games[slug] = game
 
     def is_reported(self, slug: str) -> bool:
-        """Whether somebody has reported the state of a game."""
+        """Return whether somebody has reported the state of a game."""
         return self.get(slug).at > 0
 
     def reported(self) -> Iterable[str]:
-        """Slugs of games with a report, or with a state set at the world's beginning."""
+        """Return the slugs of games with a report, or with a state set at the beginning of the
+        world.
+        """
         return self._games
 
     def update(self, slug: str, **facts: Any) -> Game:
-        """Change the reported facts and keep the others; periods and players are merged. A game
-        that ends is no longer live unless the report says so.
+        """Change some reported facts of a game and keep the others; periods and players are merged.
+
+        A game that ends is no longer live unless the report says so.
         """
         former = self.get(slug)
         facts = {name: value for name, value in facts.items() if value is not None and value != ""}
@@ -116,51 +122,54 @@ class Games:
         game = self._games[slug] = structs.replace(former, at=self._ctx.now, **facts)
         return game
 
-    # ---- the plan, as far as no report replaces it
+    # ---- the plan, unless a report replaces it
 
     def _simulates(self, slug: str) -> bool:
         return not self.is_reported(slug) and self._ctx.assumptions.flag(GAMES_ARE_PLAYED)
 
     def simulated_game(self, slug: str) -> Game | None:
-        """How a game stands by the clock; None before its start, once it is reported, and where
-        games are not simulated.
+        """Return the simulated state of a game at virtual now.
+
+        None before its start, once it is reported, and where games are not simulated.
         """
         return self.plan.state_at(slug, self._ctx.now) if self._simulates(slug) else None
 
     def event_end(self, slug: str) -> Instant:
-        """When a game is over by the clock; 0 where it is reported or games are not simulated."""
-        game = self._games.get(slug)  # not `_simulates`: a list asks this many times a market
+        """Return when a game ends by its plan; 0 if it is reported or games are not simulated."""
+        game = self._games.get(
+            slug
+        )  # not `_simulates`, because lists ask this several times per market
         if (game is not None and game.at > 0) or not self._ctx.assumptions.flag(GAMES_ARE_PLAYED):
             return 0
         return self.plan.event_end(slug)
 
     def instrument_end(self, instrument: Instrument) -> Instant:
-        """When the game that decides an instrument is over by the clock; 0 where none does."""
+        """Return when the game that decides an instrument ends by its plan; 0 if there is none."""
         return 0 if instrument.game_condition is None else self.event_end(instrument.event)
 
     def planned_final(self, slug: str) -> Game | None:
-        """The facts with which a game ends unless it is reported; None once it is."""
+        """Return the planned final facts of a game; None once it is reported."""
         return None if self.is_reported(slug) else self.plan.final_game(slug)
 
     def planned_worth(self, instrument: Instrument) -> tuple[Fraction, str] | None:
-        """What a market pays that nobody settled: by the reports of its game, else by the plan."""
+        """Return what an unsettled market pays: by the reports of its game, else by the plan."""
         if instrument.game_condition is not None and self.is_reported(instrument.event):
             outcome = outcome_of(instrument.game_condition, self.get(instrument.event))
             return None if outcome is None else outcome.worth
         return self.plan.outcome(instrument)
 
     def save(self) -> dict[str, Game]:
-        """Games by slug."""
+        """Return games by slug."""
         return self._games
 
     def load(self, state: dict[str, Game]) -> None:
-        """Take saved games."""
+        """Restore saved games."""
         self._games = dict(state)
 
 
 @dataclass(slots=True, eq=False)
 class GameReports:
-    """Takes reports about games and lets them act on their markets.
+    """Takes reports about games and applies them to their markets.
 
     `on_abandoned` is called with the symbol of each market of an abandoned game.
     """
@@ -174,10 +183,10 @@ class GameReports:
     on_abandoned: Callable[[str], None]
 
     def report_game(self, slug: str, **facts: Any) -> Game:
-        """Set facts of a game; from here on reports replace the simulation.
+        """Set facts of a game. From now on, reports replace the simulation.
 
-        What its markets came to by the simulation stays, whether anybody had asked for them or not:
-        settlements, and the close unless the report says that the game is not over.
+        What the simulation has already decided for its markets stays: their settlements, and their
+        close unless the report says that the game is not over.
         """
         games, instruments = self.games, self.instruments
         simulated = games.simulated_game(slug)
@@ -196,10 +205,10 @@ class GameReports:
 
     def end_game(self, slug: str) -> dict[str, str]:
         """Close the markets that the facts of a game decide; they settle some time later (§2.10,
-        rule L25). Returns the outcome by symbol.
+        rule L25).
 
-        Markets of an abandoned game take their last fair price. A market that the facts do not
-        decide stays as it is until somebody settles it.
+        Returns the outcome by symbol. Markets of an abandoned game settle at their last fair price.
+        A market that the facts do not decide stays as it is until somebody settles it.
         """
         game, outcomes = self.games.get(slug), {}
         for instrument in self.instruments.of_event(slug):
@@ -216,7 +225,7 @@ class GameReports:
         return outcomes
 
     def _decide(self, instrument: Instrument, game: Game) -> tuple[Price, str] | None:
-        """Price and text of a market's outcome; None where the facts do not decide it."""
+        """Return price and reason of a market's outcome; None if the facts do not decide it."""
         if game.result == "abandoned":
             self.on_abandoned(instrument.symbol)
             return self.listings.fair_price(instrument.symbol), "abandoned: last fair price"

@@ -1,9 +1,11 @@
-"""The state of every instrument, and the timer of its next edge. `states.py` has the theory and the
-tables; what a change of state does to orders and money is in `transitions.py`.
+"""The state of every instrument, and the timer of its next edge.
 
-An instrument that has been touched owns a state and at most one timer, for its next edge. A dormant
-one owns neither: its state follows from its dates, so a large world costs nothing until it is used.
-One timer for all of them waits for the next date at which any of them moves.
+`states.py` has the theory and the tables; `transitions.py` applies the effects of a change of state
+to orders and money.
+
+A materialised instrument has a state of its own and at most one timer, for its next edge. A dormant
+one has neither: its state follows from its dates, so a large world costs nothing until it is used.
+One timer waits for the next date of any dormant instrument.
 """
 
 from __future__ import annotations
@@ -28,17 +30,19 @@ _S = InstrumentState
 
 
 class LifecycleState(Struct):
-    """What the lifecycle saves.
+    """The saved state of the lifecycle.
 
     By symbol: its state, whether an operator pinned it (rule L5), whether the schedule hides its
     book, seq and instant of its pending edge, when it closed, when its state last changed.
 
-    `dormant_to`: instant up to which dates of dormant instruments have been followed.
-    `dormant_suspended`: maintenance has suspended every open dormant instrument; `resume`: symbols
-    materialised or opened since, which it opens one by one. `dormant_changed_at`: when it last did
-    either. `suspends_openings`: what opens is suspended at once, as dormant instruments are.
-    `stopped_at`: instant up to which dates were followed when maintenance began (rule W7); 0
-    outside maintenance.
+    | Field | Meaning |
+    |---|---|
+    | `dormant_to` | instant up to which dates of dormant instruments have been followed |
+    | `dormant_suspended` | whether maintenance has suspended every open dormant instrument |
+    | `resume` | symbols materialised or opened since, which it reopens one by one |
+    | `dormant_changed_at` | when maintenance last suspended or reopened the dormant ones |
+    | `suspends_openings` | whether an instrument that opens is suspended at once |
+    | `stopped_at` | instant up to which dates were followed when maintenance began (W7); else 0 |
     """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
@@ -58,7 +62,7 @@ class LifecycleState(Struct):
 
 
 class Lifecycle:
-    """State of every listed instrument and the timer of its next edge."""
+    """The state of every listed instrument, and the timer of its next edge."""
 
     def __init__(
         self,
@@ -69,8 +73,10 @@ class Lifecycle:
         event_end: Callable[[Instrument], Instant] = lambda instrument: 0,
         on_materialise: Callable[[Instrument], None] = lambda instrument: None,
     ) -> None:
-        """For `defer_past_maintenance` and `event_end` see `Dates`. `on_materialise` is called
-        right before a dormant instrument gets a state of its own.
+        """Construct the lifecycle without instruments.
+
+        See `Dates` for `defer_past_maintenance` and `event_end`. `on_materialise` is called right
+        before a dormant instrument gets a state of its own.
         """
         self._ctx = ctx
         self._instruments = instruments
@@ -82,17 +88,18 @@ class Lifecycle:
     # ---- state by symbol
 
     def state(self, symbol: str) -> InstrumentState:
-        """State of an instrument; NotFound when it is not listed."""
+        """Return the state of an instrument. Refuses an unlisted symbol as not found."""
         state = self._now.states.get(symbol)
         return self.dormant_state(self._instruments.require(symbol)) if state is None else state
 
     def listed(self, symbol: str) -> bool:
-        """Whether the symbol was listed."""
+        """Return whether a symbol is listed."""
         return symbol in self._now.states or symbol in self._instruments
 
     def symbols(self, state: InstrumentState | None = None) -> list[str]:
-        """Symbols of materialised instruments, all or those in one state, in the order in which
-        they were materialised.
+        """Return the symbols of materialised instruments, all or those in one state.
+
+        They are in the order in which they were materialised.
         """
         states = self._now.states
         if state is None:
@@ -100,19 +107,22 @@ class Lifecycle:
         return [symbol for symbol, current in states.items() if current is state]
 
     def is_hidden(self, symbol: str) -> bool:
-        """Whether the schedule hides the published book (rule L3)."""
+        """Return whether the schedule hides the published book (rule L3)."""
         return symbol in self._now.hidden
 
     def is_pinned(self, symbol: str) -> bool:
-        """Whether an operator pinned the state against the schedule (rule L5)."""
+        """Return whether an operator pinned the state against the schedule (rule L5)."""
         return symbol in self._now.pinned
 
     def closed_at(self, symbol: str) -> Instant | None:
-        """When a materialised instrument closed; None while it trades, or when it began closed."""
+        """Return when a materialised instrument closed.
+
+        None while it trades, or if it was closed from the start.
+        """
         return self._now.closed_at.get(symbol)
 
     def last_change(self, instrument: Instrument) -> Instant:
-        """When the state of an instrument last changed; its creation before the first time."""
+        """Return when the state of an instrument last changed; before any change, its creation."""
         changed = self._now.changed_at.get(instrument.symbol)
         if changed is not None:
             return changed
@@ -122,13 +132,17 @@ class Lifecycle:
         )
 
     def change_key(self, symbol: str) -> Instant:
-        """A number that differs between two changes that lead to the same state: the instant of the
-        last change, or minus that of the last change of all dormant ones.
+        """Return a number that tells apart two changes to the same state.
+
+        It is the instant of the last change, or, for dormant instruments, minus that of their last
+        change by maintenance.
         """
         return self._now.changed_at.get(symbol) or -self._now.dormant_changed_at
 
     def list_instrument(self, instrument: Instrument) -> None:
-        """Begin with the state that the terms name, or that dates and schedule ask for now."""
+        """List an instrument in the state that its terms name, or that dates and schedule demand
+        now.
+        """
         symbol = instrument.symbol
         phase = self.scheduled(instrument)
         state = instrument.opening_state
@@ -153,13 +167,13 @@ class Lifecycle:
             now.closed_at.pop(symbol, None)
 
     def pin(self, symbol: str) -> None:
-        """Keep the state that an operator set until `unpin` (rule L5)."""
+        """Keep a state that an operator set until `unpin` (rule L5)."""
         self.materialise(symbol)
         self._now.pinned[symbol] = True
         self.await_edge(self._instruments.require(symbol))
 
     def unpin(self, symbol: str) -> None:
-        """Follow the schedule again."""
+        """Let the schedule decide again."""
         self.materialise(symbol)
         self._now.pinned.pop(symbol, None)
         self.await_edge(self._instruments.require(symbol))
@@ -172,16 +186,16 @@ class Lifecycle:
             self._now.hidden.pop(symbol, None)
 
     def scheduled(self, instrument: Instrument, at: Instant | None = None) -> Phase:
-        """What dates and schedule ask for now, or at an instant."""
+        """Return what dates and schedule demand, now or at an instant."""
         state = self._now.states.get(instrument.symbol, _S.PENDING)
         return self.dates.phase(instrument, self._ctx.now if at is None else at, state)
 
     def await_edge(self, instrument: Instrument) -> None:
-        """Set the instrument's timer to its next edge; weekly edges count only while it is not
+        """Set the instrument's timer to its next edge. Weekly edges count only while it is not
         pinned.
 
-        A timer that is due already is kept: other work of this instant comes first, or maintenance
-        is on.
+        A timer that is already due is kept, because other work of this instant comes first or
+        maintenance is on.
         """
         symbol = instrument.symbol
         self.materialise(symbol)
@@ -201,7 +215,7 @@ class Lifecycle:
 
     @property
     def followed_to(self) -> Instant:
-        """Up to when dates have been followed: now, or until maintenance began."""
+        """Instant up to which dates have been followed: now, or the beginning of maintenance."""
         return self._now.stopped_at or self._ctx.now
 
     @property
@@ -210,18 +224,20 @@ class Lifecycle:
         return self._now.stopped_at > 0
 
     def stop_dates(self, *, sudden: bool) -> None:
-        """Maintenance begins: dates wait for its end. Dates of this very instant wait too, unless
-        the window was announced just now (`sudden`): then they have been followed already.
+        """Begin maintenance: dates wait until it ends.
+
+        Dates of this very instant wait too, unless the window was announced just now (`sudden`),
+        because then they have already been followed.
         """
         if not self._now.stopped_at:
             self._now.stopped_at = self._ctx.now if sudden else self._ctx.now - 1
 
     def resume_dates(self) -> None:
-        """Maintenance is over: dates are followed again."""
+        """End maintenance: dates are followed again."""
         self._now.stopped_at = 0
 
     def suspend_dormant(self) -> None:
-        """Maintenance suspends every open dormant instrument."""
+        """Suspend every open dormant instrument for maintenance."""
         if (self._instruments.dormant or self._instruments.recurring) and (
             not self._now.dormant_suspended
         ):
@@ -229,8 +245,9 @@ class Lifecycle:
             self._ctx.emit(DormantInstrumentsMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
 
     def resume_dormant(self) -> list[str]:
-        """Maintenance is over: open every suspended dormant instrument. Returns symbols that were
-        materialised meanwhile, to be opened one by one.
+        """Reopen every dormant instrument that maintenance suspended.
+
+        Returns the symbols that were materialised meanwhile, which the caller reopens one by one.
         """
         symbols, self._now.resume = list(self._now.resume), {}
         if self._now.dormant_suspended:
@@ -244,7 +261,9 @@ class Lifecycle:
 
     @property
     def suspends_openings(self) -> bool:
-        """Whether what opens now is suspended at once: the lead of a maintenance window is over."""
+        """Whether an instrument that opens now is suspended at once, because maintenance is
+        imminent or on.
+        """
         return self._now.suspends_openings
 
     @suspends_openings.setter
@@ -252,30 +271,30 @@ class Lifecycle:
         self._now.suspends_openings = suspends
 
     def open_after_maintenance(self, symbol: str) -> None:
-        """Have a suspended instrument opened when maintenance is over."""
+        """Reopen a suspended instrument when maintenance ends."""
         self._now.resume[symbol] = True
 
     @property
     def dormant_changed_at(self) -> Instant:
-        """When maintenance last suspended or opened the dormant instruments; 0 for never."""
+        """When maintenance last suspended or reopened the dormant instruments; 0 for never."""
         return self._now.dormant_changed_at
 
     # ---- dormant instruments
 
     def is_materialised(self, symbol: str) -> bool:
-        """Whether the instrument has a state of its own; a dormant one has none."""
+        """Return whether an instrument is materialised, that is, has a state of its own."""
         return symbol in self._now.states
 
     def materialised_events(self) -> Iterable[str]:
-        """Events of which at least one instrument is materialised."""
+        """Return the events with at least one materialised instrument."""
         return self._events
 
     def has_materialised(self, event: str) -> bool:
-        """Whether any instrument of an event is materialised."""
+        """Return whether any instrument of an event is materialised."""
         return event in self._events
 
     def materialise(self, symbol: str) -> None:
-        """Give a dormant instrument a state and a timer of its own, as it stands now."""
+        """Give a dormant instrument a state and a timer of its own, in its current state."""
         if symbol in self._now.states:
             return
         instrument = self._instruments.require(symbol)
@@ -286,7 +305,7 @@ class Lifecycle:
         self.await_edge(instrument)
 
     def materialise_due(self) -> Iterator[Instrument]:
-        """Materialise every dormant instrument that has an edge by now, as it stood before it."""
+        """Materialise every dormant instrument with a due edge, in its state before that edge."""
         since, self._now.dormant_to = self._now.dormant_to, self._ctx.now
         for instrument in self._instruments.dormant.moving(since, self._ctx.now):
             if instrument.symbol not in self._now.states:
@@ -308,7 +327,7 @@ class Lifecycle:
         self._now.dormant_timer = 0 if due is None else schedule(due, SHELF_TIMER, "")
 
     def dormant_state(self, instrument: Instrument) -> InstrumentState:
-        """The state of a dormant instrument."""
+        """Return the state of a dormant instrument."""
         at = self.followed_to
         scheduled_state, closes = (
             self.scheduled(instrument, at).state,
@@ -319,8 +338,9 @@ class Lifecycle:
         )
 
     def unless_suspended(self, scheduled_state: InstrumentState) -> InstrumentState:
-        """The state of a dormant instrument for which dates ask for `asked`: maintenance suspends
-        open ones.
+        """Return the state of a dormant instrument that is scheduled to be in a state.
+
+        It differs while maintenance suspends open instruments.
         """
         return (
             _S.SUSPENDED
@@ -335,8 +355,9 @@ class Lifecycle:
         closes: Instant,
         state: InstrumentState,
     ) -> Instant:
-        """`last_change` of a dormant instrument in a state; `dates` are start, expiration and
-        termination, 0 for never.
+        """Return the `last_change` of a dormant instrument in a state.
+
+        `dates` are start, expiration and termination; 0 means never.
         """
         defer, now = self.dates.defer_past_maintenance, self._now
         if state is _S.EXPIRED and closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
@@ -357,11 +378,11 @@ class Lifecycle:
     # ---- save and load
 
     def save(self) -> LifecycleState:
-        """States, pins and timer seqs."""
+        """Return states, pins and timers."""
         return self._now
 
     def load(self, state: LifecycleState) -> None:
-        """Take saved states."""
+        """Restore saved states."""
         self._now = state
         self._events = dict.fromkeys(
             self._instruments.require(symbol).event for symbol in state.states

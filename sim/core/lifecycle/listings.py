@@ -1,5 +1,6 @@
-"""What operators, the clock and recorded outcomes do to an instrument between its listing and its
-settlement. The edges themselves are taken by `transitions.py`.
+"""What operators, the clock and recorded outcomes do to an instrument from listing to settlement.
+
+`transitions.py` takes the edges between states.
 """
 
 from __future__ import annotations
@@ -46,41 +47,39 @@ class Listings:
 
     # ---- listing and states
 
-    def list_instrument(self, instrument: Instrument, *, tell: bool = False) -> None:
-        """List an instrument and wait for its next edge; with `tell`, streams that follow every
-        instrument receive an event.
+    def list_instrument(self, instrument: Instrument, *, announce: bool = False) -> None:
+        """List an instrument and wait for its next edge.
 
-        Refuses unsound terms and a symbol that is listed.
+        With `announce`, streams that follow every instrument receive an event. Refuses invalid
+        terms and a symbol that is already listed.
         """
         symbol = instrument.symbol
         if problems := instrument.problems():
             raise InvalidRequest(f"{symbol}: " + "; ".join(problems), rule="M3")
         if self.lifecycle.listed(symbol):
-            raise AlreadyExists(f"instrument {symbol} exists")
+            raise AlreadyExists(f"instrument {symbol} already exists")
         self.instruments.add(instrument)
         if instrument.opening_state is None:
             self.settle_unlisted(instrument)
         self.lifecycle.list_instrument(instrument)
         self.books.event_changed(instrument)
-        if tell:
+        if announce:
             state = self.lifecycle.state(symbol)
             self.ctx.emit(InstrumentListed(symbol, state, self.ctx.now))
 
     def stock(self, shelf: DormantInstruments) -> None:
-        """End the building of the world: what is listed so far and the dormant instruments are its
-        beginning.
-        """
+        """Fix the initial world: the instruments listed so far and the dormant ones."""
         self.instruments.set_world_start(shelf)
         self.lifecycle.await_dormant()
 
     def change_state(
         self, symbol: str, state: InstrumentState | None, *, pin: bool = True
     ) -> InstrumentState:
-        """Move an instrument by hand and pin it there; None unpins it, so that it follows its
-        schedule again (rule L5). Returns the former state.
+        """Move an instrument by hand and pin it there; None unpins it (rule L5). Return its former
+        state.
 
-        Maintenance moves without `pin`, so the schedule keeps its say. Refuses edges that an
-        operator may not take, and reopening an instrument that has paid (rule L10).
+        Maintenance moves without `pin`, so that the schedule stays in charge. Refuses edges that an
+        operator may not take, and reopening an instrument that has settled (rule L10).
         """
         instrument = self.instruments.require(symbol)
         was = self.lifecycle.state(symbol)
@@ -91,7 +90,7 @@ class Listings:
         if state is not was:
             check_move(symbol, was, state)
             if state in ENTRY_STATES and self.settlements.final(symbol):
-                raise IllegalTransition(f"{symbol} is settled and does not trade again", rule="L10")
+                raise IllegalTransition(f"{symbol} is settled and cannot trade again", rule="L10")
             self.transitions.enter(instrument, state)
             self.clearing.wait()
         if pin:
@@ -101,12 +100,13 @@ class Listings:
         return was
 
     def follow(self, symbol: str) -> None:
-        """Do what dates ask for now; called when the dates have changed."""
+        """Move an instrument to the state that its dates demand, after they have changed."""
         self.transitions.follow(self.instruments.require(symbol))
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
-        """Cancel every open order, or those of some symbols, unsolicited and in every state (rule
-        W2). Returns how many.
+        """Cancel every open order, or those of some symbols, and return how many (rule W2).
+
+        Clients see the cancels as unsolicited. The state of the instrument does not matter.
         """
         return sum(
             self.transitions.end_orders(symbol, ExecutionType.CANCELED)
@@ -118,10 +118,10 @@ class Listings:
     def settle(
         self, symbol: str, price: Price, *, text: str = "", preliminary: bool = False
     ) -> int:
-        """Set the settlement price now, closing the instrument first where it is open, and pay
-        unless it is preliminary. Returns how many accounts were resolved.
+        """Set the settlement price now, and pay unless it is preliminary.
 
-        Settling again at another price is a correction (rule L27).
+        An open instrument is closed first. Returns how many accounts were resolved. Settling again
+        at another price is a correction (rule L27).
         """
         instrument = self.instruments.require(symbol)
         self.settlements.check(instrument, price, preliminary)
@@ -138,8 +138,9 @@ class Listings:
         return paid
 
     def fair_price(self, symbol: str) -> Price:
-        """The last fair price, on the tick: of the last trade, else the middle of the book, else
-        half a dollar.
+        """Return the last fair price, rounded to the tick.
+
+        That is the price of the last trade, else the midpoint of the book, else half a dollar.
         """
         instrument = self.instruments.require(symbol)
         last = self.statistics.last_price(symbol)
@@ -151,31 +152,32 @@ class Listings:
         return total // 2 // instrument.tick * instrument.tick
 
     def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
-        """Make an outcome known: it becomes the settlement some time after the close (rule L25)."""
+        """Announce an outcome. It becomes the settlement some time after the close (rule L25)."""
         instrument = self.instruments.require(symbol)
         closed_at = self.lifecycle.closed_at(symbol)
         if closed_at is None and self.lifecycle.state(symbol) in OVER_STATES:
             closed_at = self.ctx.now
         self.settlements.record(instrument, price, text, closed_at)
 
-    def write_down(self, symbol: str, *, tell: bool = False) -> None:
-        """Record the settlement that an instrument came to by itself, if it has one; with `tell`,
-        emit it as an event.
+    def record_own_settlement(self, symbol: str, *, announce: bool = False) -> None:
+        """Record the settlement that an instrument reached by itself, if any; `announce` emits an
+        event.
         """
         settled = self.settlements.get(symbol)
         if settled is not None:
-            self.settlements.keep(symbol, settled)
-            if tell:
+            self.settlements.record_computed(symbol, settled)
+            if announce:
                 price, text = settled.price, settled.text
                 event = Settled(symbol, price, settled.preliminary, text, self.ctx.now)
                 self.ctx.emit(event)
 
     def settle_unlisted(self, instrument: Instrument) -> None:
-        """An instrument is about to be listed or materialised: record the settlement that it came
-        to by itself, or wait for it where trading is over.
+        """Prepare the settlement of an instrument that is about to be listed or materialised.
+
+        Records a settlement that it has reached by itself, or waits for one if trading is over.
         """
         symbol = instrument.symbol
-        self.write_down(symbol)
+        self.record_own_settlement(symbol)
         closes = self.lifecycle.dates.closes(instrument)
         if not closes or self.settlements.get(symbol) is not None:
             return
@@ -186,8 +188,8 @@ class Listings:
                 self.settlements.record(instrument, *outcome, closed_at)
 
     def _conclude(self, instrument: Instrument) -> None:
-        """Record the outcome once the index or the game that decides it is over, unless somebody
-        has settled the instrument already.
+        """Record the outcome once the deciding index or game is over, unless it was settled
+        already.
         """
         symbol, measures = instrument.symbol, instrument.index_condition
         over = self.lifecycle.dates.event_end(instrument) if measures is None else measures.ends
@@ -205,7 +207,7 @@ class Listings:
                 self.transitions.enter(instrument, InstrumentState.EXPIRED)
 
     def bust(self, trade_id: str) -> Trade:
-        """Undo a trade (rule M42). Refused once its instrument has paid."""
+        """Undo a trade (rule M42). Refused once its instrument has settled."""
         trade = self.execution_log.require_trade(trade_id)
         symbol = trade.symbol
         if self.settlements.final(symbol):

@@ -1,8 +1,8 @@
-"""What trading does about a maintenance window (rules W2, W3, W7): orders are canceled and open
-instruments suspended before it, dates wait while it lasts, and instruments open again after it.
+"""What trading does about a maintenance window (rules W2, W3, W7).
 
-`service/maintenance.py` says when. The API refuses calls and streams end because they hear of the
-same window, not from here.
+Before the window, orders are canceled and open instruments suspended. Dates wait during the window,
+and instruments reopen after it. `service/maintenance.py` schedules windows; the API and the streams
+listen to it on their own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sim.core.model.enums import InstrumentState
 
 
 class MaintenancePause:
-    """The listener of maintenance on behalf of trading. Saves the symbols that it suspended."""
+    """Listens to maintenance on behalf of trading. Saves the symbols that it suspended."""
 
     def __init__(self, lifecycle: Lifecycle, listings: Listings) -> None:
         self._lifecycle = lifecycle
@@ -29,22 +29,24 @@ class MaintenancePause:
     def on_begin(self, *, sudden: bool) -> None:
         """Stop following dates.
 
-        Books are cleared once more: an operator may have opened an instrument since the lead, or it
-        took orders before its opening. They are empty while the window lasts (rule W2).
+        Orders are canceled once more, because an operator may have opened an instrument since the
+        lead, or a market took orders before its opening. Books are empty during the window (rule
+        W2).
         """
         self._clear_books()
         self._lifecycle.stop_dates(sudden=sudden)
 
     def on_end(self, *, another_begins: bool, another_leads: bool) -> None:
-        """Follow dates again, unless another window begins at this instant; what opens now stays
-        open, unless the lead of another window is over.
+        """Follow dates again, unless another window begins at this instant.
+
+        Instruments that open now stay open unless the lead of another window has begun.
         """
         self._lifecycle.suspends_openings = another_leads
         if not another_begins:
             self._lifecycle.resume_dates()
 
     def on_reopen(self) -> None:
-        """Open what was open before."""
+        """Reopen what was open before."""
         self._lifecycle.suspends_openings = False
         for symbol in (*self._suspended, *self._lifecycle.resume_dormant()):
             if self._lifecycle.state(symbol) is InstrumentState.SUSPENDED:
@@ -58,9 +60,9 @@ class MaintenancePause:
             self._suspended.append(symbol)
 
     def save(self) -> list[str]:
-        """Symbols to open again."""
+        """Return the symbols to reopen."""
         return self._suspended
 
     def load(self, state: list[str]) -> None:
-        """Take saved symbols."""
+        """Restore the saved symbols."""
         self._suspended = list(state)

@@ -1,9 +1,9 @@
-"""The outcome of a market, computed from the facts of its game (§2.10): one rule for each kind of
-market, nothing guessed.
+"""The outcome of a market, computed from the facts of its game (§2.10), with one rule per kind of
+market.
 
 A rule answers yes, no, a tie (which pays 0.50), or None while the facts do not decide. Periods are
-called Q1 to Q4, 1H and 2H, S1 to S5, M1 to M5. Every other period (OT1, ET1, …) is extra time: it
-counts for the whole game and for no part of it. Goals of soccer in extra time never count.
+called Q1 to Q4, 1H and 2H, S1 to S5, M1 to M5. Any other period (OT1, ET1, …) is extra time: it
+counts for the whole game, but not for any part of it. Goals of soccer in extra time never count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Outcome(Enum):
 
     @property
     def worth(self) -> tuple[Fraction, str]:
-        """What it pays, in dollars and in words."""
+        """What the market pays: dollars, and the reason in words."""
         return self.value, self.name.title()
 
 
@@ -41,8 +41,10 @@ _COUNTED = ("points", "assists", "rebounds", "threes", "steals", "blocks")
 
 
 def outcome_of(condition: GameCondition, game: Game) -> Outcome | None:
-    """Outcome of a market; None while the facts do not decide it or no rule knows its kind. A game
-    with no result ties every market.
+    """Return the outcome of a market.
+
+    None while the facts do not decide it, or if no rule knows its kind. A game without a result
+    ties every market.
     """
     if game.result == "no_result":
         return Outcome.TIE
@@ -52,7 +54,7 @@ def outcome_of(condition: GameCondition, game: Game) -> Outcome | None:
 
 @lru_cache(maxsize=256)
 def _rule(kind: str) -> Rule | None:
-    """The rule of a kind of market."""
+    """Return the rule for a kind of market."""
     return next((rule for pattern, rule in _RULES if pattern.fullmatch(kind)), None)
 
 
@@ -60,7 +62,7 @@ def _rule(kind: str) -> Rule | None:
 
 
 def _final_score(game: Game) -> Score | None:
-    """The final score, extra time included."""
+    """Return the final score, including extra time."""
     if game.periods:
         return _sum(game.periods.values())
     if game.goals:
@@ -71,21 +73,23 @@ def _final_score(game: Game) -> Score | None:
 
 
 def _part(game: Game, names: tuple[str, ...]) -> Score | None:
-    """The score of some periods, all of which must be known."""
+    """Return the score of some periods; None unless all are known."""
     if not all(name in game.periods for name in names):
         return None
     return _sum(game.periods[name] for name in names)
 
 
 def _regulation(game: Game) -> Score | None:
-    """Goals of the ninety minutes, stoppage included."""
+    """Return the goals of the ninety minutes, including stoppage time."""
     if game.goals is not None:
         return _goals(goal for goal in game.goals if goal.minute <= 90)
     return _part(game, ("1H", "2H")) if game.periods else _final_score(game)
 
 
 def _half_goals(game: Game, half: str) -> list[Goal] | None:
-    """Goals of a half, in order: up to minute 45 or from 46 to 90, each with its stoppage."""
+    """Return the goals of a half, in order: up to minute 45 or from 46 to 90, including stoppage
+    time.
+    """
     if game.goals is None:
         return None
     minutes = range(46) if half == "first" else range(46, 91)
@@ -118,7 +122,7 @@ def _winner(condition: GameCondition, score: Score | None) -> Outcome | None:
 
 
 def _spread(condition: GameCondition, score: Score | None) -> Outcome | None:
-    """The long side gets the line on top of its score."""
+    """The line is added to the score of the long side."""
     if score is None:
         return None
     mine, theirs = _for_long(condition, score)
@@ -146,7 +150,9 @@ def _player(condition: GameCondition, game: Game) -> Outcome | None:
 
 
 def _doubles(condition: GameCondition, game: Game) -> Outcome | None:
-    """Ten or more in at least two or three of the five."""
+    """Decide a double-double or triple-double: ten or more in at least two or three of five
+    figures.
+    """
     stats = game.players.get(condition.player)
     if stats is None:
         return None
@@ -155,12 +161,12 @@ def _doubles(condition: GameCondition, game: Game) -> Outcome | None:
 
 
 def _of(ask: Ask, score: Callable[[Game], Score | None]) -> Rule:
-    """Ask about a score of the game."""
+    """Return a rule about a score of the game."""
     return lambda condition, game: ask(condition, score(game))
 
 
 def _half_score_rule(ask: Ask) -> Rule:
-    """Ask about the half that the condition names."""
+    """Return a rule about the half that the condition names."""
 
     def rule(condition: GameCondition, game: Game) -> Outcome | None:
         half = "first" if "first_half" in condition.kind else "second"
@@ -175,7 +181,7 @@ def _both_score(condition: GameCondition, game: Game) -> Outcome | None:
 
 
 def _first_to_score(condition: GameCondition, game: Game) -> Outcome | None:
-    """A goalless half resolves to None."""
+    """Decide who scored first; None if nobody scored in the half."""
     goals = _half_goals(game, "first" if "first_half" in condition.kind else "second")
     if goals is None:
         return None
@@ -196,7 +202,9 @@ def _advance(condition: GameCondition, game: Game) -> Outcome | None:
 
 
 def _numbered(prefix: str) -> Rule:
-    """Who won the n-th map, game or set; one that was not played in a finished match ties."""
+    """Return a rule about the n-th map, game or set. One that a finished match did not reach
+    ties.
+    """
 
     def rule(condition: GameCondition, game: Game) -> Outcome | None:
         number = re.search(r"_(\d)(_|$)", condition.kind)

@@ -1,10 +1,9 @@
-"""What a market pays that nobody settled: by its index, by the reports of its game, or by the plan
-of the world.
+"""What an unsettled market pays: by its index, by the reports of its game, or by the world's plan.
 
 A market on an index settles by itself some time after its end, traded or not, and a terminated
-market has a settlement even where nobody recorded one. Settlements that pay somebody are recorded
-when they happen (`settlement.py`). The others follow from dates, index and plan, and are computed
-whenever somebody asks.
+market always has a settlement, recorded or not. Settlements that pay somebody are recorded when
+they happen (`settlement.py`). The others follow from dates, index and plan, and are computed on
+demand.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ PlannedWorth = Callable[[Instrument], tuple[Fraction, str] | None]
 class Resolution:
     """Computes settlements and outcomes that nobody recorded.
 
-    `planned_worth` says what a market of the world pays, in dollars and in words; None where
-    the world has no plan for it.
+    `planned_worth` returns what a market of the world pays, in dollars and in words; None if the
+    world has no plan for it.
     """
 
     ctx: Context
@@ -51,7 +50,7 @@ class Resolution:
     planned_worth: PlannedWorth
 
     def by_itself(self, symbol: str) -> Settlement | None:
-        """The settlement of a symbol for which none was recorded; None while there is none."""
+        """Return the settlement of a symbol without a record; None if it has not settled yet."""
         lifecycle = self.lifecycle
         materialised = lifecycle.is_materialised(symbol)
         if materialised and lifecycle.state(symbol) is not InstrumentState.TERMINATED:
@@ -71,38 +70,42 @@ class Resolution:
         return Settlement(result[0], False, result[1], set_at)
 
     def reading(self, instrument: Instrument) -> IndexObservation:
-        """What the index says by now about a market that measures it."""
+        """Return what the index says by now about a market that measures it."""
         if instrument.index_condition is None:
             return IndexObservation()
         return self.assets.observe(instrument.index_condition, self.lifecycle.followed_to)
 
     def measured(self, instrument: Instrument) -> tuple[Price, str]:
-        """What a market on an index pays once it is over: price and reason."""
+        """Return the final price of a market on an index, and the reason."""
         measure = instrument.index_condition
         if measure is None:
-            raise ValueError(f"{instrument.symbol} measures nothing")
+            raise ValueError(f"{instrument.symbol} is not a market on an index")
         observation = self.assets.observe(measure, max(measure.ends, self.ctx.now))
         worth, text = outcome(measure, observation, Tie(self.ctx.assumptions.text(WINDOW_TIE)))
         return _price(worth, instrument), text
 
     def delays(self) -> tuple[Span, Span]:
-        """How long after the close a price is set, and how long after that it is final."""
+        """How long after the close a price is set, and how long after that it becomes final."""
         number = self.ctx.assumptions.number
         return number(SETTLEMENT_DELAY), number(SETTLEMENT_PRELIMINARY)
 
     def indexed_from(self, asset: str) -> Instant:
-        """When an asset begins to have an index; nobody knows of one that a tester will make."""
+        """Return when the index of an asset begins. Unknown for an asset that a tester has yet to
+        create.
+        """
         ticker = self.assets.get(asset)
         return ticker.asset.since * NS_PER_S if ticker is not None else 0
 
     def set_by_hand(self, measure: IndexCondition) -> int:
-        """How many prices of an asset were set by hand."""
+        """Return how many prices of an asset were set by hand."""
         ticker = self.assets.get(measure.asset)
         return len(ticker.asset.by_hand) if ticker is not None else -1
 
-    def in_the_end(self, instrument: Instrument) -> tuple[Price, str]:
-        """What a terminated market without a known outcome pays: as its index or the plan of the
-        world says, else as `settlement.unresolved_at_termination`.
+    def at_termination(self, instrument: Instrument) -> tuple[Price, str]:
+        """Return what a terminated market without a known outcome pays.
+
+        That is what its index or the world's plan says, else
+        `settlement.unresolved_at_termination`.
         """
         result = self.decided(instrument)
         if result is not None:
@@ -113,8 +116,8 @@ class Resolution:
         return last or 0, "No outcome"
 
     def decided(self, instrument: Instrument) -> tuple[Price, str] | None:
-        """What a market that is over pays, as its index or the plan of the world says; None where
-        neither does.
+        """Return what a market that is over pays by its index or the world's plan; None if neither
+        decides.
         """
         if instrument.index_condition is not None:
             return self.measured(instrument)

@@ -1,9 +1,9 @@
-"""Weekly trading schedules: which segment is in force, and when the next one begins (rules L3, L4).
+"""Weekly trading schedules: which segment applies, and when the next one begins (rules L3, L4).
 
 A schedule becomes a table of offsets from Monday 00:00 Eastern, computed once. Offsets count hours
 as wall clocks show them, so a segment keeps its hours when daylight saving changes. Twice a year
-that needs a decision: in the hour that autumn repeats, everything that began in its first pass has
-begun; an edge in the hour that spring leaves out is taken when the clocks go forward.
+this needs a rule: in the hour that is repeated in autumn, all segments have begun on the first
+pass; an edge in the hour that is skipped in spring is taken when the clocks go forward.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WEEK = 7 * DAY
 
 
 class Phase(NamedTuple):
-    """What a schedule asks for from an instant on; `expire_all` at that instant only."""
+    """What a schedule demands from an instant on; `expire_all` applies at that instant only."""
 
     state: InstrumentState
     hide: bool = False
@@ -45,8 +45,9 @@ _OUTSIDE = Phase(InstrumentState.CLOSED)
 
 @lru_cache(maxsize=1024)
 def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase, ...]]:
-    """Offsets into the week at which the phase changes, ascending, and the phases. At least one;
-    exactly one when nothing ever changes.
+    """Return the offsets into the week at which the phase changes, ascending, and the phases.
+
+    At least one of each; exactly one if the phase never changes.
     """
     pieces = sorted(
         (
@@ -69,7 +70,7 @@ def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase
             begun = start if start <= edge else start - _WEEK
             if begun <= edge < begun + length and begun >= latest:
                 latest, phase = begun, segment_state
-        # a segment that began before has done already what it does when it begins
+        # A segment that began earlier has already had the effects of its beginning.
         if latest != edge:
             phase = phase._replace(expire_all=False)
         if not phases or phases[-1][:2] != phase[:2] or phase.expire_all:
@@ -82,8 +83,9 @@ def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase
 
 
 def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
-    """What the schedule asks for at an instant; CLOSED outside every segment. Where segments
-    overlap, the one begun last.
+    """Return what the schedule demands at an instant; CLOSED outside every segment.
+
+    Where segments overlap, the one that began last applies.
     """
     offsets, phases = _table(schedule)
     if len(phases) == 1:
@@ -92,7 +94,9 @@ def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
 
 
 def _offset(at: Instant) -> Span:
-    """How far into the week wall clocks are; in autumn's repeated hour, at the end of it."""
+    """Return how far into the week wall clocks are; in autumn's repeated hour, the end of that
+    hour.
+    """
     local = to_datetime(at, EASTERN)
     if local.fold:
         local = local.replace(minute=59, second=59, microsecond=999_999)
@@ -101,8 +105,9 @@ def _offset(at: Instant) -> Span:
 
 
 def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
-    """First instant strictly after this one at which the schedule asks for something else; None
-    when it never does.
+    """Return the first instant after `after` at which the schedule demands something else.
+
+    None if that never happens.
     """
     offsets, phases = _table(schedule)
     if len(phases) == 1 and not phases[0].expire_all:
@@ -119,7 +124,7 @@ def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
 
 
 def _instant(day: date, rest: Span) -> Instant:
-    """When wall clocks show a time of day, or skip it."""
+    """Return the instant at which wall clocks show a time of day, or skip it."""
     second = eastern(day, rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S)
     at = second + rest % NS_PER_S
     left_out = rest // HOUR == 2 and _offset(at) % DAY // HOUR == 3

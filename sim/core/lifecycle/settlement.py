@@ -9,7 +9,7 @@ L25-L27).
 | it is final and pays | at the end of that |
 
 A later price is a correction: everybody who was paid gets the difference. A settlement that an
-instrument comes to by itself and that pays nobody is not recorded; `resolution.py` computes it.
+instrument reaches by itself and that pays nobody is not recorded; `resolution.py` computes it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
 
 
 class Settlement(Struct):
-    """The newest settlement record of an instrument (rule L27). `resolved`: the net position that
-    each account was paid for, once final.
+    """The newest settlement record of an instrument (rule L27).
+
+    `resolved` holds the net position for which each account was paid, once final.
     """
 
     price: Price
@@ -54,7 +55,7 @@ class Outcome(Struct):
 
 
 class SettlementState(Struct):
-    """What settlement saves. `timers`: seq of the next step by symbol."""
+    """The saved state of settlement. `timers` holds the seq of the next step by symbol."""
 
     settlements: dict[str, Settlement] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -74,7 +75,9 @@ class Settlements:
         risk: Risk,
         by_itself: Callable[[str], Settlement | None],
     ) -> None:
-        """`by_itself` computes the settlement of a symbol that has no record."""
+        """Construct without records. `by_itself` computes the settlement of a symbol without a
+        record.
+        """
         self._ctx = ctx
         self._by_itself = by_itself
         self._positions = positions
@@ -83,23 +86,25 @@ class Settlements:
         self._now = SettlementState()
 
     def get(self, symbol: str) -> Settlement | None:
-        """The newest settlement record, or None."""
+        """Return the newest settlement, recorded or computed, or None."""
         return self._now.settlements.get(symbol) or self._by_itself(symbol)
 
     def newest_record(self, symbol: str) -> Settlement | None:
-        """The newest record; None for a settlement that was only computed."""
+        """Return the newest record; None for a settlement that was only computed."""
         return self._now.settlements.get(symbol)
 
     def final(self, symbol: str) -> bool:
-        """Whether the instrument has paid."""
+        """Return whether the instrument has settled for good."""
         settlement = self.get(symbol)
         return settlement is not None and not settlement.preliminary
 
     def record(
         self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None
     ) -> None:
-        """Record an outcome. `closed_at`: when the instrument closed; None while it trades, then
-        the close starts the delay. Refused once it has paid.
+        """Record an outcome. Refused once the instrument has settled.
+
+        `closed_at` is the instant at which the instrument closed; None while it trades, in which
+        case the delay starts at the close.
         """
         check_price(instrument, price)
         if self.final(instrument.symbol):
@@ -110,32 +115,33 @@ class Settlements:
             self.closed(instrument.symbol, closed_at)
 
     def check(self, instrument: Instrument, price: Price, preliminary: bool) -> None:
-        """Refuse an impossible price, and a preliminary one once the instrument has paid."""
+        """Refuse an invalid price, and a preliminary one once the instrument has settled."""
         check_price(instrument, price)
         if preliminary and self.final(instrument.symbol):
             remedy = "settle again with a final price to correct"
             raise Conflict(f"{instrument.symbol} is settled", rule="L27", remedy=remedy)
 
-    def keep(self, symbol: str, settlement: Settlement) -> None:
-        """Record a computed settlement; a preliminary one becomes final when its time is over."""
+    def record_computed(self, symbol: str, settlement: Settlement) -> None:
+        """Record a computed settlement. A preliminary one becomes final after its period."""
         self._now.settlements[symbol] = settlement
         if settlement.preliminary:
             wait = self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
-            self._wait(symbol, settlement.set_at + wait)
+            self._schedule_step(symbol, settlement.set_at + wait)
 
     def outcome(self, symbol: str) -> Outcome | None:
-        """The outcome that waits to become the settlement, or None."""
+        """Return the outcome that waits to become the settlement, or None."""
         return self._now.outcomes.get(symbol)
 
     def closed(self, symbol: str, at: Instant) -> None:
-        """The instrument closed at an instant: a known outcome becomes its price later."""
+        """Note that the instrument closed: a known outcome becomes its price after a delay."""
         if symbol in self._now.outcomes:
             due = at + self._ctx.assumptions.number(SETTLEMENT_DELAY)
-            self._wait(symbol, max(self._ctx.now, due))
+            self._schedule_step(symbol, max(self._ctx.now, due))
 
     def reopened(self, symbol: str) -> None:
-        """The instrument trades again: its settlement waits for the next close, and a preliminary
-        price becomes an outcome again.
+        """Note that the instrument trades again: its settlement waits for the next close.
+
+        A preliminary price becomes an outcome again.
         """
         self._cancel(symbol)
         settlement = self._now.settlements.get(symbol)
@@ -144,8 +150,10 @@ class Settlements:
             del self._now.settlements[symbol]
 
     def step(self, instrument: Instrument) -> bool:
-        """The timer fired: an outcome becomes a price, or a preliminary price final. True when it
-        paid.
+        """Take the step that is due: an outcome becomes a price, or a preliminary price becomes
+        final.
+
+        Returns True if it paid.
         """
         symbol = instrument.symbol
         self._now.timers.pop(symbol, None)
@@ -157,7 +165,7 @@ class Settlements:
         wait = self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
         if wait > 0:
             self.announce(instrument, outcome.price, outcome.text)
-            self._wait(symbol, self._ctx.now + wait)
+            self._schedule_step(symbol, self._ctx.now + wait)
             return False
         self.finalise(instrument, outcome.price, outcome.text)
         return True
@@ -171,7 +179,9 @@ class Settlements:
         self._ctx.emit(Settled(symbol, price, True, text, self._ctx.now))
 
     def finalise(self, instrument: Instrument, price: Price, text: str) -> int:
-        """Make a price final and pay; where one was final already, pay the difference (rule L27).
+        """Make a price final and pay; if another one was final before, pay the difference (rule
+        L27).
+
         Returns how many accounts were resolved.
         """
         symbol = instrument.symbol
@@ -191,7 +201,7 @@ class Settlements:
         return len(settlement.resolved)
 
     def save(self) -> SettlementState:
-        """Outcomes, records and timer seqs."""
+        """Return outcomes, records and timers."""
         return self._now
 
     def load(self, state: SettlementState) -> None:
@@ -199,8 +209,8 @@ class Settlements:
         self._now = state
 
     def _resolve(self, instrument: Instrument, settlement: Settlement) -> None:
-        """Close every position at the price: longs are paid, shorts pay, margin is released (rule
-        P22).
+        """Close every position at the price (rule P22): longs are paid, shorts pay, margin is
+        released.
         """
         symbol, price = instrument.symbol, settlement.price
         resolved = settlement.resolved
@@ -222,7 +232,7 @@ class Settlements:
                 amount = net * difference * instrument.cash_per_notional
                 self._ledger.pay_out(account, amount, LedgerEntryType.CORRECTION, symbol)
 
-    def _wait(self, symbol: str, due: Instant) -> None:
+    def _schedule_step(self, symbol: str, due: Instant) -> None:
         self._cancel(symbol)
         self._now.timers[symbol] = self._ctx.timers.schedule(due, SETTLEMENT_TIMER, symbol)
 
@@ -233,8 +243,8 @@ class Settlements:
 
 
 def check_price(instrument: Instrument, price: Price) -> None:
-    """Refuse a settlement price outside [0, 1] dollar; zero is a price (rule L26)."""
+    """Refuse a settlement price outside [0, 1] dollar; zero is a valid price (rule L26)."""
     if not 0 <= price <= instrument.price_scale:
         wrong = decimal_text(price, instrument.price_scale)
-        problem = f"settlement price must lie between 0 and 1, given {wrong}"
+        problem = f"settlement price must be between 0 and 1, not {wrong}"
         raise InvalidRequest(problem, rule="L26")

@@ -1,33 +1,32 @@
 """The lifecycle of an instrument as two tables (§3.1): what a change of state does, and what a
-state permits. Nothing else in the program lists states by what they permit.
+state permits. No other module lists states by what they permit.
 
-Four clocks move an instrument. Where they disagree, the one that stands higher here wins:
+Four clocks move an instrument. Where they disagree, the first in this list wins:
 
-1. **Expiration and termination dates.** When one of them comes, the instrument becomes EXPIRED or
+1. **Expiration and termination dates.** At one of them, the instrument becomes EXPIRED or
    TERMINATED, whatever an operator or the schedule says (rules L8, L9). It passes through the
-   states in between at the same instant, so day orders expire before the rest does. Nothing leads
-   back.
-2. **The operator.** Moving an instrument by hand pins it to that state: the three clocks below have
-   no say until the operator unpins it (rule L5). An operator may take only the edges of rule L10.
+   states in between at the same instant, so day orders expire before the others do. These states
+   are final.
+2. **The operator.** Moving an instrument by hand pins it to that state: the clocks below are
+   ignored until the operator unpins it (rule L5). An operator may take only the edges of rule L10.
 3. **Start and closing date.** Before its start an instrument is PENDING. From its closing date on
    it is CLOSED for good. An instrument about a game closes when the game ends, unless its terms
    name a closing date.
-4. **The weekly schedule.** Between start and closing date the schedule's segments say which state
-   holds; outside every segment the instrument is CLOSED (rules L3, L4).
+4. **The weekly schedule.** Between start and closing date, the segments of the schedule determine
+   the state; outside every segment the instrument is CLOSED (rules L3, L4).
 
-Maintenance is no fifth clock: it stops the others (rules W2, W7). Before a window opens, whatever
-is OPEN is SUSPENDED, without being pinned. While the window lasts, edges that fall due wait. When
-it ends, the waiting edges are taken in the order of their instants, and what is still SUSPENDED
-because of the window opens again. `defer_past_maintenance` says when an edge that falls into a
-window is taken, for whoever needs to know beforehand.
+Maintenance is not a fifth clock: it stops the others (rules W2, W7). Before a window opens,
+everything OPEN becomes SUSPENDED, without being pinned. During the window, edges that fall due
+wait. When it ends, they are taken in the order of their instants, and whatever is still SUSPENDED
+because of the window opens again. `defer_past_maintenance` tells in advance when an edge that falls
+into a window is taken.
 
-A change of state has effects on orders, statistics and money. `transitions.py` carries them out in
-the order of `Effect`: those above STATE_CHANGED before the change is announced, the others after
-it.
+A change of state affects orders, statistics and money. `transitions.py` applies the effects in the
+order of `Effect`: those above STATE_CHANGED before the change is announced, the others after it.
 
 Most instruments of a large world are *dormant*: nobody has traded, moved or subscribed to them. A
-dormant instrument has no state and no timer; both follow from its dates whenever somebody asks. The
-first thing that happens to it *materialises* it: it gets a state and one timer for its next edge
+dormant instrument has no state and no timer; both are derived from its dates on demand. The first
+thing that happens to it *materialises* it: it gets a state and one timer for its next edge
 (`lifecycle.py`).
 """
 
@@ -44,24 +43,25 @@ _S = InstrumentState
 
 
 class Effect(Enum):
-    """What a change of state does, in the order in which it is done. Values are letters of the
-    table below.
+    """An effect of a change of state, in the order of application.
+
+    Values are the letters of the table below.
     """
 
-    BEGIN_SESSION = "B"  # statistics of the session start anew
+    BEGIN_SESSION = "B"  # session statistics are reset
     UNCROSS = "U"  # collected orders trade at one price
     EXPIRE_DAY_ORDERS = "D"  # the session ends: statistics close, DAY orders expire
     EXPIRE_ORDERS = "X"  # every order expires
     CANCEL_ORDERS = "C"  # the exchange cancels every order
-    RESOLVE_POSITIONS = "R"  # positions are paid at what is known and closed
+    RESOLVE_POSITIONS = "R"  # positions are paid at the known price and closed
     STATE_CHANGED = ""  # the change itself, announced to clients
     RELEASE_STOPS = "T"  # triggered stop orders enter the book
     AWAIT_SETTLEMENT = "S"  # a known outcome becomes the price after a delay
-    POSTPONE_SETTLEMENT = "P"  # what was due waits for the next close
+    POSTPONE_SETTLEMENT = "P"  # a pending settlement waits for the next close
 
 
 # From (row) to (column) → effects. "." changes the state and nothing else; "-" is never taken. In
-# brackets: dates and schedule take this edge, an operator may not (rule L10). PENDING is never
+# brackets: dates and schedule take this edge, but an operator may not (rule L10). PENDING is never
 # entered again. AUCTION is MATCH_AND_CLOSE_AUCTION.
 _EDGES = """
             OPEN  PREOPEN  AUCTION  SUSPENDED  HALTED  CLOSED  EXPIRED  TERMINATED
@@ -76,11 +76,10 @@ EXPIRED     -     -        -        -          -       -       -        CR
 TERMINATED  -     -        -        -          -       -       -        -
 """
 
-# State → what it permits (x).
-# orders: new orders and replaces are accepted. cancels: cancels are accepted. auction: orders are
-# collected and an indicative price is shown. session: trading has begun and is not over, so the end
-# of a game closes it. over: trading has ended and the settlement is shown. expired: only the
-# termination date moves it any more. data: market data is published.
+# State → what it permits (x). orders: new orders and replaces are accepted. cancels: cancels are
+# accepted. auction: orders are collected and an indicative price is shown. session: trading has
+# begun and is not over, so the end of a game closes it. over: trading has ended and the settlement
+# is shown. expired: only the termination date can still move it. data: market data is published.
 _PERMITS = """
             orders  cancels  auction  session  over  expired  data
 PENDING     .       .        .        .        .     .        .
@@ -96,7 +95,7 @@ TERMINATED  .       .        .        .        x     x        .
 
 
 class Edge(NamedTuple):
-    """A change of state: its effects, and whether an operator may ask for it."""
+    """A change of state: its effects, and whether an operator may request it."""
 
     effects: frozenset[Effect]
     by_operator: bool
@@ -107,7 +106,7 @@ def _state(name: str) -> InstrumentState:
 
 
 def _cells(table: str) -> Iterator[tuple[InstrumentState, str, str]]:
-    """The cells of a table: state of the row, name of the column, content."""
+    """Yield the cells of a table: state of the row, name of the column, content."""
     head, *rows = table.strip().splitlines()
     for row in rows:
         name, *cells = row.split()
@@ -120,7 +119,7 @@ EDGES: dict[tuple[InstrumentState, InstrumentState], Edge] = {
     for was, column, cell in _cells(_EDGES)
     if cell != "-"
 }
-# Where an operator may move an instrument (rule L10).
+# The states to which an operator may move an instrument (rule L10).
 LEGAL_EDGES: dict[InstrumentState, frozenset[InstrumentState]] = {
     was: frozenset(to for (start, to), edge in EDGES.items() if start is was and edge.by_operator)
     for was in _S
@@ -143,7 +142,7 @@ DATA_STATES = _permitting("data")
 
 
 def check_entry(symbol: str, state: InstrumentState) -> None:
-    """Refuse a new order or a replace where the state accepts none, with the text of table 1.2."""
+    """Refuse a new order or a replace in a state that accepts none, with the text of table 1.2."""
     if state in ENTRY_STATES:
         return
     if state is _S.TERMINATED:
@@ -161,7 +160,7 @@ def check_entry(symbol: str, state: InstrumentState) -> None:
 
 
 def check_cancel(state: InstrumentState) -> None:
-    """Refuse a cancel where the state accepts none."""
+    """Refuse a cancel in a state that accepts none."""
     if state not in CANCEL_STATES:
         raise InstrumentNotTradable(
             f"Book is {state.name}",

@@ -1,6 +1,7 @@
-"""Carries out the effects of a change of state, in the order of `states.Effect`, all at one
-instant: executions and payments first, then the change itself, then what continuous trading makes
-of it (§3.1, §1.4 of the rules).
+"""Applies the effects of a change of state, in the order of `states.Effect`, all at one instant.
+
+Executions and payments come first, then the change itself, then its consequences for continuous
+trading (§3.1, §1.4 of the rules).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import Price
 
 _S = InstrumentState
-# What an instrument passes through when its dates expire or terminate it (rule L9).
+# The states through which dates lead an instrument that expires or terminates (rule L9).
 _DATE_PATH = (_S.CLOSED, _S.EXPIRED, _S.TERMINATED)
 
 
@@ -47,7 +48,9 @@ class Transitions:
     resolution: Resolution
 
     def enter(self, instrument: Instrument, target: InstrumentState) -> None:
-        """Take one edge with its effects; nothing happens where the state is the present one."""
+        """Take one edge with its effects. Does nothing if the instrument is already in the
+        state.
+        """
         symbol = instrument.symbol
         was = self.lifecycle.state(symbol)
         if target is was:
@@ -78,11 +81,11 @@ class Transitions:
             self.settlements.reopened(symbol)
 
     def follow(self, instrument: Instrument, *, edge: bool = False) -> None:
-        """Do what dates ask for now, and what the schedule asks for unless an operator pinned the
-        instrument (rules L5-L9).
+        """Do what dates demand, and what the schedule demands unless an operator pinned the state
+        (L5-L9).
 
-        At an `edge`, a segment also does what it does when it begins. Whoever follows the schedule
-        in the middle of a segment only takes its state.
+        At an `edge`, the effects of the beginning of a segment apply too. Otherwise only its state
+        is taken.
         """
         symbol = instrument.symbol
         state = self.lifecycle.state(symbol)
@@ -97,8 +100,9 @@ class Transitions:
     def end_orders(
         self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True
     ) -> int:
-        """End working orders of an instrument, oldest first; returns how many. Clients see a cancel
-        of this kind as unsolicited.
+        """End working orders of an instrument, oldest first, and return how many.
+
+        Clients see a cancel of this kind as unsolicited.
         """
         book = self.books.touched(symbol)
         if book is None:
@@ -112,7 +116,7 @@ class Transitions:
         return len(ending)
 
     def indicative(self, symbol: str, book: Book) -> Price | None:
-        """At what price an auction that ended now would trade."""
+        """Return the price at which an auction would trade if it ended now."""
         expected = equilibrium_price(book, self._reference(symbol), self._tiebreak)
         return expected.price if expected is not None else None
 
@@ -133,7 +137,7 @@ class Transitions:
         if target is _S.PENDING and self.lifecycle.state(symbol) is not _S.PENDING:
             target = _S.CLOSED  # PENDING is never entered again
         if target in ENTRY_STATES and self.settlements.final(symbol):
-            target = _S.CLOSED  # an instrument that has paid does not trade again
+            target = _S.CLOSED  # a settled instrument does not trade again
         if phase.expire_all and edge:
             self.end_orders(symbol, ExecutionType.EXPIRED)
         if phase.hide is not self.lifecycle.is_hidden(symbol):
@@ -155,18 +159,19 @@ class Transitions:
         return self.ctx.assumptions.text(AUCTION_TIEBREAK)
 
     def _reference(self, symbol: str) -> Price | None:
-        """Reference price of an auction: the last trade, else the settlement (rule L17)."""
+        """Return the reference price of an auction: the last trade, else the settlement (rule
+        L17).
+        """
         last = self.statistics.last_price(symbol)
         if last is None and (settled := self.settlements.get(symbol)) is not None:
             return settled.price
         return last
 
     def _resolve_positions(self, instrument: Instrument) -> None:
-        """Termination pays positions at the known outcome, else at the preliminary price, else at
-        what `Resolution.in_the_end` says.
+        """Pay positions at termination: at the known outcome, else at the preliminary price, else
+        at `Resolution.at_termination`.
 
-        Where nobody has a position nothing is recorded: the settlement is computed when somebody
-        asks.
+        Without positions nothing is recorded; the settlement is then computed on demand.
         """
         symbol = instrument.symbol
         if self.settlements.final(symbol):
@@ -175,4 +180,4 @@ class Transitions:
         if outcome is not None:
             self.settlements.finalise(instrument, outcome.price, outcome.text)
         elif self.positions.open_interest.get(symbol):
-            self.settlements.finalise(instrument, *self.resolution.in_the_end(instrument))
+            self.settlements.finalise(instrument, *self.resolution.at_termination(instrument))

@@ -1,8 +1,8 @@
 """Priced assets and their index ticks.
 
 Ticks come from a seeded process (`index_process.py`), which is silent during outages. From the
-first tick by hand on, an asset has ticks by hand only: who scripts prices wants to know them. The
-first tick by hand of an unknown asset creates it. Reading a tick changes nothing.
+first manual tick on, an asset has manual ticks only, because whoever scripts prices wants to know
+them all. The first manual tick of an unknown asset creates it. Reading a tick changes nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Asset(Struct, kw_only=True):
     """One asset, `crypto:<symbol>`.
 
     Prices are divided by PRICE_SCALE; `since`, `every` and outages are unix seconds. `price` is the
-    price at `price_at` (0: at the first tick), or None for an asset that ticks by hand only.
+    price at `price_at` (0: at the first tick), or None for an asset with manual ticks only.
     `volatility` is the typical relative move in an hour, in millionths.
     """
 
@@ -55,16 +55,16 @@ class Asset(Struct, kw_only=True):
         return self.id.partition(":")[2]
 
     def problems(self) -> list[str]:
-        """Return what is wrong with these terms; nothing if they are sound."""
+        """Return the problems of these terms; empty if they are valid."""
         problems = []
         if not _ID.fullmatch(self.id):
             problems.append("id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -")
         if self.every < 1 or MINUTE % self.every or self.every > 15:
             problems.append("every must be whole seconds that divide a minute, at most 15s")
         if not 0 <= self.places <= 8:
-            problems.append("places must lie between 0 and 8")
+            problems.append("places must be between 0 and 8")
         if not 0 <= self.volatility <= 200_000:
-            problems.append("volatility must lie between 0 and 0.2")
+            problems.append("volatility must be between 0 and 0.2")
         return problems
 
     def show(self, price: Price) -> str:
@@ -80,17 +80,19 @@ class Ticker:
     def __init__(self, asset: Asset, key: bytes) -> None:
         self._asset = asset
         self._process = process_of(key, asset.since // DAY * DAY, asset.every, asset.volatility)
-        # The relative value of the tick at which `price` applies; computed on first use.
+        # Relative value of the tick at which `price` applies; computed on first use.
         self._base = 0
         self._means: dict[tuple[Instant, int], Price | None] = {}
 
     @property
     def asset(self) -> Asset:
-        """The asset that it reads."""
+        """The asset whose ticks it reads."""
         return self._asset
 
     def summary(self, start: int, width: int, now: int) -> Ohlc | None:
-        """Return the prices of `width` seconds from `start`, up to `now`; None without ticks."""
+        """Return the prices of `width` seconds from `start`, up to `now`; None if there are no
+        ticks.
+        """
         bucket = self._seeded(start, width, now)
         for price in self._by_hand(start, min(start + width, now + 1)):
             bucket = _joined(bucket, Ohlc(price, price, price, price, 1))
@@ -110,9 +112,10 @@ class Ticker:
         return None if second is None else self._price(self._raw(second))
 
     def mean(self, instant: Instant) -> Price | None:
-        """Return the mean of the index prices of the minute that ends at an instant, None before
-        the first: one price a second, from 59 seconds before it on, each that of the last tick by
-        then. It is rounded half up to the asset's places.
+        """Return the mean of the index prices of the minute that ends at an instant.
+
+        It averages one price per second, from 59 seconds before on, each that of the last tick so
+        far, and is rounded half up to the asset's places. None before the first tick.
         """
         version = instant, len(self._asset.by_hand)
         if version not in self._means:
@@ -128,9 +131,9 @@ class Ticker:
         return self._means[version]
 
     def hits(self, condition: IndexCondition, until: Instant) -> bool:
-        """Return whether the mean of a whole minute after `begins`, up to an instant, met a level.
+        """Return whether the mean of a whole minute between `begins` and `until` reached a level.
 
-        Hours in which no tick met it are passed over.
+        Hours in which no tick reached it are skipped.
         """
         first, stop = -(-condition.begins // NS_PER_S), until // NS_PER_S
         for hour in range(first // HOUR * HOUR, stop, HOUR):
@@ -190,7 +193,7 @@ class Ticker:
         return [tick for tick in ticks if not any(low <= tick[0] < high for low, high in silent)]
 
     def _silences(self, stop: int) -> list[tuple[int, int]]:
-        """Return the spans [from, to) without seeded ticks; the last one begins at `stop`."""
+        """Return the spans [from, to) without seeded ticks. The last one begins at `stop`."""
         asset = self._asset
         if asset.by_hand:
             stop = min(stop, -(-asset.by_hand[0][0] // NS_PER_S))
@@ -201,14 +204,16 @@ class Ticker:
         asset = self._asset
         if asset.price is None:
             return None
-        second = end  # in the last silence, which begins there at the latest
+        second = end  # in the last silent span, which begins there at the latest
         for low, high in sorted(self._silences(end), reverse=True):
             if low <= second < high:
                 second = (low - 1) // asset.every * asset.every
         return second if second >= asset.since else None
 
     def _price(self, raw: int) -> Price:
-        """Return the price of a relative value, cut to the asset's places; monotonic."""
+        """Return the price of a relative value, cut to the asset's places. The mapping is
+        monotonic.
+        """
         asset = self._asset
         if not self._base:
             first = -(-max(asset.since, asset.price_at) // asset.every) * asset.every
@@ -229,7 +234,7 @@ class Assets:
         self._tickers: dict[str, Ticker] = {}
 
     def add(self, asset: Asset) -> None:
-        """Add an asset; its terms are copied. ValueError says what is wrong with them."""
+        """Add a copy of an asset. Raises ValueError with the problems of its terms."""
         problems = asset.problems()
         if problems:
             raise ValueError("; ".join(problems))
@@ -246,16 +251,16 @@ class Assets:
         return ticker
 
     def all(self) -> list[Asset]:
-        """Return the assets in order of addition."""
+        """Return the assets in the order in which they were added."""
         return list(self._assets.values())
 
     def price(self, asset_id: str) -> Price | None:
-        """Return the price of the last tick up to now; None when there was none."""
+        """Return the price of the last tick up to now; None if there was none."""
         ticker = self.get(asset_id)
         return ticker.last(self._ctx.now // NS_PER_S + 1) if ticker is not None else None
 
     def observe(self, condition: IndexCondition, now: Instant) -> IndexObservation:
-        """Return what a market's condition asks of the index, as far as it is known."""
+        """Return what a market's condition needs to know about the index, as far as it is known."""
         ticker = self.get(condition.asset)
         if ticker is None:
             return IndexObservation()
@@ -267,7 +272,7 @@ class Assets:
         )
 
     def tick(self, asset_id: str, price: str, at: Instant | None = None) -> Asset:
-        """Add a tick by hand, now or at an earlier instant; creates the asset when it is new."""
+        """Add a manual tick, now or at an earlier instant. Creates the asset if it is new."""
         try:
             units = scaled(price, PRICE_SCALE)
         except NotADecimal as wrong:
@@ -277,14 +282,14 @@ class Assets:
             raise InvalidRequest(INDEX_PRICE.text(), rule="bounds")
         when = self._ctx.now if at is None else at
         if units <= 0 or when > self._ctx.now:
-            text = "a tick has a price above zero and lies not in the future"
+            text = "the price of a tick must be above zero, and its time must not be in the future"
             raise InvalidRequest(text, remedy="advance the clock first")
         asset = self._assets.get(asset_id)
         if asset is None:
             try:
                 self.add(Asset(id=asset_id))
             except ValueError as wrong:
-                raise InvalidRequest(str(wrong), remedy="crypto:btc, for example") from None
+                raise InvalidRequest(str(wrong), remedy="use a name such as crypto:btc") from None
             asset = self._assets[asset_id]
         insort_right(asset.by_hand, (when, units), key=lambda tick: tick[0])
         return asset
@@ -294,7 +299,7 @@ class Assets:
         return self.all()
 
     def load(self, state: list[Asset]) -> None:
-        """Take over saved assets."""
+        """Restore saved assets."""
         self._assets.clear()
         self._tickers.clear()
         for asset in state:

@@ -1,4 +1,4 @@
-"""Candles of an asset's index ticks (§2.2, §4.1): which range a request gets, and its candles.
+"""Candles of an asset's index ticks (§2.2, §4.1): the range for a request, and its candles.
 
 Ranges are in whole unix seconds; ticks come from `assets.py`. The cost depends on the range alone,
 not on the length of the history.
@@ -16,7 +16,7 @@ CANDLES_MAX = 3600
 
 
 class Bucket(IntEnum):
-    """Width of a candle; members carry the wire numbers."""
+    """Width of a candle. Values are the numbers of the wire format."""
 
     S1 = 1
     S5 = 2
@@ -29,7 +29,7 @@ class Bucket(IntEnum):
 
     @property
     def width(self) -> int:
-        """Seconds."""
+        """The width in seconds."""
         return _WIDTHS[self]
 
 
@@ -47,9 +47,9 @@ _SUB_MINUTE_ALIGNMENT = 10
 
 
 class Window(NamedTuple):
-    """An effective range in unix seconds: buckets that begin from `start` to `last`, inclusive.
+    """An effective range in unix seconds: the buckets from `start` to `last`, inclusive.
 
-    `end` is what the answer shows.
+    `end` is the end that the answer shows.
     """
 
     start: int
@@ -58,7 +58,7 @@ class Window(NamedTuple):
 
 
 class Candle(NamedTuple):
-    """One bucket. With 0 `ticks` it fills a gap: every price is the last one before."""
+    """One bucket. With 0 `ticks` it fills a gap, and every price is the previous one."""
 
     start: int
     open: Price
@@ -73,8 +73,8 @@ def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
 
     An `end` of 0, or not before now, means now, including the running bucket. An earlier one is
     aligned up: to 10 s for buckets below a minute, else to the bucket. The range is clamped, never
-    refused: the start is aligned down to the bucket, raised until at most `CANDLES_MAX` buckets
-    are left, and lowered to the last bucket if it lies behind that.
+    refused: the start is aligned down to the bucket, raised until at most `CANDLES_MAX` buckets are
+    left, and lowered to the last bucket if it is after it.
     """
     width = bucket.width
     running = end <= 0 or end >= now
@@ -90,9 +90,9 @@ def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
 
 
 def candles(ticker: Ticker, window: Window, bucket: Bucket, now: int) -> list[Candle]:
-    """Return the candles of a range, ascending, without holes from the first tick on.
+    """Return the candles of a range, ascending, without gaps from the first tick on.
 
-    Empty when nothing ticked before the end of the range.
+    Empty if there was no tick before the end of the range.
     """
     width = bucket.width
     series: list[Candle] = []

@@ -1,6 +1,6 @@
 """The execution log: append-only records of executions and trades, with their indexes.
 
-Rows are found by seq (their place in the record), by id, by account and by symbol, executions also
+Rows are found by seq (their index in the record), by id, by account and by symbol; executions also
 by order. Nothing is ever removed here; readers apply retention. Writing a row also emits its event,
 so the log and the event stream cannot disagree.
 """
@@ -39,7 +39,7 @@ _NEW = TradeState.NEW
 
 
 class Record(IndexedLog[R]):
-    """A log whose nth row has the nth identifier of a sequence, so it needs no index by id."""
+    """A log whose nth row has the nth identifier of a sequence, so that it needs no index by id."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class Record(IndexedLog[R]):
 
 
 class ExecutionChain:
-    """Executions by order, as linked lists in two arrays, brought up to date when they are read.
+    """Executions by order, as linked lists in two arrays that are updated when they are read.
 
-    `_before` has, for each execution, the seq of the order's execution before it (-1: none);
-    `_newest` has, for each order's seq, its newest execution. That is two numbers an execution; a
-    list for each of a million orders would take ten times the memory.
+    `_before` holds, for each execution, the seq of the order's previous execution (-1: none).
+    `_newest` holds the newest execution for each order's seq. This takes two numbers per execution;
+    a list for each of a million orders would take ten times the memory.
     """
 
     def __init__(self, rows: list[Execution]) -> None:
@@ -85,7 +85,7 @@ class ExecutionChain:
             newest[number] = seq
 
     def become(self, rows: list[Execution], count: int) -> None:
-        """Take over a list of executions, of which the first `count` are those that it has."""
+        """Take over a list of executions whose first `count` rows are those already indexed."""
         before, newest = self._before, self._newest
         while len(before) > count:
             number = self._rows[len(before) - 1].order.seq
@@ -103,7 +103,7 @@ class ExecutionChain:
 
 
 class ExecutionLogState(Struct):
-    """What the log saves."""
+    """The saved state of the log."""
 
     executions: list[Execution]
     trades: list[Trade]
@@ -111,7 +111,7 @@ class ExecutionLogState(Struct):
 
 
 class ExecutionLog:
-    """Executions and trades. `trade_updates` lists every state that a trade took, in order."""
+    """Executions and trades. `trade_updates` lists every change of a trade's state, in order."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -127,7 +127,7 @@ class ExecutionLog:
         self.trades: Record[Trade] = Record(
             self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides
         )
-        # seq << 4 | state: one small number each, because there are twice as many as trades
+        # seq << 4 | state in one small number, because there are twice as many entries as trades.
         self.trade_updates: list[int] = []
         self._chain = ExecutionChain(self.executions.rows)
 
@@ -151,10 +151,11 @@ class ExecutionLog:
     ) -> Execution:
         """Report what just happened to an order (rule M41).
 
-        A live order is copied as it is now; a done one never changes again and is not copied.
+        A live order is copied in its current state. A finished one never changes again and is not
+        copied.
         """
         ctx, rows = self._ctx, self.executions.rows
-        # positional arguments: a Struct searches for each keyword
+        # Positional arguments, because a Struct looks up each keyword.
         execution = Execution(
             self._execution_ids.next(),
             len(rows),
@@ -184,7 +185,7 @@ class ExecutionLog:
         passive: Execution,
         type: TradeType,
     ) -> Trade:
-        """Write the trade of the two orders that were just reported."""
+        """Record the trade of the two orders that were just reported."""
         ctx = self._ctx
         rows = self.trades.rows
         trade = Trade(
@@ -206,9 +207,9 @@ class ExecutionLog:
         return trade
 
     def advance(self, trade: Trade, state: TradeState) -> Trade:
-        """Change a trade's clearing state (rule M42); an event reports the same id again.
+        """Change a trade's clearing state (rule M42). An event reports the same id again.
 
-        The row is replaced, because snapshots keep the former one.
+        The row is replaced, because snapshots still refer to the old one.
         """
         now = self._ctx.now
         cleared_at = now if state is TradeState.CLEARED else trade.cleared_at
@@ -220,7 +221,7 @@ class ExecutionLog:
         return moved
 
     def require_trade(self, trade_id: str) -> Trade:
-        """Return a trade; NotFound when there is none."""
+        """Return a trade. Refuses an unknown id as not found."""
         trade = self.trades.get(trade_id)
         if trade is None:
             raise NotFound(f"unknown trade: {trade_id[:80]}")
@@ -231,18 +232,18 @@ class ExecutionLog:
         return self._chain.back(order)
 
     def last_reported(self, order: Order) -> Order | None:
-        """Return an order as its last report shows it, or None when there was none."""
+        """Return an order as in its last report, or None if it was never reported."""
         seq = next(self._chain.back(order), None)
         return None if seq is None else self.executions.rows[seq].order
 
     def last_reported_state(self, order: Order) -> OrderState:
-        """Return the state in an order's last report."""
+        """Return the order's state in its last report."""
         return self.executions.rows[next(self._chain.back(order))].order.state
 
     def as_of_now(self) -> Callable[[Order], Order]:
-        """Freeze this moment: return a function that later shows orders as they are now.
+        """Return a function that later shows orders as they are at this moment.
 
-        An order that changed since is read from its last execution before.
+        For an order that has changed since, it returns the copy in the last execution before.
         """
         rows, length, chain = self.executions.rows, len(self.executions), self._chain
 
@@ -255,7 +256,7 @@ class ExecutionLog:
         return as_it_was
 
     def trade_update(self, place: int) -> tuple[Trade, TradeState, Instant]:
-        """Return a row of `trade_updates`: the trade, the state that it took, and when."""
+        """Return a row of `trade_updates`: the trade, its new state, and when it changed."""
         packed = self.trade_updates[place]
         trade, state = self.trades[packed >> 4], TradeState(packed & 15)
         if state is _NEW:
@@ -263,7 +264,7 @@ class ExecutionLog:
         return trade, state, trade.cleared_at if state is TradeState.CLEARED else trade.state_at
 
     def between(self, symbol: str, start: Instant, end: Instant) -> Iterator[Trade]:
-        """Yield the trades of a symbol from start to before end, in order."""
+        """Yield the trades of a symbol in [start, end), in order."""
         seqs = self.trades.of_symbol(symbol)
         rows = self.trades.rows
         for index in range(bisect_left(seqs, start, key=lambda seq: rows[seq].at), len(seqs)):
@@ -277,9 +278,9 @@ class ExecutionLog:
         return ExecutionLogState(self.executions.rows, self.trades.rows, self.trade_updates)
 
     def load(self, state: ExecutionLogState) -> None:
-        """Take over saved rows, at the cost of the difference.
+        """Restore saved rows, at a cost proportional to the difference.
 
-        Clearing puts a new row in the place of a trade; its executions stay the same objects.
+        Clearing replaces the row of a trade, but keeps its executions as the same objects.
         """
         same = shared(self.executions.rows, state.executions)
         self._chain.become(state.executions, same)

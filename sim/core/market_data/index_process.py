@@ -3,8 +3,8 @@
 The process is drawn from the top down. A day's open, high, low and close come first; the day is
 split into hours, these into quarters, five minutes and minutes, and a minute into its ticks. Each
 split keeps the open and close of the whole at its ends, and reaches its high and low in some part.
-So a candle of any width is read from a few nodes of this tree, and always agrees with the ticks
-inside it. Values are relative: 10^12 is the first day's open.
+So a candle of any width is read from a few nodes of this tree and always agrees with the ticks
+inside it. Values are relative: 10^12 is the open of the first day.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PROCESSES_KEPT = 64
 
 
 class Ohlc(NamedTuple):
-    """First, highest, lowest and last tick of a span, and how many there were."""
+    """First, highest, lowest and last tick of a span, and the number of ticks."""
 
     open: int
     high: int
@@ -39,9 +39,9 @@ class IndexProcess:
     """An endless series from `first_day` on, with a tick every `every` seconds.
 
     `every` divides 60 and is at most 15. `volatility` is the typical relative move in an hour, in
-    millionths. Everything follows from the key; what is kept here is a cache, of at most
-    `nodes_kept` spans and `minutes_kept` minutes of ticks. Threads may share it: whatever one
-    writes there, any other would write too.
+    millionths. Everything follows from the key; the object only caches at most `nodes_kept` spans
+    and `minutes_kept` minutes of ticks. Threads may share it, because they would all cache the same
+    values.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class IndexProcess:
         self._minutes: dict[int, list[tuple[int, int]]] = {}
 
     def node(self, width: int, start: int) -> Ohlc:
-        """Return the span of `width` seconds (one of the tree's) from unix second `start`."""
+        """Return the span of `width` seconds (a width of the tree) from unix second `start`."""
         if width == DAY:
             return self._day((start - self._first_day) // DAY)
         cached = self._nodes.get((width, start))
@@ -103,7 +103,7 @@ class IndexProcess:
         return [(start + index * part, ohlc) for index, ohlc in enumerate(parts)]
 
     def price(self, second: int) -> int:
-        """Return the price at a unix second, that of its tick or of the last one before it."""
+        """Return the price at a unix second: that of its tick, or of the last tick before it."""
         place = second % MINUTE
         return self.ticks(second - place)[place // self._every][1]
 
@@ -137,8 +137,8 @@ class IndexProcess:
         for number in range(len(days), index + 1):
             draws = self._draws(DAY, number, 8)
             opened = days[number - 1].close if number else UNIT
-            # An hour's move times the root of 24. Four uniform draws are close to a normal
-            # distribution with standard deviation 37837.
+            # The move of an hour times the root of 24. The sum of four uniform draws is close to a
+            # normal distribution with standard deviation 37837.
             typical = opened * self._volatility * 49 // 10_000_000
             close = max(opened + typical * (sum(draws[:4]) - 131_070) // 37_837, opened // 4)
             high = max(opened, close) + typical * draws[4] // 65_536
@@ -154,8 +154,8 @@ class IndexProcess:
 
 @lru_cache(maxsize=_PROCESSES_KEPT)
 def process_of(key: bytes, first_day: int, every: int, volatility: int) -> IndexProcess:
-    """Return a process that runs with the same key share, forks of each other above all: what one
-    has computed the others need not.
+    """Return the process of a key. Runs with the same key, such as forks, share it and its
+    cache.
     """
     return IndexProcess(key, first_day=first_day, every=every, volatility=volatility)
 
@@ -163,7 +163,9 @@ def process_of(key: bytes, first_day: int, every: int, volatility: int) -> Index
 def _bridge(
     start: int, end: int, low: int, high: int, step: int, draws: tuple[int, ...]
 ) -> list[int]:
-    """Return a random path of len(draws) points after `start`, to `end`, within the bounds."""
+    """Return a random path of len(draws) points after `start`, ending at `end`, within the
+    bounds.
+    """
     path = []
     at = start
     for left, draw in zip(range(len(draws), 1, -1), draws[:-1], strict=True):

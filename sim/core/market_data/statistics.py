@@ -1,8 +1,8 @@
-"""Statistics of instruments as they trade, and of trades in a range of time (§2.4, §2.5).
+"""Statistics of instruments, and of the trades in a range of time (§2.4, §2.5).
 
 Open, high, low and traded sums belong to the session. A session begins when an instrument enters
 OPEN from PENDING, PREOPEN or CLOSED, so an instrument that is always open has one session for life.
-The last trade outlives its session.
+The last trade remains after its session.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from sim.kernel.instants import Instant
 
 
 class SymbolStats(Struct):
-    """All InstrumentStats fields, scaled; None is "no value" (0 is a settlement price, rule L26).
+    """All InstrumentStats fields, scaled; None means no value (0 is a settlement price, rule L26).
 
-    `..._at` is the instant of a price; `busts` counts the trades that were undone; `traded_ever` is
-    what traded in all sessions, undone trades too.
+    `..._at` is the instant of a price; `busts` is the number of busted trades; `traded_ever` is the
+    quantity traded in all sessions, including busted trades.
     """
 
     open_px: Price | None = None
@@ -53,7 +53,7 @@ _NO_STATS = SymbolStats()
 
 
 class TradeStats(Struct):
-    """Statistics of the trades in a range of time (§2.4). All zero means no trades."""
+    """Statistics of the trades in a range of time (§2.4). All fields are zero without trades."""
 
     first: Price = 0
     last: Price = 0
@@ -67,7 +67,7 @@ class TradeStats(Struct):
     cleared_notional: Notional = 0
 
     def add(self, trade: Trade, cleared: bool) -> None:
-        """Count one more trade, later than all before."""
+        """Count another trade, later than all before."""
         price = trade.price
         if not self.total_trade_count:
             self.first = self.high = self.low = price
@@ -84,13 +84,15 @@ class TradeStats(Struct):
 
 
 class Statistics:
-    """Statistics by symbol; a symbol that never opened or traded has none."""
+    """Statistics by symbol. A symbol that never opened or traded has none."""
 
     def __init__(self) -> None:
         self._by_symbol: dict[str, SymbolStats] = {}
 
     def view(self, symbol: str) -> SymbolStats:
-        """Return a copy; the caller adds settlement, open interest and indicative price."""
+        """Return a copy, to which the caller adds settlement, open interest and indicative
+        price.
+        """
         stats = self._by_symbol.get(symbol)
         return replace(stats) if stats is not None else SymbolStats()
 
@@ -99,7 +101,7 @@ class Statistics:
         return self._by_symbol.get(symbol, _NO_STATS).last_trade_px
 
     def traded_ever(self, symbol: str) -> Qty:
-        """Return how much has traded in all sessions."""
+        """Return the quantity traded in all sessions."""
         return self._by_symbol.get(symbol, _NO_STATS).traded_ever
 
     def last_trade_at(self, symbol: str) -> Instant | None:
@@ -107,11 +109,11 @@ class Statistics:
         return self._by_symbol.get(symbol, _NO_STATS).last_trade_at
 
     def symbols(self) -> Iterable[str]:
-        """Return the symbols that ever traded."""
+        """Return the symbols that have ever opened or traded."""
         return self._by_symbol
 
     def traded(self, symbol: str, price: Price, qty: Qty, at: Instant) -> None:
-        """Count one more trade."""
+        """Count another trade."""
         stats = self._by_symbol.get(symbol)
         if stats is None:
             stats = self._by_symbol[symbol] = SymbolStats()
@@ -138,7 +140,7 @@ class Statistics:
             stats.shares_traded = stats.notional_traded = 0
 
     def busted(self, symbol: str, trades: Iterable[Trade]) -> None:
-        """Count anew after a trade was undone (rule M42), from all trades, oldest first."""
+        """Recompute the statistics after a bust (rule M42), from all trades, oldest first."""
         before = self._by_symbol[symbol]
         stats = self._by_symbol[symbol] = SymbolStats(busts=before.busts + 1)
         begun = False
@@ -155,11 +157,11 @@ class Statistics:
             stats.close_px, stats.close_at = stats.last_trade_px, before.close_at
 
     def busts(self, symbol: str) -> int:
-        """Return how many trades were undone."""
+        """Return the number of busted trades."""
         return self._by_symbol.get(symbol, _NO_STATS).busts
 
     def closed(self, symbol: str, at: Instant) -> None:
-        """End a session, at the last trade's price."""
+        """End a session at the price of the last trade."""
         stats = self._by_symbol.get(symbol)
         if stats is not None and stats.last_trade_px is not None:
             stats.close_px, stats.close_at = stats.last_trade_px, at
@@ -169,7 +171,7 @@ class Statistics:
         return self._by_symbol
 
     def load(self, state: dict[str, SymbolStats]) -> None:
-        """Take over saved statistics."""
+        """Restore saved statistics."""
         self._by_symbol = state
 
 
@@ -181,11 +183,10 @@ def slices(start: Instant, end: Instant, bars: int) -> list[Instant]:
 def trade_stats(
     trades: Iterable[Trade], start: Instant, end: Instant, bars: int, lag: bool
 ) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
-    """Compute statistics of ascending trades in [start, end) (rule R11).
+    """Return the statistics of ascending trades in [start, end), in total and by slice (rule R11).
 
-    Returns those of the whole range and of each slice, and the slices' starts and ends. A trade on
-    an edge belongs to the later slice; busted trades do not count. With `lag` the cleared sums
-    count cleared trades only, else all.
+    Also returns the starts and ends of the slices. A trade on an edge belongs to the later slice;
+    busted trades do not count. With `lag`, the cleared sums count cleared trades only, else all.
     """
     whole = TradeStats()
     edges = slices(start, end, bars) if bars > 0 else []
