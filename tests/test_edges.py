@@ -84,7 +84,9 @@ def test_corrections_have_an_edge() -> None:
         edge.absorb(edge.simulation.control("instrument.settle", symbol, {"price": "0"}))
     assert (held(long), held(short)) == (-MONEY.high, MONEY.high)
     check_everything_works(edge)
-    with pytest.raises(Refusal, match="corrections beyond money: from 0 to 40000000000 dollars"):
+    with pytest.raises(
+        Refusal, match="too large a correction; money: from 0 to 40000000000 dollars"
+    ):
         edge.simulation.control("instrument.settle", "third", {"price": "0"})
     assert (held(long), held(short)) == (-MONEY.high, MONEY.high)
     check_everything_works(edge)

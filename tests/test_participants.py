@@ -500,10 +500,7 @@ WRONG = [
     ("noise: [{name: mm, symbols: cents, width: '1.5'}]", "1.5 is not from 0 to 1"),
     ("takers: [{name: mm, symbols: cents, rate: 1/400d}]", "at least one a year"),
     ("fair_prices: [{symbol: cents, start: '1.5'}]", "1.5 is not from 0 to 1"),
-    (
-        "fair_prices: [{symbol: cents, start: '1'}]",
-        "a price must lie between 0 and 1 dollar, not 1",
-    ),
+    ("fair_prices: [{symbol: cents, start: '1'}]", "a price must be between 0 and 1 dollar, not 1"),
     (
         "makers: [{name: mm, symbols: cents, balance: '0.000000001'}]",
         "expected dollars, zero or more",

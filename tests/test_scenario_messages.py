@@ -22,8 +22,8 @@ def told(text: str) -> list[str]:
 
 
 LIMITS = "price limits must satisfy 0 <= low < high <= 1 dollar"
-TICK = "tick_size must lie between 0 and 1 dollar"
-ORDER_OF_DATES = "an instrument starts, expires and terminates in this order"
+TICK = "tick_size must be between 0 and 1 dollar"
+ORDER_OF_DATES = "an instrument must start, expire and terminate in this order"
 
 
 def scales(price: int, qty: int = 1) -> str:
@@ -47,10 +47,7 @@ def scales(price: int, qty: int = 1) -> str:
         ("tick_size: '0.5', price_limit: {low: '0', high: '1'}", []),
         ("tick_size: '1'", [TICK, LIMITS]),
         ("tick_size: '1.01'", [TICK, LIMITS]),
-        (
-            "tick_size: '0.03'",
-            ["one dollar is not a multiple of the tick 0.03; it is of 0.02 and 0.04"],
-        ),
+        ("tick_size: '0.03'", ["the tick must divide one dollar: 0.03 does not, 0.02 and 0.04 do"]),
         # So do the prices, 0 and a dollar included.
         ("price_limit: {low: '0', high: '1'}", []),
         ("price_limit: {low: '0', high: '1.01'}", [LIMITS]),
@@ -102,10 +99,10 @@ ID = "id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -"
         ("every: 500ms", [EVERY]),
         ("places: 0", []),
         ("places: 8", []),
-        ("places: 9", ["places must lie between 0 and 8"]),
+        ("places: 9", ["places must be between 0 and 8"]),
         ("volatility: '0'", []),
         ("volatility: '0.2'", []),
-        ("volatility: '0.200001'", ["volatility must lie between 0 and 0.2"]),
+        ("volatility: '0.200001'", ["volatility must be between 0 and 0.2"]),
         (f"id: 'crypto:{'a' * 64}'", []),
         (f"id: 'crypto:{'a' * 65}'", [ID]),
         ("id: 'crypto:'", [ID]),
@@ -159,7 +156,7 @@ def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
         (HEAD + ORDER % ("a", "1.40", ""), "price 1.40 is outside the band, 0.01 to 0.99"),
         (
             HEAD + "steps: [{settle: {symbol: a, price: '1.5'}}]\n",
-            "a price must lie between 0 and 1 dollar",
+            "a price must be between 0 and 1 dollar",
         ),
         (
             HEAD

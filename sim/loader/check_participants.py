@@ -107,7 +107,7 @@ class _Checker:
         if asset and not asset.startswith("crypto:"):
             yield problem(_place(at, "asset"), f"an asset is crypto:<symbol>, not {asset!r}")
         if start is not None and scaled_down(start, UNIT) >= UNIT:
-            message = f"a price must lie between 0 and 1 dollar, not {start}"
+            message = f"a price must be between 0 and 1 dollar, not {start}"
             yield problem(_place(at, "start"), message)
         instants = [moment for moment, _ in path_of(entry.path, self._start)]
         if instants != sorted(instants):

@@ -224,9 +224,7 @@ class _Checker:
         for key in ("settle", "fair_price"):
             price = text_at(step, key, "price")
             if price is not None and not 0 <= scaled_down(price.text, 10**18) <= 10**18:
-                yield problem(
-                    price.at, f"a price must lie between 0 and 1 dollar, not {price.text}"
-                )
+                yield problem(price.at, f"a price must be between 0 and 1 dollar, not {price.text}")
 
     def _event(self, step: Mapping) -> Iterator[Problem]:
         event, reference = text_at(step, "event", "slug"), self._world.reference

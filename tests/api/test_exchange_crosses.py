@@ -175,7 +175,7 @@ def _change(index: int, **fields: Any) -> Any:
     [
         (lambda requests: requests.pop(), 400, "two sides"),
         (lambda requests: requests.append(requests[0]), 400, "two sides"),
-        (_change(1, side="SIDE_BUY"), 400, "the other sells"),
+        (_change(1, side="SIDE_BUY"), 400, "the other must sell"),
         (_change(1, orderQty="1"), 400, "same order_qty"),
         (_change(1, price="99"), 400, "below the selling price"),
         (_change(1, type="ORDER_TYPE_MARKET_TO_LIMIT"), 400, "limit orders"),

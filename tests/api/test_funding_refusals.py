@@ -58,7 +58,7 @@ def refused(
 
 @pytest.mark.parametrize("amount", ["100.01", "1000"])
 def test_a_source_takes_no_deposit_above_its_greatest(world: Connection, amount: str) -> None:
-    refused(world, Conflict, r"at most 100\.00 at a time from limited", amount, "limited")
+    refused(world, Conflict, r"limited accepts at most 100\.00 at a time", amount, "limited")
 
 
 def test_a_deposit_of_exactly_the_greatest_and_any_withdrawal_pass(world: Connection) -> None:
@@ -96,11 +96,11 @@ def test_no_more_is_paid_out_than_an_account_can_spare(world: Connection) -> Non
     placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 100))
     assert placed.status == 200
     spare = dollars(world) - 40
-    refused(world, Conflict, "has only .* to pay out", f"-{spare + Decimal('0.01')}")
+    refused(world, Conflict, "has only .* available", f"-{spare + Decimal('0.01')}")
     funding.fund(world, f"-{spare}", source="open")
     world.advance("5m")
     assert dollars(world) == 40
-    refused(world, Conflict, "has only 0.00 to pay out", "-0.01")
+    refused(world, Conflict, "has only 0.00 available", "-0.01")
 
 
 # ---- refunds and decisions
@@ -116,7 +116,7 @@ def test_only_what_came_through_a_source_and_is_complete_is_refunded(world: Conn
     funding.decide(world, begun["transaction"], state="cancelled")
     with pytest.raises(Conflict, match="only a completed transaction through a source"):
         funding.decide(world, begun["transaction"], state="refunded")
-    with pytest.raises(Conflict, match="CANCELLED already"):
+    with pytest.raises(Conflict, match="already CANCELLED"):
         funding.decide(world, begun["transaction"], state="completed")
     with pytest.raises(NotFound, match="unknown funding transaction: nothing"):
         funding.decide(world, "nothing", state="completed")
@@ -146,7 +146,7 @@ def test_a_deposit_that_was_spent_is_not_refunded_and_a_withdrawal_comes_back(
     world.advance("5m")
     rest = funding.fund(world, f"-{dollars(world) - 20}", source="open")["transaction"]
     world.advance("5m")
-    with pytest.raises(Conflict, match=r"has only 20\.00 to pay out"):
+    with pytest.raises(Conflict, match=r"has only 20\.00 available"):
         funding.decide(world, made, state="refunded")
     assert dollars(world) == 20
     funding.decide(world, rest, state="refunded", amount="40")

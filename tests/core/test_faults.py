@@ -250,7 +250,7 @@ BAD = [
     ({"act": {"stats": 503}}, "stats"),
     ({"match": {"nht": 1}, "act": {"status": 503}}, "nht"),
     ({"match": {"nth": -1}, "act": {"status": 503}}, ">= 1 "),
-    ({"act": {"status": 503}, "times": -1}, "times counts from 1"),
+    ({"act": {"status": 503}, "times": -1}, "times must be at least 1"),
     ({"match": {"plane": "mars"}, "act": {"status": 503}}, "plane must be one of"),
     ({"match": {"probability": "maybe"}, "act": {"status": 503}}, "a probability is"),
     ({"match": {"from": "yesterday"}, "act": {"status": 503}}, "RFC 3339"),

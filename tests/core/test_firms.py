@@ -50,7 +50,7 @@ def test_a_firm_acts_for_its_own_users() -> None:
         (f"{ACME}/users/", "x-participant-id has the form"),
         (f"{ALICE}/more", "x-participant-id has the form"),
         ("firms/Other/users/bob", f"the token belongs to {ACME}"),
-        (f"{ACME}/users/mallory", "no such user"),
+        (f"{ACME}/users/mallory", "unknown user"),
         (f"{ACME}/users/frozen", "wait for kyc.approved"),
     ],
 )

@@ -186,7 +186,7 @@ def test_a_document_is_owed_then_uploaded_then_decides(
 def test_a_document_can_only_be_uploaded_while_it_is_owed(bench: Bench) -> None:
     bench.kyc.start(FIRM, person(date_of_birth="1985-09-02", docv_eligible=True))
     bench.kyc.document("user-1")
-    with pytest.raises(Conflict, match="uploaded and owes no document"):
+    with pytest.raises(Conflict, match="uploaded and requires no document"):
         bench.kyc.document("user-1")
     with pytest.raises(NotFound):
         bench.kyc.document("nobody")
@@ -224,7 +224,7 @@ def test_a_held_review_waits_for_the_control_plane(bench: Bench) -> None:
     assert bench.shown() == ("REVIEW", "OPEN", "In Review")
     bench.kyc.decide("user-1", "approve")
     assert bench.shown()[0] == "ACCEPT"
-    with pytest.raises(Conflict, match="waits for no decision"):
+    with pytest.raises(Conflict, match="does not wait for a decision"):
         bench.kyc.decide("user-1", "reject")
 
 

@@ -129,7 +129,7 @@ BREAKS = [
     Break(
         "clearing keeps money",
         "money",
-        r"the clearing house holds 100000000",
+        r"the clearing house holds 100000000, not zero",
         money_left_in_clearing,
     ),
     Break(
@@ -159,7 +159,7 @@ BREAKS = [
     Break(
         "size of an order",
         "orders",
-        r"order \w+: 2 leaves and 3 filled of 6",
+        r"order \w+: 2 remaining and 3 filled of 6",
         an_order_larger_than_its_parts,
     ),
     Break(
@@ -177,7 +177,7 @@ BREAKS = [
     Break(
         "reserved cash",
         "orders",
-        r"\S+/taker reserves 81000000 in tst-x, its open orders could cost 80000000",
+        r"\S+/taker reserves 81000000 in tst-x, but its open orders could cost 80000000",
         a_reservation_of_more_cash,
     ),
     Break(
@@ -186,13 +186,13 @@ BREAKS = [
     Break(
         "a level",
         "books",
-        r"level 60 of tst-x shows 7, its orders are 6",
+        r"level 60 of tst-x shows 7, its orders sum to 6",
         a_level_that_shows_too_much,
     ),
     Break(
         "a queue",
         "books",
-        r"level 60 of tst-x is out of the order of time: \[\d+, \d+\]",
+        r"level 60 of tst-x is not in order of time: \[\d+, \d+\]",
         a_queue_out_of_turn,
     ),
 ]

@@ -33,7 +33,7 @@ def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
     """Change what scripted participants think an instrument is worth, from now on."""
     price = in_units(entry.price, UNIT, "price")
     if not 0 < price < UNIT:
-        message = f"a fair price must lie between 0 and 1 dollar, not {entry.price}"
+        message = f"a fair price must be between 0 and 1 dollar, not {entry.price}"
         raise InvalidRequest(message, rule="control")
     engine.exchange.instruments.require(entry.symbol)
     participants_of(engine).set_fair_price(entry.symbol, price)

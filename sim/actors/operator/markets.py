@@ -49,7 +49,7 @@ def settle(engine: Engine, entry: SettleStep) -> Answer:
     instrument = engine.exchange.instruments.require(entry.symbol)
     price = in_units(entry.price, instrument.price_scale, "price")
     if not 0 <= price <= instrument.price_scale:
-        message = f"a settlement price must lie between 0 and 1 dollar, not {entry.price}"
+        message = f"a settlement price must be between 0 and 1 dollar, not {entry.price}"
         raise InvalidRequest(message, rule="L26")
     paid = engine.exchange.trading.listings.settle(entry.symbol, price, text=entry.text)
     text = decimal_text(price, instrument.price_scale)

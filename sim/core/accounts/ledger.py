@@ -128,11 +128,7 @@ class Ledger:
         debts = -sum(min(0, account.balance) for account in self if account.kind != HOUSE)
         if debts + amount > _MONEY_MAX:
             remedy = f"accounts owe {cash_text(debts)} already; reset the exchange"
-            raise Conflict(
-                f"corrections exceed the range of money; {MONEY.text()}",
-                rule="bounds",
-                remedy=remedy,
-            )
+            raise Conflict(f"too large a correction; {MONEY.text()}", rule="bounds", remedy=remedy)
 
     @property
     def rebates_spent(self) -> bool:

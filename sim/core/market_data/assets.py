@@ -282,7 +282,7 @@ class Assets:
             raise InvalidRequest(INDEX_PRICE.text(), rule="bounds")
         when = self._ctx.now if at is None else at
         if units <= 0 or when > self._ctx.now:
-            text = "the price of a tick must be above zero, and its time must not be in the future"
+            text = "a tick needs a price above zero and an instant that is not in the future"
             raise InvalidRequest(text, remedy="advance the clock first")
         asset = self._assets.get(asset_id)
         if asset is None:

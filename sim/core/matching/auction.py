@@ -1,13 +1,14 @@
-"""Call auctions: the one price at which most quantity trades, and the trades at it (rules L16-L22).
+"""Call auctions: the one price at which the largest quantity trades, and the trades at it (rules
+L16-L22).
 
-An auction ends when PREOPEN turns OPEN and when MATCH_AND_CLOSE_AUCTION is left; until then orders
-only collect, so a book may be crossed. `equilibrium_price` is a pure function of the book: the
-indicative price that statistics show and the price of the uncross are the same computation.
+An auction ends when PREOPEN turns OPEN and when MATCH_AND_CLOSE_AUCTION is left. Until then orders
+are only collected, so a book may be crossed. `equilibrium_price` is a pure function of the book,
+used both for the indicative price in statistics and for the uncross.
 
-The uncross takes three steps. Strict limits step aside, because they may not trade at a better
-price than their own (M22). Self-match prevention cancels orders until no pair that would trade must
-not (L19); each cancel may change the price, so it is computed anew. Then everything that crosses
-trades, by price, then time, on each side.
+The uncross takes three steps. Strict limits are taken out, because they may not trade at a price
+better than their own (M22). Self-match prevention cancels orders until no pair that would trade is
+forbidden to (L19); each cancel may change the price, so it is recomputed. Then everything that
+crosses trades, by price, then time, on each side.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Equilibrium(NamedTuple):
 def equilibrium_price(
     book: Book, reference: Price | None, tiebreak: str = "reference"
 ) -> Equilibrium | None:
-    """The auction price and its volume, or None when the book does not cross (rule L17).
+    """Return the auction price and its volume; None if the book does not cross (rule L17).
 
     Candidates are the ticks from the best offer to the best bid. Each row decides among those that
     the rows above left:
@@ -78,9 +79,9 @@ def equilibrium_price(
 
 
 def _quantities(ladder: Ladder, ticks: range) -> list[Qty]:
-    """The quantity that rests at each candidate."""
+    """Return the quantity that rests at each candidate price."""
     at = [0] * len(ticks)
-    for level in ladder.walk():  # best first, so the first one outside ends the candidates
+    for level in ladder.walk():  # best first: the first one outside the range ends the loop
         if not ticks[0] <= level.price <= ticks[-1]:
             break
         at[(level.price - ticks[0]) // ticks.step] = level.qty
@@ -96,7 +97,7 @@ class Auction:
         self._fills = fills
 
     def uncross(self, book: Book, reference: Price | None, tiebreak: str) -> Price | None:
-        """Trade everything that crosses at one price; return it, or None when nothing traded."""
+        """Trade everything that crosses at one price, and return it; None if nothing traded."""
         aside = self._set_aside(book)
         equilibrium = self._prevented_equilibrium(book, reference, tiebreak)
         if equilibrium is not None:
@@ -108,7 +109,9 @@ class Auction:
     def _prevented_equilibrium(
         self, book: Book, reference: Price | None, tiebreak: str
     ) -> Equilibrium | None:
-        """The equilibrium after self-match prevention has canceled every conflicting order."""
+        """Return the equilibrium after self-match prevention has canceled every conflicting
+        order.
+        """
         while True:
             equilibrium = equilibrium_price(book, reference, tiebreak)
             if equilibrium is None:
@@ -131,7 +134,7 @@ class Auction:
             left -= qty
 
     def _set_aside(self, book: Book) -> list[Order]:
-        """Take strict limits out of a crossed book; they return to the end of their queues."""
+        """Take strict limits out of a crossed book. They return to the end of their queues."""
         aside = []
         for side in (BUY, SELL):
             strict = [order for order in book.orders(side) if order.strict_limit]
@@ -145,7 +148,9 @@ class Auction:
         return aside
 
     def _prevent(self, book: Book, later: Order, earlier: Order) -> None:
-        """Cancel as the later order's mode says: it counts as the aggressor (rule L19)."""
+        """Cancel according to the mode of the later order, which counts as the aggressor (rule
+        L19).
+        """
         ends = {
             SelfMatchPrevention.CANCEL_RESTING: (earlier,),
             SelfMatchPrevention.REMOVE_BOTH: (earlier, later),
@@ -156,12 +161,12 @@ class Auction:
 
 
 def _by_time(bid: Order, offer: Order) -> tuple[Order, Order]:
-    """The two orders as (later, earlier)."""
+    """Return the two orders as (later, earlier)."""
     return (bid, offer) if bid.priority > offer.priority else (offer, bid)
 
 
 def _first_conflict(book: Book, volume: Qty) -> tuple[Order, Order] | None:
-    """The first pair that would trade and must not, as (later, earlier)."""
+    """Return the first pair that would trade but must not, as (later, earlier)."""
     for bid, offer in _pairs(book, volume):
         later, earlier = _by_time(bid, offer)
         if would_self_match(later, earlier):
@@ -170,7 +175,7 @@ def _first_conflict(book: Book, volume: Qty) -> tuple[Order, Order] | None:
 
 
 def _pairs(book: Book, volume: Qty) -> Iterator[tuple[Order, Order]]:
-    """The pairs of bid and offer that meet while a volume trades, by price, then time."""
+    """Yield the pairs of bid and offer that meet while a volume trades, by price, then time."""
     bids, offers = book.orders(BUY), book.orders(SELL)
     bid, offer = next(bids), next(offers)
     bid_left, offer_left = bid.leaves_qty, offer.leaves_qty

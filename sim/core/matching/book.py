@@ -1,15 +1,15 @@
 """One order book: price levels by tick, each a first-in first-out queue.
 
-The book remembers and orders; `matching.py` decides what happens. Two representations make it fast,
-and both carry a duty for whoever changes it:
+The book stores and sorts orders; `matching.py` decides what happens to them. Two representations
+make it fast, and both put a duty on callers:
 
 - A side keeps its levels in a dictionary by price, and the occupied ticks as the bits of one
-  integer, the best tick highest. The best price is one `bit_length`, the next one is the next lower
-  bit. On the bounded ladders of event contracts (at most a few thousand ticks) that beats a sorted
-  container (`python -m benchmarks.matching`).
-- A queue is a list in which a done order stays until it is swept up. Whoever takes an order out
-  must set its `leaves_qty` to 0: that is how the queue recognises it. An order that loses its place
-  therefore goes on as another `Order` object, and the one in the queue dies.
+  integer, with the best tick highest. The best price takes one `bit_length`, and the next one is
+  the next lower bit. On the bounded ladders of event contracts (at most a few thousand ticks) this
+  is faster than a sorted container (`python -m benchmarks.matching`).
+- A queue is a list in which finished orders stay until they are swept up. Code that takes an order
+  out must set its `leaves_qty` to 0, because that is how the queue recognises it. An order that
+  loses its priority therefore continues as a new `Order` object, and the one in the queue dies.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _DONE_TOLERATED = 32
 class Level:
     """Orders that rest at one price, oldest first.
 
-    `qty` and `count` are of live orders; `bit` is the level's place in its ladder. All orders
-    before `head` are done, others may be. The queue is a list, because a deque of one order takes
-    seven times the memory.
+    `qty` and `count` refer to live orders; `bit` is the position of the level in its ladder. All
+    orders before `head` are finished, later ones may be. The queue is a list, because a deque with
+    one order takes seven times the memory.
     """
 
     __slots__ = ("bit", "count", "head", "price", "qty", "queue")
@@ -53,11 +53,11 @@ class Level:
         return queue[head]
 
     def orders(self) -> Iterator[Order]:
-        """Live orders, oldest first."""
+        """Yield the live orders, oldest first."""
         return (order for order in self.queue if order.leaves_qty)
 
     def tidy(self, leaving: Order | None = None) -> None:
-        """Sweep up done orders, and one that is about to be, once they are the greater part."""
+        """Sweep up finished orders, and `leaving`, once they are the majority."""
         if len(self.queue) > 2 * self.count + _DONE_TOLERATED:
             self.queue = [
                 order for order in self.queue if order.leaves_qty and order is not leaving
@@ -66,9 +66,10 @@ class Level:
 
 
 class Ladder:
-    """One side of a book. `best` is its best price, or 0 when it is empty (0 is no price).
+    """One side of a book. `best` is its best price, or 0 while it is empty (0 is not a valid
+    price).
 
-    A level stays once it was created, empty or not: there are no more levels than ticks.
+    Levels are never removed, because there are no more levels than ticks.
     """
 
     __slots__ = ("_bits", "_first", "_step", "best", "levels")
@@ -76,7 +77,7 @@ class Ladder:
     def __init__(self, instrument: Instrument, side: Side) -> None:
         buying = side is BUY
         self._step = instrument.tick if buying else -instrument.tick
-        # one tick below the lowest, because bit lengths count from 1
+        # One tick below the lowest, because bit lengths start at 1.
         self._first = (0 if buying else instrument.price_scale) - self._step
         self._bits = 0
         self.best: Price = 0
@@ -106,7 +107,7 @@ class Ladder:
     def remove(self, order: Order) -> None:
         """Take an order out.
 
-        Its `leaves_qty` is still what the level counted; the caller sets it to 0 right after.
+        Its `leaves_qty` must still be what the level counted; the caller sets it to 0 right after.
         """
         level = self.levels[order.price]
         level.count = count = level.count - 1
@@ -117,7 +118,7 @@ class Ladder:
         level.tidy(order)
 
     def take(self, level: Level, order: Order, qty: Qty) -> None:
-        """Count a fill of one order; the caller lowers the order's `leaves_qty` right after."""
+        """Count a fill of one order. The caller reduces the order's `leaves_qty` right after."""
         if order.leaves_qty > qty:
             level.qty -= qty
         else:
@@ -132,7 +133,7 @@ class Ladder:
             self.best = self._first + self._step * bits.bit_length() if bits else 0
 
     def walk(self) -> Iterator[Level]:
-        """Levels, best first."""
+        """Yield the levels, best first."""
         bits = self._bits
         while bits:
             level = self.levels[self._first + self._step * bits.bit_length()]
@@ -140,7 +141,9 @@ class Ladder:
             bits ^= level.bit
 
     def reached(self, limit: Price) -> Iterator[Level]:
-        """Levels that an opposite order with this limit (0: none) trades at, best first."""
+        """Yield the levels at which an opposite order with this limit (0: none) trades, best
+        first.
+        """
         if not limit:
             return self.walk()
         if self._step < 0:
@@ -148,7 +151,7 @@ class Ladder:
         return (level for level in self.walk() if level.price >= limit)
 
     def available(self, limit: Price, needed: Qty) -> Qty:
-        """Quantity that trades within a limit; counting stops at `needed`."""
+        """Return the quantity that trades within a limit; counting stops at `needed`."""
         total = 0
         for level in self.reached(limit):
             total += level.qty
@@ -158,11 +161,11 @@ class Ladder:
 
 
 class Book:
-    """Both sides of one instrument, and its stops, which wait beside the book.
+    """Both sides of one instrument, and its waiting stop orders.
 
-    `version` changes whenever anything published of the symbol does; `changed` tells that this has
-    happened since the book was made, which a reader may cause as well as an order. A `hidden` book
-    publishes no levels. `factor` converts notional units to cash.
+    `version` changes whenever anything published about the symbol does. `changed` says whether that
+    has happened since the book was created, which a read may cause as well as an order. A `hidden`
+    book publishes no levels. `factor` converts notional units to cash.
     """
 
     __slots__ = (
@@ -189,15 +192,15 @@ class Book:
         self.hidden = False
 
     def ladder(self, side: Side) -> Ladder:
-        """The ladder on which an order of this side rests."""
+        """Return the ladder on which an order of this side rests."""
         return self.bids if side is BUY else self.offers
 
     def opposite(self, side: Side) -> Ladder:
-        """The ladder against which an order of this side trades."""
+        """Return the ladder against which an order of this side trades."""
         return self.offers if side is BUY else self.bids
 
     def crosses(self, side: Side, price: Price) -> bool:
-        """Whether an order of this side and limit would trade now."""
+        """Return whether an order of this side and limit would trade now."""
         best = self.opposite(side).best
         return bool(best) and (price >= best if side is BUY else price <= best)
 
@@ -212,7 +215,7 @@ class Book:
     def sweep(self, taker: Order, match: Callable[[Book, Order, Order, Qty, Price], None]) -> None:
         """Fill a taker within its limit: best price first, then oldest, at the resting price.
 
-        `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity
+        `match(book, taker, maker, qty, price)` must reduce `leaves_qty` of both by the quantity
         (rule M1).
         """
         buying = taker.side is BUY
@@ -244,16 +247,16 @@ class Book:
             level.tidy()
 
     def levels(self, side: Side, depth: int | None = None) -> list[tuple[Price, Qty, int]]:
-        """(price, quantity, orders) of the best levels, best first; all without a depth."""
+        """Return (price, quantity, orders) of the best levels, best first; all without a depth."""
         walk = islice(self.ladder(side).walk(), depth)
         return [(level.price, level.qty, level.count) for level in walk]
 
     def orders(self, side: Side) -> Iterator[Order]:
-        """Orders that rest on a side, in order of priority."""
+        """Yield the orders that rest on a side, in order of priority."""
         for level in self.ladder(side).walk():
             yield from level.orders()
 
     def working(self) -> list[Order]:
-        """Every live order of the instrument, stops included, oldest first."""
+        """Return every live order of the instrument, including stops, oldest first."""
         orders = [*self.orders(BUY), *self.orders(SELL), *self.stops.orders()]
         return sorted(orders, key=lambda order: order.priority)

@@ -1,9 +1,9 @@
 """All books by symbol, and which symbols and events changed.
 
-Books are created on first access. Versions come from one counter that never goes back, not even
-when a saved state is loaded, so what a reader cached for a version stays valid for it. An event has
-a version too: while it stays the same, nothing published of the event's instruments or game
-changed.
+Books are created on first access. Versions come from one counter that never decreases, not even
+when a saved state is loaded, so whatever a reader cached for a version stays valid. An event has a
+version, too: as long as it is unchanged, nothing published about the event's instruments or game
+has changed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from sim.indexes.change_index import Changes
 class Books:
     """Finds books and counts their changes.
 
-    `symbols` and `events` have the version of the last change of each; both know of no change
-    before the version `loaded`. `unannounced` are the symbols that the next `flush` reports.
+    `symbols` and `events` hold the version of the last change of each, back to the version
+    `loaded`. `unannounced` are the symbols that the next `flush` reports.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Books:
         self._is_hidden = is_hidden
         self._materialise = materialise
         self._by_symbol: dict[str, Book] = {}
-        # of books that nobody asked for since `load`, in no order
+        # Working orders of books that nobody has accessed since `load`, in no particular order.
         self._resting: dict[str, list[Order]] = {}
         self.unannounced: dict[str, None] = {}
         self.version = 0
@@ -56,7 +56,9 @@ class Books:
         return iter(self._by_symbol.values())
 
     def get(self, symbol: str) -> Book:
-        """The book of an instrument, which is no longer dormant afterwards; else NotFound."""
+        """Return the book of an instrument, which is materialised by that. Refuses an unlisted
+        symbol.
+        """
         book = self._by_symbol.get(symbol)
         if book is None:
             self._materialise(symbol)
@@ -65,10 +67,10 @@ class Books:
             book.hidden = self._is_hidden(symbol)
             if (resting := self._resting.pop(symbol, None)) is not None:
                 book.changed = True
-                self._take_back(book, resting)
+                self._restore(book, resting)
         return book
 
-    def _take_back(self, book: Book, resting: list[Order]) -> None:
+    def _restore(self, book: Book, resting: list[Order]) -> None:
         bid, offer = book.bids.add, book.offers.add
         for order in sorted(resting, key=attrgetter("priority")):
             if order.type in STOP_TYPES:
@@ -79,21 +81,21 @@ class Books:
                 offer(order)
 
     def touched(self, symbol: str) -> Book | None:
-        """The book, or None when nothing ever needed one."""
+        """Return the book; None if nothing has ever needed it."""
         return self.get(symbol) if symbol in self._resting else self._by_symbol.get(symbol)
 
     def among(self, symbols: Iterable[str]) -> list[str]:
-        """Those of some symbols that ever needed a book."""
+        """Return which of some symbols have ever needed a book."""
         with_books = self._by_symbol.keys() | self._resting.keys()
         return [symbol for symbol in symbols if symbol in with_books]
 
     def changed(self, book: Book) -> None:
-        """Note that something published of a book's symbol has changed."""
+        """Note a change of anything published about a book's symbol."""
         book.version, book.changed = self._next(book.instrument), True
         self.unannounced[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
-        """Note a change of state, visibility, settlement or statistics; creates no book."""
+        """Note a change of state, visibility, settlement or statistics. Creates no book."""
         book = self._by_symbol.get(symbol)
         if book is not None:
             book.hidden = self._is_hidden(symbol)
@@ -103,7 +105,7 @@ class Books:
             self.unannounced[symbol] = None
 
     def event_changed(self, instrument: Instrument) -> None:
-        """Note that an instrument, and so its event, has changed."""
+        """Note a change of an instrument, and so of its event."""
         self._next(instrument)
 
     def game_reported(self, event: str) -> None:
@@ -112,7 +114,7 @@ class Books:
         self.events.note(event, self.version)
 
     def version_of(self, event: str) -> int:
-        """The version of an event."""
+        """Return the version of an event."""
         return self.events.get(event, self.loaded)
 
     def _next(self, instrument: Instrument) -> int:
@@ -129,9 +131,9 @@ class Books:
             self.unannounced.clear()
 
     def load(self, working: dict[str, list[Order]]) -> None:
-        """Forget all books; each takes its working orders back when somebody asks for it.
+        """Forget all books. Each restores its working orders on first access.
 
-        A test that resets the world meets few of its books.
+        A test that resets the world uses few of its books.
         """
         self._by_symbol.clear()
         self.symbols.clear()

@@ -1,6 +1,6 @@
-"""Clearing of trades: NEW, CLEARED some time later, BUSTED when undone (rule M42).
+"""Clearing of trades: NEW, then CLEARED some time later, or BUSTED when undone (rule M42).
 
-Trades clear in the order in which they were made, so one timer, for the oldest that waits, is
+Trades clear in the order in which they were made, so one timer for the oldest uncleared trade is
 enough.
 """
 
@@ -21,7 +21,8 @@ CLEARING_TIMER = "trade.clearing"
 class Clearing:
     """Moves trades from state to state.
 
-    `next_seq` is the oldest trade that has not been looked at; `timer` is pending while one waits.
+    `next_seq` is the first trade not processed yet; `timer` is pending while any trade is
+    uncleared.
     """
 
     def __init__(
@@ -39,14 +40,14 @@ class Clearing:
         self.timer = 0
 
     def wait(self) -> None:
-        """Schedule the clearing of the oldest trade that waits, unless it is scheduled."""
+        """Schedule the clearing of the oldest uncleared trade, unless it is scheduled already."""
         trades = self._execution_log.trades.rows
         if not self.timer and self.next_seq < len(trades):
             due = trades[self.next_seq].at + self._ctx.assumptions.number(CLEARING_DELAY)
             self.timer = self._ctx.timers.schedule(max(due, self._ctx.now), CLEARING_TIMER)
 
     def clear(self) -> list[Trade]:
-        """Clear the trades that are due and wait for the next; return those that cleared."""
+        """Clear the trades that are due, and schedule the next. Return those that cleared."""
         self.timer = 0
         trades = self._execution_log.trades
         latest = self._ctx.now - self._ctx.assumptions.number(CLEARING_DELAY)
@@ -60,10 +61,10 @@ class Clearing:
         return cleared
 
     def bust(self, trade_id: str) -> Trade:
-        """Undo a trade: reverse positions, cash and fees of both sides. Orders stay as they are."""
+        """Undo a trade: reverse positions, cash and fees of both sides. Orders are not affected."""
         trade = self._execution_log.require_trade(trade_id)
         if trade.state is TradeState.BUSTED:
-            raise Conflict(f"trade {trade_id} is busted already", rule="M42")
+            raise Conflict(f"trade {trade_id} is already busted", rule="M42")
         instrument, symbol = self._instruments.require(trade.symbol), trade.symbol
         accounts, price = self._accounts, trade.price
         value = price * trade.qty * instrument.cash_per_notional

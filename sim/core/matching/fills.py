@@ -1,8 +1,8 @@
-"""One fill, from end to end.
+"""One fill, from start to end.
 
-A fill changes both orders, reports both, writes the trade, and then moves positions, collateral,
-cash and statistics, in this order (rules M1, M41, P9-P21). The aggressor comes first in each step.
-The book's levels are not touched here: the caller has reduced them already.
+A fill changes both orders, reports both, records the trade, and then changes positions, collateral,
+cash and statistics, in this order (rules M1, M41, P9-P21). In each step the aggressor comes first.
+The levels of the book are not changed here: the caller has already reduced them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _WHOLE = OrderState.FILLED, ExecutionType.FILL
 class Fills:
     """Applies matches, and collects what `Matching.follow_up` needs to know about them.
 
-    `touched` has the accounts that traded, `low` and `high` the range of prices (0: no trade),
-    each since somebody last took them.
+    `touched` are the accounts that traded, `low` and `high` the range of prices (0: no trade), each
+    since it was last taken.
     """
 
     def __init__(self, ctx: Context, market: MarketState, accounts: AccountState) -> None:
@@ -43,7 +43,7 @@ class Fills:
         self.high: Price = 0
 
     def take_range(self) -> tuple[Price, Price]:
-        """Return the lowest and highest price traded since the last call; zeros for no trade."""
+        """Return the lowest and highest price traded since the last call; zeros without trades."""
         low, high = self.low, self.high
         self.low = self.high = 0
         return low, high
@@ -74,7 +74,7 @@ class Fills:
     def match_prearranged(
         self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
     ) -> None:
-        """Fill two orders that were agreed beforehand, in a cross."""
+        """Fill the two orders of a cross, which were agreed beforehand."""
         mode = self._ctx.assumptions.text(CROSS_FEE_MODE)
         fees = self._fees_by(mode, book, aggressor, passive, qty, price)
         self._apply(book, aggressor, passive, qty, price, *fees, type=TradeType.CROSS)
@@ -82,7 +82,9 @@ class Fills:
     def _fees_by(
         self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
     ) -> tuple[Fee, Fee]:
-        """Fees of aggressor and passive side; `mode` is "maker_taker", "both_taker" or "none"."""
+        """Return the fees of aggressor and passive side. `mode` is "maker_taker", "both_taker" or
+        "none".
+        """
         instrument = book.instrument
         theta = self._fees.theta(instrument, self._ctx.now)
         aggressor_fee = passive_fee = NO_FEE
@@ -134,7 +136,7 @@ class Fills:
     def _move_position(
         self, book: Book, order: Order, qty: Qty, price: Price, report: Execution, fee_exact: int
     ) -> None:
-        """Move the position of one side, and what it needs as collateral."""
+        """Change the position of one side, and the collateral that it needs."""
         account, signed = order.account, qty if order.side is BUY else -qty
         nets = self._positions.fill(
             account, book.symbol, signed, price, report.trade_id, report.commission, fee_exact
@@ -154,7 +156,7 @@ class Fills:
     ) -> Execution:
         """Apply a fill to one order and report it.
 
-        An order that `rests` releases what it had reserved, and is closed with its last fill.
+        An order that `rests` releases its reservation, and is closed with its last fill.
         """
         if rests:
             self._risk.release(order, book.instrument, qty)
@@ -163,7 +165,7 @@ class Fills:
         order.cum_qty += qty
         order.filled_notional += price * qty
         if filled_at := order.filled_at:
-            # a new dictionary: earlier reports share the old one
+            # A new dictionary, because earlier reports share the old one.
             order.filled_at = {**filled_at, price: filled_at.get(price, 0) + qty}
             order.avg_px = divide_half_even(order.filled_notional, order.cum_qty)
         else:

@@ -1,5 +1,6 @@
-"""What a market order or a cash order would reach in the book, before it does: the price at which a
-market order stops, and the quantity that an amount of cash buys (rules M10, M24).
+"""How far a market order or a cash order would reach in the book, before it does (rules M10, M24).
+
+That is the price at which a market order stops, and the quantity that an amount of cash buys.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from sim.core.model.quantities import Notional, Price, Qty
 
 
 def market_price(book: Book, order: Order, bound: Price) -> Price:
-    """Price of the last fill that the order's quantity would get, at most `bound` (0: no bound).
+    """Return the price of the last fill of the order's quantity, at most `bound` (0: no bound).
 
-    0 when nothing would trade.
+    0 if nothing would trade.
     """
     leaves = order.leaves_qty
     reached = 0
@@ -28,10 +29,10 @@ def market_price(book: Book, order: Order, bound: Price) -> Price:
 
 
 def cash_quantity(book: Book, order: Order, limit: Price) -> tuple[Qty, Price]:
-    """The quantity that `cash_qty` trades, and the last price reached.
+    """Return the quantity that `cash_qty` trades, and the last price reached.
 
-    Cash is spent from the best price on; what is left counts at the limit (0: at the last price
-    reached). A purchase spends the price per unit; a sale posts the collateral of the short side,
+    Cash is spent from the best price on; the rest is converted at the limit (0: at the last price
+    reached). A purchase spends the price per unit. A sale posts the collateral of the short side,
     one dollar less the price.
     """
     principal: Notional = order.cash_qty * order.qty_scale

@@ -1,4 +1,4 @@
-"""The records that every component of matching and trading reads and writes."""
+"""The parts of state that every component of matching and trading uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim.core.model.orders import Orders
 
 
 class MarketState(Struct, frozen=True):
-    """Orders, the books where they rest, what was reported and traded, and its statistics."""
+    """Orders, the books in which they rest, the execution log, and statistics."""
 
     orders: Orders
     books: Books

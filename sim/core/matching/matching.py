@@ -2,46 +2,46 @@
 
 ## Arrival
 
-An order is *admitted* first (`trading/admission.py`): it is well formed, within limits, and paid
-for. What happens then is `Matching.arrive`, in this order; each step may be the last one.
+An order is *admitted* first (`trading/admission.py`): it is well-formed, within limits, and covered
+by funds. Then `Matching.arrive` takes these steps in order, each of which may be the last:
 
 | Step | Rule | What happens |
 |---|---|---|
-| 1. enter | M8, M41 | the order gets its id and its place in time, and is reported NEW |
+| 1. enter | M8, M41 | the order gets its id and its time priority, and is reported NEW |
 | 2. stop | M12 | a stop order waits beside the book until a trade reaches its stop price |
 | 3. collect | L18 | while an auction collects orders, it joins the book without trading |
-| 4. self-match | M26-M30 | orders that it must not meet are canceled, or it is, as its mode says |
-| 5. at once | M17, M19 | too little to trade with: FOK, all-or-none or a minimum quantity expires |
+| 4. self-match | M26-M30 | its mode cancels the orders that it must not meet, or cancels it |
+| 5. at once | M17, M19 | without enough quantity, FOK, all-or-none or a minimum quantity expires |
 | 6. strict | M22 | a strict limit that would trade at a better price does not trade at all |
 | 7. trade | M1 | it meets the best price first, then the oldest order, at the resting price |
-| 8. remainder | M9, M16 | what is left rests, or expires when it is IOC |
+| 8. remainder | M9, M16 | the rest of it joins the book, or expires if it is IOC |
 
 Self-match prevention comes before the quantity is counted, because canceled orders no longer
-provide any. The quantity is counted before anything trades, because a fill cannot be taken back.
+provide any. The quantity is counted before anything trades, because a fill cannot be undone.
 
-## What follows from trades
+## Consequences of trades
 
-A trade changes more than its two orders, and `follow_up` does the rest once the arriving order is
-done, never in the middle of it, so that nobody can trade ahead of its remaining quantity:
+A trade affects more than its two orders. `follow_up` applies these consequences once the arriving
+order is finished, never in between, so that nobody can trade ahead of its remaining quantity:
 
-1. Stops that the trades reached arrive one by one, oldest first, with a new place in time
-   (M12). What they trade may reach further stops, which join the end of this queue.
-2. Each account that traded may have spent what its orders in *other* instruments reserved.
-   Those that it can no longer pay for are canceled (P5). Orders in the traded instrument stay: a
-   fill uses what its own order had reserved.
+1. Stops that the trades reached arrive one by one, oldest first, with a new time priority (M12).
+   Their trades may reach further stops, which join the end of this queue.
+2. Each account that traded may have spent what its orders in *other* instruments reserved. Orders
+   that it can no longer pay for are canceled (P5). Orders in the traded instrument stay, because a
+   fill uses the reservation of its own order.
 
-## The order of reports
+## Order of reports
 
-Reports come in the order in which things happen, because a client rebuilds the book from them: NEW
-before its fills, the cancel of an own order before the fill that went past it, EXPIRED after the
-last fill. In a fill the aggressor's report precedes the passive side's (`fills.py`).
+Reports come in the order in which things happen, because clients rebuild the book from them: NEW
+before the order's fills, the cancel of an own order before the fill that passed it, EXPIRED after
+the last fill. In a fill, the aggressor's report precedes that of the passive side (`fills.py`).
 
-## Places in time
+## Time priority
 
 `priority` is a counter: a smaller number is older. A new order, a repriced one, a triggered stop
-and a strict limit that sat out an auction each get the next number. Where orders rest is `Book`'s
-business; `Orders` knows which are open, `Risk` what they reserve. Invariant: an order is in a
-book (or waits as a stop), open in `Orders`, and reserved in `Risk`, or it is none of the three.
+and a strict limit that was taken out of an auction each get the next number. `Book` knows where
+orders rest, `Orders` which are open, `Risk` what they reserve. Invariant: an order is in a book (or
+waits as a stop), open in `Orders`, and reserved in `Risk`, or none of the three.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ _BY_EXCHANGE = UnsolicitedReason.EXCHANGE_OPTION
 class Matching:
     """Runs orders through books.
 
-    `priority` is the place in time given out last. `roll_timer` ends the DAY orders that rest, at
-    the next change of the trade date; 0 while none does.
+    `priority` is the last time priority given out. `roll_timer` ends the working DAY orders at the
+    next change of the trade date; 0 if there are none.
     """
 
     def __init__(self, ctx: Context, market: MarketState, risk: Risk, fills: Fills) -> None:
@@ -98,27 +98,27 @@ class Matching:
         self._execution_log = market.execution_log
         self._risk = risk
         self._fills = fills
-        self._match = fills.match  # bound once: it is called for every fill
+        self._match = fills.match  # bound once, because it is called for every fill
         self.priority = 0
         self.roll_timer = 0
 
     # ---- arrival
 
     def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
-        """Take in an admitted order, and everything that follows from its arrival."""
+        """Process an admitted order and all consequences of its arrival."""
         self.enter(order)
         self.arrive(book, order, continuous=continuous)
         if self._fills.touched:
             self.follow_up(book, release_stops=True)
 
     def accept_replaced(self, book: Book, order: Order, *, continuous: bool) -> None:
-        """Take in an order that a replace took out of its place (rules M31, M32)."""
+        """Process an order that a replace removed from its place (rules M31, M32)."""
         self.arrive(book, order, continuous=continuous, replaced=True)
         if self._fills.touched:
             self.follow_up(book, release_stops=True)
 
     def enter(self, order: Order) -> None:
-        """Give an admitted order its id and its place in time, and report it NEW."""
+        """Give an admitted order its id and its time priority, and report it NEW."""
         now = self._ctx.now
         if not order.id:
             order.id = self._ids.next()
@@ -131,10 +131,10 @@ class Matching:
     def arrive(
         self, book: Book, order: Order, *, continuous: bool = True, replaced: bool = False
     ) -> None:
-        """Do what an order does when it reaches its book: steps 2 to 8 of the table above.
+        """Run an order through its book: steps 2 to 8 of the table above.
 
-        `continuous` unless an auction collects orders. A `replaced` order is no longer bound to
-        its minimum quantity (rule M19).
+        `continuous` is false while an auction collects orders. A `replaced` order is no longer
+        bound to its minimum quantity (rule M19).
         """
         if order.type in STOP_TYPES:  # rule M12
             self.wait(book, order)
@@ -166,7 +166,7 @@ class Matching:
             self.rest(book, order)  # rule M9
 
     def _lacks_quantity(self, book: Book, order: Order, improves: bool, replaced: bool) -> bool:
-        """Whether less can trade at once than the order insists on (rules M17, M19)."""
+        """Return whether less than the order demands can trade at once (rules M17, M19)."""
         needed: Qty = 0
         if order.all_or_none or order.tif is FOK:
             if improves:
@@ -178,9 +178,10 @@ class Matching:
         return needed > 0 and opposite.available(order.price, needed) < needed
 
     def _prevent_self_match(self, book: Book, order: Order) -> bool:
-        """Cancel what the order must not meet, or the order; False when it ended the order.
+        """Apply self-match prevention. Return False if it ended the order.
 
-        Admission refuses REJECT_AGGRESSOR, so such an order comes here only as a released stop.
+        Admission refuses REJECT_AGGRESSOR, so an order with that mode arrives here only as a
+        released stop.
         """
         conflicting = conflicting_orders(book, order)
         if not conflicting:
@@ -194,16 +195,17 @@ class Matching:
         return False
 
     def next_priority(self) -> int:
-        """Give out the place in time behind all others."""
+        """Return the next time priority."""
         self.priority += 1
         return self.priority
 
-    # ---- what follows from trades
+    # ---- consequences of trades
 
     def follow_up(self, book: Book, *, release_stops: bool) -> None:
-        """Run the stops that trades reached, then cancel what the traders can no longer pay for.
+        """Run the stops that trades reached, then cancel orders that the traders can no longer pay
+        for.
 
-        Without `release_stops` the trades reach no stop: an auction that ends the session.
+        Without `release_stops`, trades trigger no stops, as in an auction that ends the session.
         """
         self._books.changed(book)
         if book.stops:
@@ -225,7 +227,7 @@ class Matching:
             self._trigger(book, released.popleft())
 
     def _trigger(self, book: Book, stop: Order) -> None:
-        """Turn a stop into a market or limit order, with a second NEW (rule M12)."""
+        """Turn a stop into a market or limit order, and report it NEW again (rule M12)."""
         self._risk.release(stop, book.instrument, stop.leaves_qty)
         self._orders.closed(stop)
         liquid = True
@@ -259,13 +261,13 @@ class Matching:
     # ---- resting
 
     def rest(self, book: Book, order: Order) -> None:
-        """Join the queue at the order's price."""
+        """Add an order to the queue at its price."""
         self._open(book, order)
         book.ladder(order.side).add(order)
         self._books.changed(book)
 
     def wait(self, book: Book, order: Order) -> None:
-        """Wait beside the book for the stop price."""
+        """Let a stop order wait beside the book."""
         self._open(book, order)
         book.stops.add(order)
 
@@ -275,16 +277,16 @@ class Matching:
         self.schedule_end(order)
 
     def schedule_end(self, order: Order) -> None:
-        """Set the timer that ends a working order: its own for GTT, one for all DAY orders."""
+        """Set the timer that ends a working order: its own for GTT, a shared one for DAY orders."""
         if order.tif is DAY_ORDER:
             self._schedule_roll()
         elif order.tif is GTT and not order.expiry_timer and order.good_till is not None:
             order.expiry_timer = self._ctx.timers.schedule(order.good_till, EXPIRY_TIMER, order.id)
 
     def withdraw(self, book: Book, order: Order) -> None:
-        """Take an order out of where it rests or waits.
+        """Take an order out of the book or the waiting stops.
 
-        The caller must set `leaves_qty` to 0 right after, or go on with a copy (see `book.py`).
+        The caller must set `leaves_qty` to 0 right after, or continue with a copy (see `book.py`).
         """
         if order.type in STOP_TYPES:
             book.stops.remove(order)
@@ -294,7 +296,7 @@ class Matching:
         self._risk.release(order, book.instrument, order.leaves_qty)
         self._orders.closed(order)
 
-    # ---- ends
+    # ---- ending
 
     def remove(
         self,
@@ -305,7 +307,7 @@ class Matching:
         text: str = "",
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
     ) -> None:
-        """End an order that rests or waits: CANCELED or EXPIRED."""
+        """End an order that rests or waits, as CANCELED or EXPIRED."""
         self.withdraw(book, order)
         self.end(order, type, text=text, unsolicited=unsolicited)
 
@@ -317,7 +319,7 @@ class Matching:
         text: str = "",
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
     ) -> None:
-        """End an order that is not in the book: CANCELED or EXPIRED."""
+        """End an order that is not in the book, as CANCELED or EXPIRED."""
         order.leaves_qty = 0
         order.state = _END[type]
         order.changed = self._ctx.now

@@ -13,14 +13,15 @@ SELF_MATCH_TEXT = "Self Match Prevention"
 
 
 def has_prevention(order: Order) -> bool:
-    """Whether an order carries a prevention id or came through retail (rule M30)."""
+    """Return whether an order carries a prevention id or came through retail (rule M30)."""
     return bool(order.smp_id) or order.channel is RETAIL
 
 
 def would_self_match(order: Order, resting: Order) -> bool:
-    """Whether two orders must not trade with each other.
+    """Return whether two orders must not trade with each other.
 
-    They share participant and prevention id or, if `order` came through retail, the account.
+    They must not if they share participant and prevention id or, if `order` came through retail,
+    the account.
     """
     if order.channel is RETAIL and order.account == resting.account:
         return True
@@ -32,7 +33,7 @@ def would_self_match(order: Order, resting: Order) -> bool:
 
 
 def conflicting_orders(book: Book, order: Order) -> list[Order]:
-    """Resting orders that an order must not meet and would reach.
+    """Return the resting orders that an order would reach but must not meet.
 
     They do not use up the order's quantity, because they are canceled before it trades.
     """
@@ -50,7 +51,9 @@ def conflicting_orders(book: Book, order: Order) -> list[Order]:
 
 
 def depth_without_conflicts(book: Book, order: Order, limit: Price) -> Iterator[tuple[Price, Qty]]:
-    """(price, quantity) of the levels within a limit, without what the order must not meet."""
+    """Yield (price, quantity) of the levels within a limit, without orders that `order` must not
+    meet.
+    """
     for level in book.opposite(order.side).reached(limit):
         if has_prevention(order):
             others = (one for one in level.orders() if not would_self_match(order, one))

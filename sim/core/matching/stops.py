@@ -1,6 +1,6 @@
 """Stop orders that wait beside a book until a trade reaches their stop price (rule M12).
 
-They show in no depth and in no market data.
+They are not part of depth or market data.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sim.core.model.quantities import Price
 
 
 class Stops:
-    """Waiting stops of one instrument.
+    """The waiting stop orders of one instrument.
 
-    Each side is a heap of (stop price towards its trigger, priority, id). An order that was removed
-    or has another stop price by now is skipped when its entry comes to the top. A book seldom has
-    stops, so two empty lists are all it may cost: a sorted container takes 1.5 kB each.
+    Each side is a heap of (stop price towards its trigger, priority, id). An entry whose order was
+    removed or has a different stop price is skipped when it reaches the top. Few books have stops,
+    so they must cost no more than two empty lists: a sorted container takes 1.5 kB each.
     """
 
     __slots__ = ("_buys", "_orders", "_sells")
@@ -32,7 +32,7 @@ class Stops:
         return len(self._orders)
 
     def add(self, order: Order) -> None:
-        """Let an order wait, again with its new stop price if it waits already."""
+        """Add an order. An order that waits already gets its new stop price."""
         self._orders[order.id] = order
         if order.side is BUY:
             heappush(self._buys, (order.stop_price, order.priority, order.id))
@@ -40,15 +40,15 @@ class Stops:
             heappush(self._sells, (-order.stop_price, order.priority, order.id))
 
     def remove(self, order: Order) -> None:
-        """Stop waiting."""
+        """Remove an order."""
         self._orders.pop(order.id, None)
 
     def orders(self) -> Iterator[Order]:
-        """Waiting orders."""
+        """Yield the waiting orders."""
         return iter(self._orders.values())
 
     def triggered(self, low: Price, high: Price) -> list[Order]:
-        """Take out the orders that trades in a price range release, oldest first.
+        """Remove and return the orders that trades in a price range trigger, oldest first.
 
         These are buys stopped at or below the high, and sells stopped at or above the low.
         """

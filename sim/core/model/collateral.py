@@ -1,9 +1,9 @@
-"""Collateral return: related shorts cannot all lose, so they post less margin (rule P8).
+"""Collateral return: related short positions cannot all lose, so they need less margin (rule P8).
 
-| Outcomes of an event | Why margin is returned | What still counts |
+| Outcomes of an event | Why margin is returned | What still needs margin |
 |---|---|---|
 | mutually exclusive | at most one of them pays | the largest short |
-| directional (a ladder) | who reaches a rank has passed the lower | shorts without a lower long |
+| directional (a ladder) | reaching a rank includes all lower ranks | shorts without a lower long |
 | independent | nothing follows from the others | every short |
 
 On a ladder the highest short is covered first, by the highest long below it, which leaves the lower
@@ -21,7 +21,7 @@ from sim.core.model.quantities import Cash
 
 
 class EventOutcome(StrEnum):
-    """How the outcomes of one event depend on each other; values as on the wire."""
+    """How the outcomes of one event depend on each other. Values are those of the wire format."""
 
     MUTUALLY_EXCLUSIVE = "EVENT_OUTCOME_MUTUALLY_EXCLUSIVE"
     DIRECTIONAL = "EVENT_OUTCOME_DIRECTIONAL"
@@ -29,7 +29,7 @@ class EventOutcome(StrEnum):
 
 
 class Related(Struct, frozen=True):
-    """An instrument's place among related ones; a higher rank of a ladder is harder to reach."""
+    """An instrument's position among related ones. A higher rank of a ladder is harder to reach."""
 
     group: str
     kind: EventOutcome
@@ -37,14 +37,16 @@ class Related(Struct, frozen=True):
 
 
 class Holding(Struct, frozen=True):
-    """A net position in one instrument of a group, at one dollar a contract; negative if short."""
+    """A net position in one instrument of a group, at one dollar per contract; negative if
+    short.
+    """
 
     rank: int
     worth: Cash
 
 
 def returned(kind: EventOutcome, holdings: Iterable[Holding]) -> Cash:
-    """How much of the margin of a group's shorts is returned."""
+    """Return how much margin of a group's short positions is returned."""
     if kind is EventOutcome.MUTUALLY_EXCLUSIVE:
         shorts = [-holding.worth for holding in holdings if holding.worth < 0]
         return sum(shorts) - max(shorts, default=0)
@@ -54,7 +56,9 @@ def returned(kind: EventOutcome, holdings: Iterable[Holding]) -> Cash:
 
 
 def _covered(falling: list[Holding]) -> Cash:
-    """How much of a ladder's shorts lower longs cover; `falling` is by descending rank."""
+    """Return how much of a ladder's shorts is covered by lower longs. `falling` is by descending
+    rank.
+    """
     longs = [[holding.rank, holding.worth] for holding in falling if holding.worth > 0]
     total = 0
     for holding in falling:

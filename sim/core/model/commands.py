@@ -1,4 +1,7 @@
-"""Commands about orders: imperative, frozen, already in integers (`trading/order_service.py`)."""
+"""Commands about orders: imperative, frozen, with all numbers as scaled integers.
+
+`trading/order_service.py` executes them.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from sim.kernel.instants import Instant
 class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     """Place a new order.
 
-    `price_text` is the price as it was sent, where that is not the usual spelling; answers repeat
-    it. `account` trades, `participant` owns the client order id, `submitter` sent the request. With
-    `deferred` a business reject is an order in state REJECTED, not an error (rule M7). `quote_id`
-    is the confirmed quote that the order comes from.
+    `price_text` is the price as the client sent it, if that is not the usual spelling; answers
+    repeat it. `account` trades, `participant` owns the client order id, `submitter` sent the
+    request. With `deferred`, a business reject is an order in state REJECTED, not an error (rule
+    M7). `quote_id` is the confirmed quote that the order comes from.
     """
 
     symbol: str
@@ -54,10 +57,10 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """Cancel an order, found by exchange id, or by the participant's client order id.
+    """Cancel an order, found by exchange id or by the participant's client order id.
 
-    The caller may touch orders of `accounts` only. With `report_unknown` an order that cannot be
-    found is also reported to the first of them, as a cancel reject (rule M34).
+    The order must belong to one of `accounts`. With `report_unknown`, an order that is not found is
+    also reported to the first of them, as a cancel reject (rule M34).
     """
 
     accounts: tuple[str, ...]
@@ -71,7 +74,7 @@ class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
 class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     """Change an order in place (rules M31-M33).
 
-    0 or None keeps the old value; `qty` is the new total. `report_unknown` as for a cancel.
+    0 or None keeps the old value; `qty` is the new total. `report_unknown` is as for a cancel.
     """
 
     accounts: tuple[str, ...]

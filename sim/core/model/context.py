@@ -15,10 +15,10 @@ from sim.kernel.timers import TimerQueue
 
 
 class Context:
-    """Passed to each component at construction.
+    """The context that each component receives at construction.
 
-    `now` always means virtual now. `trace_id` names the input that is being handled. `service_time`
-    is the virtual time until its answer; faults and quirks add to it.
+    `now` is always virtual now. `trace_id` names the input that is being handled. `service_time` is
+    the virtual time until its answer; faults and quirks add to it.
     """
 
     def __init__(self, *, seed: int, now: Instant) -> None:

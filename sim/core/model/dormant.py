@@ -1,10 +1,10 @@
-"""Interfaces of instruments that are created on first access, so that unused instruments of a large
-world cost nothing.
+"""Interfaces of instruments that are created on first access, so that unused instruments cost
+nothing.
 
 The terms behind a dormant symbol never change, so an instrument may be created, dropped and created
-again. Its state follows from its dates and the present instant until something first happens to it.
-Then `Lifecycle.materialise` gives it a state, a timer and a book of its own, and from there on it
-is an instrument like any other.
+again. Its state follows from its dates and virtual now until something first happens to it. Then
+`Lifecycle.materialise` gives it a state, a timer and a book of its own, and from then on it is an
+instrument like any other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sim.kernel.instants import Instant
 
 
 class DormantState(NamedTuple):
-    """Contents of a dormant instrument's book; its state follows from its dates."""
+    """What the empty book of a dormant instrument shows. Its state follows from its dates."""
 
     symbol: str
     state: InstrumentState
@@ -30,39 +30,39 @@ class Recurring(Protocol):
     """Recurring instruments, found by symbol and created on demand."""
 
     def __bool__(self) -> bool:
-        """Whether this world has recurring markets at all."""
+        """Return whether this world has such instruments at all."""
 
     def find(self, symbol: str) -> Instrument | None:
-        """The instrument of a symbol, or None."""
+        """Return the instrument with a symbol, or None."""
 
     def symbols(self) -> Iterator[str]:
-        """The symbols that lists show, in order of listing; creates no instrument."""
+        """Yield the symbols that lists show, in order of listing. Creates no instruments."""
 
     def of_event(self, event: str) -> Iterable[Instrument]:
-        """The instruments of an event, in order of listing."""
+        """Return the instruments of an event, in order of listing."""
 
 
 class DormantInstruments(Recurring, Protocol):
-    """Dormant instruments, which are open day and night from their start to their expiration."""
+    """Dormant instruments, which are open around the clock from their start to their expiration."""
 
     def __len__(self) -> int:
-        """Number of instruments."""
+        """Return the number of instruments."""
 
     def states(self, now: Instant) -> Iterator[DormantState]:
-        """The states that follow from dates, in order of listing; creates no instrument."""
+        """Yield the states that follow from dates, in order of listing. Creates no instruments."""
 
     def next_edge(self, after: Instant) -> Instant | None:
-        """First date after an instant at which one of them changes state, or None."""
+        """Return the first date after an instant at which one of them changes state, or None."""
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
-        """Instruments with a date after `after` and up to `until`, by date, then order of listing.
+        """Yield instruments with a date in (after, until], by date, then order of listing.
 
-        Their metadata may be left out.
+        Their metadata may be missing.
         """
 
 
 class NoInstruments:
-    """An empty source of instruments."""
+    """An empty set of instruments."""
 
     def __bool__(self) -> bool:
         return False

@@ -1,7 +1,7 @@
 """The exchange's enumerations.
 
-Members have the numbers of the exchange contract (§2.7, §3), so `api` passes them through. For
-several of them zero is a value and never "missing": OrderState.NEW, ExecutionType.NEW,
+Members have the numbers of the exchange contract (§2.7, §3), so `api` copies them. Zero is a valid
+member in several of them and never means "missing": OrderState.NEW, ExecutionType.NEW,
 InstrumentState.CLOSED.
 """
 
@@ -30,7 +30,7 @@ class OrderType(IntEnum):
 
 
 class TimeInForce(IntEnum):
-    """How long an order works (rules M14-M18). UNDEFINED means DAY."""
+    """How long an order stays active (rules M14-M18). UNDEFINED means DAY."""
 
     UNDEFINED = 0
     DAY = 1
@@ -186,15 +186,15 @@ class LedgerEntryType(IntEnum):
 
 
 class Channel(IntEnum):
-    """Where an order came from; it decides how business rejects are reported (rule M7)."""
+    """The surface an order came from, which decides how business rejects are reported (rule M7)."""
 
     EXCHANGE = 0
     RETAIL = 1
     SCRIPT = 2
 
 
-# Members that every order needs, bound once: on Python 3.11 reading one through its class takes
-# ten times as long as reading a name.
+# Frequently used members, bound once: on Python 3.11, reading one through its class takes ten times
+# as long as reading a name.
 BUY: Final = Side.BUY
 SELL: Final = Side.SELL
 LIMIT: Final = OrderType.LIMIT

@@ -1,7 +1,7 @@
 """Events: what has happened, in the past tense, frozen.
 
 They are emitted in order during one input. Projections, streams, webhooks and the journal read
-them. A class's tag and its field names stand in journals, so renaming one changes the format.
+them. The tag and the field names of a class appear in journals, so renaming one changes the format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Executed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """A cancel or replace was refused; the order is as it was."""
+    """A cancel or replace was refused; the order did not change."""
 
     id: str
     account: str
@@ -39,14 +39,14 @@ class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False)
 
 
 class Traded(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """Two orders traded, or the clearing state of a trade changed (same id)."""
+    """Two orders traded, or the clearing state of a trade changed (under the same id)."""
 
     trade: Trade
     state: TradeState
 
 
 class BookChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """Levels, state or statistics of a symbol changed; once an input, after its causes."""
+    """Levels, state or statistics of a symbol changed. Emitted once per input, after its causes."""
 
     symbol: str
     at: Instant
@@ -92,8 +92,8 @@ class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False
 
     `settlement` is the price of a resolution, else None. `bought`, `sold` and `fees` are totals of
     the position, `fee` is what this row added to the fees; `fee_exact` and `fees_exact` are the
-    same before rounding, in the units of `accounts/fees.py`. `bod` is the net when the present
-    trade date began, at 17:00 Eastern.
+    same before rounding, in the units of `accounts/fees.py`. `bod` is the net at the beginning of
+    the current trade date, 17:00 Eastern.
     """
 
     id: str
@@ -133,7 +133,7 @@ class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class KycDecided(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """A verification reached its end: approved or rejected (§3.5)."""
+    """A verification ended: approved or rejected (§3.5)."""
 
     firm: str
     external_id: str
@@ -153,7 +153,7 @@ class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=Fa
 class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A request for quotes, or a quote on it, changed.
 
-    `kind` is the name on the wire: rfq_created, quote_accepted and so on.
+    `kind` is the name in the wire format: rfq_created, quote_accepted and so on.
     """
 
     kind: str
@@ -163,10 +163,10 @@ class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class FaultStruck(Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
-    """An injected fault struck a call, a frame, an attempt or a delivery, or the engine.
+    """An injected fault affected a call, a frame, a delivery or one attempt of it, or the engine.
 
-    `subject` names what was struck where the call does not: a stream, an event of a webhook, an
-    instrument. `attempt` is 0 but for an attempt of a delivery. `act` is in words.
+    `subject` names the target if it is not a call: a stream, an event of a webhook, an instrument.
+    `attempt` is 0 except for an attempt of a delivery. `act` describes the effect in words.
     """
 
     fault: str

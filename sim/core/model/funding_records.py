@@ -1,6 +1,6 @@
 """Records of funding: sources, transactions and their changes.
 
-Enumerations have the numbers of the wire.
+Enumerations have the numbers of the wire format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SourceType(IntEnum):
 
 
 class FundingType(IntEnum):
-    """Type of a transaction; those that this exchange never creates are left out."""
+    """Type of a transaction. Types that this exchange never creates are omitted."""
 
     DEPOSIT = 1
     WITHDRAWAL = 2
@@ -67,8 +67,8 @@ class FundingScript(IntEnum):
 
 
 class Purpose(IntEnum):
-    """What an immediate credit is: a deposit (a withdrawal when negative), or what retail
-    activities show under its own name (§2.8).
+    """The purpose of an immediate credit: a deposit (a withdrawal when negative), or one of the
+    kinds that retail activities show under a name of their own (§2.8).
     """
 
     DEPOSIT = 0
@@ -79,7 +79,10 @@ class Purpose(IntEnum):
 
 
 class FundingSource(Struct, frozen=True, kw_only=True):
-    """Where a firm's money comes from or goes to. `max_deposit` limits one deposit; 0: no limit."""
+    """An external account from which a firm's money comes or to which it goes.
+
+    `max_deposit` limits a single deposit; 0 means no limit.
+    """
 
     id: str
     type: SourceType = SourceType.BANK_ACCOUNT
@@ -88,7 +91,7 @@ class FundingSource(Struct, frozen=True, kw_only=True):
 
 
 class FundingTransaction(Struct, frozen=True, kw_only=True):
-    """One movement of money in its present state.
+    """One movement of money in its current state.
 
     | Field | Meaning |
     |---|---|
@@ -124,7 +127,7 @@ class FundingTransaction(Struct, frozen=True, kw_only=True):
 
 
 class FundingChange(Struct, frozen=True):
-    """A transaction right after a change, and its state before; a new one comes from PENDING."""
+    """A transaction right after a change, and its state before. A new one comes from PENDING."""
 
     transaction: FundingTransaction
     previous: FundingState
@@ -132,7 +135,7 @@ class FundingChange(Struct, frozen=True):
 
 
 class AccountNotes(Struct, frozen=True, kw_only=True):
-    """A firm's notes on a funding account; None: no note."""
+    """A firm's notes on a funding account. None means no note."""
 
     name: str | None = None
     sources: tuple[str, ...] | None = None

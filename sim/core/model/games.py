@@ -19,11 +19,11 @@ class Goal(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The state of a game; None, or empty, where it is unknown.
+    """The state of a game. None or empty means unknown.
 
-    `periods` has points (home, away) by period, `players` statistics by player. `advances` is the
-    side that advances. `result` is "no_result" or "abandoned" for a game without a winner. `at` is
-    the instant of the last report, 0 for never.
+    `periods` holds points (home, away) by period, `players` holds statistics by player. `advances`
+    is the side that advances. `result` is "no_result" or "abandoned" for a game without a winner.
+    `at` is the instant of the last report, 0 for never.
     """
 
     home_score: int | None = None
@@ -40,7 +40,7 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: Instant = 0
 
     def summary(self) -> Game:
-        """Score, period and clock only, without the details that a new report may contradict."""
+        """Return score, period and clock only, without details that a new report may contradict."""
         return Game(
             home_score=self.home_score,
             away_score=self.away_score,

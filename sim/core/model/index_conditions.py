@@ -24,11 +24,11 @@ from msgspec import Struct
 
 from sim.kernel.instants import Instant
 
-Price: TypeAlias = int  # of an asset: divided by its PRICE_SCALE
+Price: TypeAlias = int  # price of an asset, divided by its PRICE_SCALE
 
 
 class Family(StrEnum):
-    """Kind of a condition; values are the names in market metadata."""
+    """Kind of a condition. Values are the names in market metadata."""
 
     UPDOWN = "updown"
     STRIKE = "strike"
@@ -46,8 +46,8 @@ class Direction(StrEnum):
 class IndexCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A condition on the index of `asset` (`crypto:<symbol>`), decided at `ends`.
 
-    `begins` is of UPDOWN and HIT, `strike` of STRIKE and HIT, `direction` of HIT. A RANGE goes from
-    `lower` to `upper`, 0 for no bound.
+    UPDOWN and HIT use `begins`, STRIKE and HIT use `strike`, HIT uses `direction`. A RANGE goes
+    from `lower` to `upper`; 0 means no bound.
     """
 
     asset: str
@@ -60,7 +60,9 @@ class IndexCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     direction: Direction = Direction.UP
 
     def met(self, price: Price) -> bool:
-        """Return whether a price meets the levels of a condition that has some."""
+        """Return whether a price meets the levels of the condition; only for conditions with
+        levels.
+        """
         if self.family is Family.STRIKE:
             return price > self.strike
         if self.family is Family.RANGE:
@@ -79,7 +81,7 @@ class Tie(StrEnum):
 class IndexObservation(NamedTuple):
     """Prices observed so far: the price to beat, the price at the end, and whether a level was hit.
 
-    Each price is None before its instant, or when the index had not ticked by then.
+    Each price is None before its instant, or if the index had not ticked by then.
     """
 
     to_beat: Price | None = None
@@ -97,9 +99,9 @@ _NAMES = {
 def outcome(
     condition: IndexCondition, observed: IndexObservation, tie: Tie
 ) -> tuple[Fraction, str]:
-    """Return the value of a long contract in dollars, and the outcome's name.
+    """Return the value of a long contract in dollars, and the name of the outcome.
 
-    An index that never ticked gives no result, which pays one half (rule L26).
+    Without any tick there is no result, and the contract pays one half (rule L26).
     """
     began, ended, family = observed.to_beat, observed.at_end, condition.family
     if ended is None or (began is None and family is Family.UPDOWN):

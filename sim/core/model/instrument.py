@@ -1,6 +1,6 @@
 """Terms of one instrument: scales, tick, limits, dates, and the condition of its outcome.
 
-Terms never change. What does change (state, book, settlement) lives in other components, and the
+Terms never change. Whatever changes (state, book, settlement) belongs to other components, and the
 collection of all instruments is in `instruments.py`. Scales and ticks are read from the instrument
 and never inferred (§2.6): two instruments of one product may differ.
 """
@@ -43,10 +43,10 @@ ALWAYS_OPEN = (Segment(days=(0, 1, 2, 3, 4, 5, 6), start=0, length=DAY),)
 
 
 class GameCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Condition of a market on its game; `lifecycle/outcomes.py` has a rule for each `kind`.
+    """Condition of a market on its game. `lifecycle/outcomes.py` has a rule for each `kind`.
 
-    `long` is the side, home or away, that the long position bets on. `pick` is the exact result
-    asked for: a side, "none", "draw", or a score such as "2-0".
+    `long` is the side, home or away, on which the long position bets. `pick` is the exact result in
+    question: a side, "none", "draw", or a score such as "2-0".
     """
 
     kind: str
@@ -60,13 +60,13 @@ class Instrument(Struct, frozen=True, kw_only=True):
     """Terms of one two-sided YES/NO contract that pays one dollar.
 
     `tick`, `price_low` and `price_high` are prices (divided by `price_scale`); `min_qty` is a
-    quantity (divided by `qty_scale`). A date of 0 never comes.
+    quantity (divided by `qty_scale`). A date of 0 means never.
 
     | Field | Meaning |
     |---|---|
-    | `question` | what its event asks; empty: the description |
-    | `closes` | trading ends for good, whatever the schedule says; 0: not before `expiration` |
-    | `opening_state` | state when the scenario starts; None: what dates and schedule ask for |
+    | `question` | the question of its event; empty: the description |
+    | `closes` | when trading ends for good, whatever the schedule says; 0: at `expiration` |
+    | `opening_state` | state when the scenario starts; None: as dates and schedule demand |
     | `event` | groups the instruments of one event |
     | `related` | group whose outcomes depend on each other, for collateral return (rule P8) |
     | `fee_class` | selects a row of the fee schedule |
@@ -124,7 +124,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
                 f" {self.price_scale} x {self.qty_scale} does not"
             )
         if self.tick <= 0 or not 0 < self.tick < self.price_scale:
-            sentences.append("tick_size must lie between 0 and 1 dollar")
+            sentences.append("tick_size must be between 0 and 1 dollar")
         elif self.price_scale % self.tick:
             sentences.append(self._tick_problem())
         if not 0 <= self.price_low < self.price_high <= self.price_scale:
@@ -137,12 +137,12 @@ class Instrument(Struct, frozen=True, kw_only=True):
             if date < first:
                 what = f"{name} {format_instant(date)} is before {before} {format_instant(first)}"
                 sentences.append(
-                    f"{what}; an instrument starts, expires and terminates in this order"
+                    f"{what}; an instrument must start, expire and terminate in this order"
                 )
         return sentences
 
     def _tick_problem(self) -> str:
-        """A tick that does not divide a dollar, with the nearest that do."""
+        """Describe a tick that does not divide a dollar, with the nearest ones that do."""
         ticks = [each for each in range(1, self.price_scale) if self.price_scale % each == 0]
         tick, lower, upper = (
             decimal_text(units, self.price_scale)
@@ -152,4 +152,4 @@ class Instrument(Struct, frozen=True, kw_only=True):
                 min((each for each in ticks if each > self.tick), default=1),
             )
         )
-        return f"one dollar is not a multiple of the tick {tick}; it is of {lower} and {upper}"
+        return f"the tick must divide one dollar: {tick} does not, {lower} and {upper} do"

@@ -1,6 +1,6 @@
 """All instruments by symbol, in the order in which lists show them.
 
-They come from three places:
+They come from three sources:
 
 | Source | When it exists |
 |---|---|
@@ -8,8 +8,8 @@ They come from three places:
 | `dormant` | from the start of the world; created on first access (`dormant.py`) |
 | `recurring` | listed and terminated by the clock; still found by symbol afterwards |
 
-Nothing is ever removed while time goes forward, because history refers to it. What was there when
-the world started is shared between copies of a world; only what was listed since is saved.
+Nothing is ever removed while time moves forward, because history refers to it. Copies of a world
+share the instruments with which it started; only those listed since are saved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim.core.model.refusals import InvalidRequest, NotFound
 
 
 class Instruments:
-    """Finds and lists instruments. Those listed one by one win over others of the same symbol."""
+    """Finds and lists instruments. Those listed one by one take precedence for the same symbol."""
 
     def __init__(
         self, instruments: tuple[Instrument, ...] = (), dormant: DormantInstruments = NO_INSTRUMENTS
@@ -45,7 +45,7 @@ class Instruments:
         return self.get(symbol) is not None
 
     def symbols(self) -> Iterator[str]:
-        """Every symbol, in order of listing, without creating instruments."""
+        """Yield every symbol, in order of listing, without creating instruments."""
         listed = self._by_symbol
         yield from islice(listed, self._initial)
         yield from (symbol for symbol in self.dormant.symbols() if symbol not in listed)
@@ -53,20 +53,22 @@ class Instruments:
         yield from islice(listed, self._initial, None)
 
     def listed_before_dormant(self) -> Iterator[Instrument]:
-        """Instruments listed one by one when the world started."""
+        """Yield the instruments listed one by one when the world started."""
         return islice(self._by_symbol.values(), self._initial)
 
     def listed_after_dormant(self) -> Iterator[Instrument]:
-        """Recurring instruments that lists show, then instruments listed since the start."""
+        """Yield the recurring instruments that lists show, then the instruments listed since the
+        start.
+        """
         yield from map(self.require, self.recurring.symbols())
         yield from islice(self._by_symbol.values(), self._initial, None)
 
     def listed(self) -> Iterator[Instrument]:
-        """Instruments that were listed one by one, in order of listing."""
+        """Yield the instruments that were listed one by one, in order of listing."""
         return iter(self._by_symbol.values())
 
     def of_event(self, event: str) -> list[Instrument]:
-        """The instruments of an event, in order of listing."""
+        """Return the instruments of an event, in order of listing."""
         listed = self._by_symbol
         instruments = [instrument for instrument in listed.values() if instrument.event == event]
         for source in (self.dormant, self.recurring):
@@ -74,13 +76,15 @@ class Instruments:
         return instruments
 
     def get(self, symbol: str) -> Instrument | None:
-        """The instrument, or None."""
+        """Return the instrument, or None."""
         listed = self._by_symbol.get(symbol)
         return listed or self.dormant.find(symbol) or self.recurring.find(symbol)
 
     def require(self, symbol: str) -> Instrument:
-        """The instrument; NotFound when there is none, InvalidRequest when `symbol` is empty."""
-        # not `get`: every order comes here more than once
+        """Return the instrument. Refuses an unknown symbol as not found, and an empty one as
+        invalid.
+        """
+        # `get` is inlined, because every order comes here more than once.
         instrument = (
             self._by_symbol.get(symbol) or self.dormant.find(symbol) or self.recurring.find(symbol)
         )
@@ -91,33 +95,33 @@ class Instruments:
         return instrument
 
     def add(self, instrument: Instrument) -> None:
-        """List one more."""
+        """List another instrument."""
         self._by_symbol[instrument.symbol] = instrument
 
     def set_world_start(self, dormant: DormantInstruments = NO_INSTRUMENTS) -> None:
-        """Make what is listed now, and `dormant`, the start of the world.
+        """Make the instruments listed so far, and `dormant`, the start of the world.
 
-        What is listed later is part of the state that is saved.
+        Instruments listed later are part of the saved state.
         """
         self._initial = len(self._by_symbol)
         self.dormant = dormant
 
     def add_recurring(self, recurring: Recurring) -> None:
-        """Find and list the instruments of recurring markets too."""
+        """Find and list the instruments of recurring markets as well."""
         self.recurring = recurring
 
     def begin_as(self, other: Instruments) -> None:
-        """Take over the start of another world; terms never change, so they are shared."""
+        """Share the start of another world, whose terms never change."""
         self._by_symbol = dict(islice(other._by_symbol.items(), other._initial))
         self._initial = other._initial
         self.dormant = other.dormant
 
     def save(self) -> list[Instrument]:
-        """Instruments listed since the start of the world, in order."""
+        """Return the instruments listed since the start of the world, in order."""
         return list(islice(self._by_symbol.values(), self._initial, None))
 
     def load(self, state: list[Instrument]) -> None:
-        """Return to the start of the world, plus these."""
+        """Return to the start of the world, plus the saved instruments."""
         for symbol in list(islice(self._by_symbol, self._initial, None)):
             del self._by_symbol[symbol]
         for instrument in state:

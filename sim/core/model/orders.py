@@ -1,7 +1,7 @@
 """Records of orders, executions and trades, and the index of orders.
 
-`matching/` decides what happens to orders; this module stores them. Quantities and
-prices are scaled integers; the instrument's scales are copied onto the order (§2.7).
+`matching/` decides what happens to orders; this module stores them. Quantities and prices are
+scaled integers; the instrument's scales are copied onto the order (§2.7).
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from sim.kernel.instants import Instant
 class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     """One order over its life.
 
-    `leaves_qty` is what still works, 0 once the order is done. `seq` counts orders; `priority` is
-    the place in time, which may change. `taker_fee_exact` and `taker_fee_charged` are the sums of
-    rule P12. `filled_at` has the filled quantity by price; a fill replaces the dictionary and never
-    changes it, so orders and their copies share it (`NOTHING_FILLED`, `filled_once`).
+    `leaves_qty` is the working quantity, 0 once the order is finished. `seq` counts orders;
+    `priority` is the time priority, which may change. `taker_fee_exact` and `taker_fee_charged` are
+    the sums of rule P12. `filled_at` holds the filled quantity by price; a fill replaces the
+    dictionary and never changes it, so orders and their copies share it (`NOTHING_FILLED`,
+    `filled_once`).
     """
 
     id: str
@@ -99,13 +100,13 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     def live(self) -> bool:
         """Whether the order can still trade, be replaced or be canceled.
 
-        A cash order has no quantity before the engine takes it, so PENDING_NEW is live anyway.
+        A cash order has no quantity before the engine takes it, so PENDING_NEW is always live.
         """
         return self.leaves_qty > 0 or self.state is OrderState.PENDING_NEW
 
     @property
     def received(self) -> bool:
-        """Whether the order waits for the engine: it is in no book and reserves no money."""
+        """Whether the order is in the engine's queue, in no book and without a reservation."""
         return self.state is OrderState.PENDING_NEW
 
 
@@ -114,7 +115,9 @@ NOTHING_FILLED: dict[Price, Qty] = {}
 
 @lru_cache(maxsize=4_096)
 def filled_once(price: Price, qty: Qty) -> dict[Price, Qty]:
-    """`Order.filled_at` after one fill, which most orders have: one dictionary for all alike."""
+    """Return `Order.filled_at` after one fill. Most orders have one, so equal dictionaries are
+    shared.
+    """
     return {price: qty}
 
 
@@ -142,7 +145,7 @@ class Execution(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One match of two orders (rule M1), as its two executions; `state` follows clearing (M42)."""
+    """One match of two orders (rule M1), as its two executions. `state` follows clearing (M42)."""
 
     id: str
     seq: int
@@ -159,17 +162,20 @@ class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 def live_of(orders: list[Order]) -> list[Order]:
-    """The live ones. `Order.live` written out: a long run has hundreds of thousands of orders, and
-    every snapshot and journey in time asks all of them.
+    """Return the live orders.
+
+    `Order.live` is inlined, because a long run has hundreds of thousands of orders and every
+    snapshot and time travel visits all of them.
     """
     pending = OrderState.PENDING_NEW
     return [order for order in orders if order.leaves_qty > 0 or order.state is pending]
 
 
 class Orders:
-    """Finds every order by id, the open ones by account, and the newest of each client order id.
+    """Finds every order by id, open orders by account, and the newest order of each client order
+    id.
 
-    An order's `seq` less one is its place in `rows`.
+    An order's `seq` less one is its index in `rows`.
     """
 
     def __init__(self) -> None:
@@ -186,7 +192,7 @@ class Orders:
     def add(self, order: Order) -> None:
         """Store a new order, or the new object of one that lost its priority (see `book.py`).
 
-        A rejected order leaves its client order id free.
+        A rejected order does not use up its client order id.
         """
         rows, seq = self.rows, order.seq
         if seq and seq <= len(rows.rows):
@@ -206,30 +212,34 @@ class Orders:
         mine[order.id] = order
 
     def closed(self, order: Order) -> None:
-        """Note that an order is not open any more."""
+        """Note that an order is no longer open."""
         self._open[order.account].pop(order.id, None)
 
     def get(self, order_id: str) -> Order | None:
-        """The order, or None."""
+        """Return the order, or None."""
         return self._by_id.get(order_id)
 
     def require(self, order_id: str) -> Order:
-        """An order that there is, by an id that the exchange gave; NotFound otherwise."""
+        """Return the order with an id that the exchange issued. Refuses an unknown id as not
+        found.
+        """
         order = self._by_id.get(order_id)
         if order is None:
             raise NotFound(f"unknown order: {order_id}")
         return order
 
     def by_clord_id(self, participant: str, clord_id: str) -> Order | None:
-        """The participant's newest order with this client order id, open or done (rule M6)."""
+        """Return the participant's newest order with this client order id, open or finished (rule
+        M6).
+        """
         return self._by_id.get(self._clord_ids.get((participant, clord_id), ""))
 
     def of_account(self, account: str) -> list[Order]:
-        """Open orders of one account in order of acceptance."""
+        """Return the open orders of one account in order of acceptance."""
         return self.open_of((account,))
 
     def open_of(self, accounts: Iterable[str], symbols: Iterable[str] = ()) -> list[Order]:
-        """Open orders of accounts, in some symbols or in all, in order of acceptance."""
+        """Return the open orders of accounts, in some symbols or in all, in order of acceptance."""
         symbols_asked = frozenset(symbols)
         matching = [
             order
@@ -242,18 +252,18 @@ class Orders:
 
     @property
     def open_count(self) -> int:
-        """How many orders are open."""
+        """Return the number of open orders."""
         return sum(map(len, self._open.values()))
 
     def open(self, symbols: Container[str] | None = None) -> list[Order]:
-        """Every open order, or those in some symbols, by priority."""
+        """Return every open order, or those in some symbols, by priority."""
         orders: Iterable[Order] = chain.from_iterable(mine.values() for mine in self._open.values())
         if symbols is not None:
             orders = [order for order in orders if order.symbol in symbols]
         return sorted(orders, key=attrgetter("priority"))
 
     def working(self) -> dict[str, list[Order]]:
-        """Open orders that the engine has taken, by account, each account's in no order."""
+        """Return the open orders that the engine has taken, by account, in no particular order."""
         pending = OrderState.PENDING_NEW
         return {
             account: [order for order in mine.values() if order.state is not pending]
@@ -261,16 +271,18 @@ class Orders:
         }
 
     def all(self) -> Iterator[Order]:
-        """Every order ever, in order of creation."""
+        """Yield every order ever created, in order of creation."""
         return iter(self.rows)
 
     def save(self) -> list[Order]:
-        """All orders in order of creation: the list itself."""
+        """Return all orders in order of creation: the list itself."""
         return self.rows.rows
 
     def load(self, state: list[Order]) -> None:
-        """Take over saved orders, at the cost of the difference; which are open follows from their
-        states. An order that is done never changes, so most objects are the ones that are here.
+        """Restore saved orders, at a cost proportional to the difference.
+
+        A finished order never changes, so most objects are those already present. Which orders are
+        open follows from their states.
         """
         rows = self.rows.rows
         places = range(min(len(rows), len(state)))
@@ -280,7 +292,7 @@ class Orders:
         for order in gone:
             self._by_id.pop(order.id, None)
         self._by_id.update(zip(map(attrgetter("id"), come), come, strict=True))
-        # The indexes hold for rows that only changed: an order keeps its account and symbol.
+        # The indexes stay valid for rows that only changed: an order keeps its account and symbol.
         same = (place for place in others if _identity(rows[place]) != _identity(state[place]))
         self.rows.become(state, next(same, len(places)))
         if any(order.clord_id for order in chain(gone, come)):
@@ -292,7 +304,7 @@ class Orders:
         self._reopen(gone, live_of(come))
 
     def _reopen(self, gone: list[Order], live: list[Order]) -> None:
-        """Have other open orders; whoever reads them puts them in order."""
+        """Replace the set of open orders. Readers sort them."""
         for order in gone:
             if (mine := self._open.get(order.account)) is not None:
                 mine.pop(order.id, None)
@@ -304,5 +316,7 @@ class Orders:
 
 
 def _identity(order: Order) -> tuple[str, str, str, Instant]:
-    """What the indexes know of an order. On another branch its identifier may be another's."""
+    """Return what the indexes know about an order. Another branch may reuse its id for another
+    one.
+    """
     return order.id, order.account, order.symbol, order.created

@@ -5,16 +5,16 @@ digit. Every amount is an integer whose scale is a divisor (rule M3): text = int
 
 | Type | Scale | Example |
 |---|---|---|
-| `Price` | the instrument's `price_scale` | 45 / 100 is 0.45 dollars a contract |
+| `Price` | the instrument's `price_scale` | 45 / 100 is 0.45 dollars per contract |
 | `Qty` | the instrument's `qty_scale` | 250 / 100 is 2.5 contracts |
 | `Notional` | `price_scale` x `qty_scale` | 45 x 250 / 10,000 is 1.125 dollars |
 | `Cash` | `CASH_SCALE` | 112,500,000 / 100,000,000 is the same |
 
-A price times a quantity is a notional without any rounding. An instrument's notional scale must
+A price times a quantity is a notional, without any rounding. An instrument's notional scale must
 divide `CASH_SCALE` (`is_decimal_scale`), so a notional becomes cash by an exact multiplication.
-Only fees and averages round, half to even (`divide_half_even`).
+Only fees and averages are rounded, half to even (`divide_half_even`).
 
-`scaled` refuses text that does not fit its scale; `scaled_down` cuts, and is used only where the
+`scaled` refuses text that does not fit its scale. `scaled_down` cuts, and is used only where the
 specification says that extra precision is normalised. Decimal text exists in `api/` alone.
 """
 
@@ -32,13 +32,13 @@ Cash: TypeAlias = int
 CASH_SCALE = 100_000_000
 CENT: Cash = CASH_SCALE // 100
 DOLLAR: Cash = CASH_SCALE
-CURRENCY = "USD"  # of all cash, as every surface writes it
+CURRENCY = "USD"  # the currency of all cash
 
 _DECIMAL = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{0,18}))?", re.ASCII)
 
 
 class NotADecimal(ValueError):
-    """Text that is no plain decimal number, or one that does not fit the scale."""
+    """Text that is not a plain decimal number, or one that does not fit the scale."""
 
 
 def _fraction(text: str) -> tuple[int, int]:
@@ -51,9 +51,9 @@ def _fraction(text: str) -> tuple[int, int]:
 
 
 def scaled(text: str, scale: int) -> int:
-    """The exact integer of decimal text at a scale.
+    """Return the exact integer for decimal text at a scale.
 
-    NotADecimal for text that needs a finer scale, exponents, NaN and more than 18 digits.
+    Raises NotADecimal for text that needs a finer scale, exponents, NaN and more than 18 digits.
     """
     numerator, denominator = _fraction(text)
     value, rest = divmod(numerator * scale, denominator)
@@ -63,14 +63,14 @@ def scaled(text: str, scale: int) -> int:
 
 
 def scaled_down(text: str, scale: int) -> int:
-    """Integer of decimal text at a scale, cut towards zero."""
+    """Return the integer for decimal text at a scale, cut towards zero."""
     numerator, denominator = _fraction(text)
     value = abs(numerator) * scale // denominator
     return -value if numerator < 0 else value
 
 
 def decimal_text(value: int, scale: int, places: int = 0) -> str:
-    """Shortest exact decimal text of value/scale, with at least `places` decimals.
+    """Return the shortest exact decimal text of value/scale, with at least `places` decimals.
 
     `scale` may be any divisor of a power of ten.
     """
@@ -88,7 +88,7 @@ def decimal_text(value: int, scale: int, places: int = 0) -> str:
 
 @lru_cache(maxsize=4096)
 def decimal_fixed(value: int, scale: int, places: int) -> str:
-    """Decimal text of value/scale with exactly `places` decimals, rounded half to even."""
+    """Return decimal text of value/scale with exactly `places` decimals, rounded half to even."""
     units = divide_half_even(value * 10**places, scale)
     sign = "-" if units < 0 else ""
     whole, fraction = divmod(abs(units), 10**places)
@@ -97,7 +97,7 @@ def decimal_fixed(value: int, scale: int, places: int) -> str:
 
 @lru_cache(maxsize=256)
 def _decimal_form(scale: int) -> tuple[int, int]:
-    """(digits, factor) with scale * factor == 10**digits."""
+    """Return (digits, factor) with scale * factor == 10**digits."""
     for digits in range(19):
         if 10**digits % scale == 0:
             return digits, 10**digits // scale
@@ -105,17 +105,19 @@ def _decimal_form(scale: int) -> tuple[int, int]:
 
 
 def is_decimal_scale(scale: int) -> bool:
-    """Whether 1/scale has a finite decimal expansion of at most eight digits, as cash needs."""
+    """Return whether 1/scale has at most eight decimals, as cash needs."""
     return scale > 0 and CASH_SCALE % scale == 0
 
 
 def divide_half_even(numerator: int, denominator: int) -> int:
-    """numerator/denominator rounded to the nearest integer, halves to even. `denominator` > 0."""
+    """Return numerator/denominator rounded to the nearest integer, halves to even. `denominator` >
+    0.
+    """
     double = 2 * numerator + denominator
     quotient = double // (2 * denominator)
     return quotient - 1 if quotient & 1 and quotient * 2 * denominator == double else quotient
 
 
 def cash_text(value: Cash, places: int = 2) -> str:
-    """Dollars as decimal text with at least two places; balances may carry more (§8)."""
+    """Return dollars as decimal text with at least two places. Balances may carry more (§8)."""
     return decimal_text(value, CASH_SCALE, places)

@@ -1,11 +1,12 @@
 """Protocols of the reference data: sports, leagues, events and markets as the gateway shows them.
 
-`sim.reference` implements them. Other packages do not depend on whether an event was read from a
-fixture, listed by hand, generated from a seed, or recurs on the clock. An `Exchange` carries the
-reference data for its handlers and never reads them itself.
+`sim.reference` implements them. Other packages do not need to know whether an event was read from a
+fixture, listed by hand, generated from a seed, or recurs by the clock. An `Exchange` carries the
+reference data for its handlers and never reads it itself.
 
 Lists need events and markets in one order. A `Catalogue` gives each a *place* in the order of
-listing, from 0; a list is a set of places, as flags with one byte a place, put in order by a key.
+listing, from 0. A list is a set of places, stored as flags with one byte per place and sorted by a
+key.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sim.messages.gateway_v1 import Event, League, Market, Series, Sport, Subjec
 
 Flags = bytes | bytearray  # one byte for each place, 1 or 0
 
-# Names to sort by, with the field of the message that each stands for.
+# Names to sort by, with the message field that each refers to.
 EVENT_FIELDS: Mapping[str, str] = {
     "id": "id",
     "slug": "slug",
@@ -42,7 +43,7 @@ MARKET_FIELDS: Mapping[str, str] = {
 
 
 class MarketRow(NamedTuple):
-    """What never changes about a market and lists sort by; an empty place has no slug."""
+    """The immutable fields of a market by which lists sort. An empty place has no slug."""
 
     id: Any
     slug: str
@@ -65,7 +66,7 @@ class MarketDates(NamedTuple):
     game: Instant
 
     def state(self, at: Instant) -> InstrumentState:
-        """Return the state that the dates call for at an instant."""
+        """Return the state that the dates demand at an instant."""
         if at < self.start:
             return InstrumentState.PENDING
         if at < self.expiration:
@@ -77,8 +78,8 @@ class Catalogue(Protocol):
     """The gateway's events and markets by place.
 
     Events of recurring markets come and go, so they share places of their own (`show_recurring`);
-    the others keep their places as long as the reference data are the same. Dormant events are
-    those whose markets have no state of their own until something happens to them.
+    the others keep their places as long as the reference data is the same. An event is dormant
+    while none of its markets has a state of its own.
     """
 
     dormant_events: range
@@ -86,14 +87,14 @@ class Catalogue(Protocol):
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events by place, generated ones without their markets."""
+        """The events by place; generated ones have no markets here."""
 
     @property
     def rows(self) -> Sequence[MarketRow]:
-        """The markets by place, without making them."""
+        """The markets by place, without creating them."""
 
     def whole_event(self, place: int) -> Event:
-        """Return the event at a place with its markets."""
+        """Return the event at a place, with its markets."""
 
     def market(self, place: int) -> Market:
         """Return the market at a place, as reference data."""
@@ -111,31 +112,34 @@ class Catalogue(Protocol):
         """Return the places of an event's markets, in order of listing."""
 
     def show_recurring(self, slots: Sequence[tuple[int, Instant]]) -> bool:
-        """Give the recurring places to the slots that are listed now; return whether any moved.
+        """Assign the recurring places to the slots listed now. Return whether any assignment
+        changed.
 
         A slot is the number of its series and the instant at which it begins.
         """
 
     def recurring_markets(self) -> Sequence[int]:
-        """Return the places of recurring markets, the empty ones too."""
+        """Return the places of recurring markets, including empty ones."""
 
     def event_key(self, name: str) -> KeyIndex | None:
-        """Return the events in order of a field that never changes, or None for another name."""
+        """Return the events sorted by an immutable field; None for an unknown name."""
 
     def market_key(self, name: str) -> KeyIndex | None:
-        """Return the markets in order of a field that never changes, or None for another name."""
+        """Return the markets sorted by an immutable field; None for an unknown name."""
 
     def events_where(self, test: Callable[[Event], bool]) -> Flags:
-        """Flag events that pass a test. It may look at whatever all games of a league share."""
+        """Flag events that pass a test. It may depend on anything that all games of a league
+        share.
+        """
 
     def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:
         """Flag markets that pass a test.
 
-        It may look at what does not depend on who plays when: category, tags, types.
+        It may depend on anything that does not vary with the game: category, tags, types.
         """
 
     def search(self, words: Sequence[str]) -> tuple[Flags, Flags]:
-        """Flag the events in whose texts every word occurs, and those in whose titles it does."""
+        """Flag the events whose texts contain every word, and those whose titles do."""
 
 
 class ReferenceData(Protocol):
@@ -147,16 +151,16 @@ class ReferenceData(Protocol):
     teams: list[Team]
     subjects: list[Subject]
     tags: list[Tag]
-    markets: list[Market]  # those listed one by one
+    markets: list[Market]  # markets listed one by one
     league_by_slug: dict[str, League]
     tag_by_slug: dict[str, Tag]
     series_by_slug: dict[str, Series]
     team_by_name: dict[tuple[str, str], Team]
-    # (partner's key, its id of the event) → slug
+    # (partner's key, the partner's id of the event) → slug
     partner_events: dict[tuple[str, str], str]
 
     def catalogue(self, recurring: int) -> Catalogue:
-        """Return events and markets by place, with room for so many recurring ones."""
+        """Return events and markets by place, with room for a number of recurring ones."""
 
     def market(self, slug: str) -> Market | None:
         """Return the market of an instrument, or None."""
@@ -180,10 +184,10 @@ class ReferenceData(Protocol):
         """Return the event of a game by the number that the gateway or Sportradar gives it."""
 
     def generated_dates(self, slug: str) -> MarketDates | None:
-        """Return when the markets of a generated event move, or None for any other event."""
+        """Return the dates of the markets of a generated event; None for any other event."""
 
     def is_changed(self, slug: str) -> bool:
-        """Return whether something was added by hand to a generated event."""
+        """Return whether anything was added by hand to a generated event."""
 
     def sport_of(self, league: League) -> Sport:
         """Return the sport of a league."""

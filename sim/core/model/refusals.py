@@ -1,9 +1,9 @@
 """Every deliberate error, one class each, with its gRPC code, default message and section.
 
-`api/pipeline/error_mapping.py` maps the classes to each surface. A refusal
-carries what a person needs to act on it: the rule or fault that decided, what would have worked,
-and whether to retry. Clients do not see these in the body: `sim explain` shows them by request id,
-and so does the header `x-sim-explain` unless debug headers are off.
+`api/pipeline/error_mapping.py` maps the classes to each surface. A refusal carries what a person
+needs in order to act on it: the rule or fault that decided, what would have worked, and whether to
+retry. The body does not show this to clients. `sim explain` shows it by request id, and so does the
+header `x-sim-explain` unless debug headers are off.
 """
 
 from __future__ import annotations
@@ -62,15 +62,16 @@ class Refusal(Exception):
     """A deliberate error.
 
     `rule` names the rule, quirk or fault that decided (for example "M6"); `remedy` says what would
-    have worked. `fault` is the id of the fault that it is, if a tester injected it, and
-    `connection_fault` what happens to the connection instead of the answer, or besides it.
+    have worked. `fault` is the id of the injected fault behind the refusal, if there is one;
+    `connection_fault` says what happens to the connection instead of the answer, or in addition to
+    it.
     """
 
     code: Code = Code.INTERNAL
     section: ClassVar[str] = "7.1"
     default: ClassVar[str] = "internal error"
     retry: ClassVar[bool] = False
-    http: int = 0  # an HTTP status of its own; 0: that of its class or code
+    http: int = 0  # HTTP status; 0: that of the class or code
     fault: str = ""
     connection_fault: str = ""
     default_rule: ClassVar[str] = ""
@@ -96,7 +97,7 @@ class Refusal(Exception):
 
 
 class InvalidRequest(Refusal):
-    """A field is missing, malformed or does not combine with another."""
+    """A field is missing, malformed or cannot be combined with another."""
 
     code = Code.INVALID_ARGUMENT
     default = "invalid request"
@@ -118,7 +119,7 @@ class InvalidSignature(Unauthenticated):
 
 
 class MissingKeyHeaders(InvalidSignature):
-    """A retail request carries no credentials at all; it is answered as plain text."""
+    """A retail request carries no credentials at all. The answer is plain text."""
 
     default = "Missing required API key headers"
 
@@ -156,7 +157,7 @@ class UnknownPath(NotFound):
 
 
 class MethodNotAllowed(Refusal):
-    """The path exists, the verb does not."""
+    """The path exists, but not with this verb."""
 
     code = Code.UNIMPLEMENTED
     default = "Method Not Allowed"
@@ -219,8 +220,8 @@ class UnknownOrder(NotFound):
 
 
 class OrderRefused(Refusal):
-    """A well-formed order that breaks a limit or meets a state that forbids it: 422 on the exchange
-    (rules M4, M5, P3, table 1.2).
+    """A well-formed order that exceeds a limit or meets a state that forbids it: 422 on the
+    exchange (rules M4, M5, P3, table 1.2).
     """
 
     code = Code.FAILED_PRECONDITION
@@ -245,13 +246,13 @@ class IllegalTransition(Refusal):
 
 
 class Conflict(Refusal):
-    """The present state of a resource forbids the action."""
+    """The current state of a resource forbids the action."""
 
     code = Code.FAILED_PRECONDITION
 
 
 class SsnTaken(Refusal):
-    """Another account has this SSN already; there is one account for each (§7.2)."""
+    """Another account already has this SSN, which can belong to one account only (§7.2)."""
 
     code = Code.FAILED_PRECONDITION
     section = "7.2"
@@ -291,7 +292,7 @@ class RateLimited(Refusal):
 
 
 class StreamLimit(Refusal):
-    """The firm has too many concurrent streams (rule S7), or a key too many WebSockets."""
+    """The firm has too many concurrent streams (rule S7), or a key has too many WebSockets."""
 
     code = Code.RESOURCE_EXHAUSTED
     section = "8"
@@ -305,7 +306,7 @@ class InternalFailure(Refusal):
 
 
 class EdgeTimeout(Refusal):
-    """The edge gave up after 30 seconds (§8)."""
+    """The edge timed out after 30 seconds (§8)."""
 
     code = Code.DEADLINE_EXCEEDED
     default = "upstream timeout"
@@ -316,9 +317,9 @@ class EdgeTimeout(Refusal):
 
 
 class AnswerTooLate(EdgeTimeout):
-    """The edge gave up on an answer that waited for an order.
+    """The edge timed out while an answer waited for an order.
 
-    Unlike a report query such a call may be retried, once the client has looked for the order
+    Unlike a report query, such a call may be retried once the client has looked for the order
     (§7.1).
     """
 
@@ -334,7 +335,7 @@ class Unavailable(Refusal):
 
 
 class Injected(Refusal):
-    """A fault that a tester injected, with the HTTP status and code that the fault names."""
+    """A fault that a tester injected, with the HTTP status and code that it specifies."""
 
     def __init__(
         self, http: int, code: Code, message: str, *, rule: str, retry_after: Span | None = None

@@ -1,6 +1,6 @@
 """Records of requests for quotes, and of the quotes that answer them.
 
-Enumerations have the numbers of the wire.
+Enumerations have the numbers of the wire format.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sim.kernel.instants import Instant
 
 
 class RfqStatus(IntEnum):
-    """Whether a request still takes quotes."""
+    """Whether a request still accepts quotes."""
 
     OPEN = 1
     CLOSED = 2
@@ -32,7 +32,7 @@ class QuoteStatus(IntEnum):
 
 
 class Rfq(Struct, frozen=True, kw_only=True):
-    """An account's request for quotes on a combo, for a quantity or, unless 0, for `cash`."""
+    """An account's request for quotes on a combo, for a quantity or, if not 0, for `cash`."""
 
     id: str
     symbol: str
@@ -48,10 +48,11 @@ class Rfq(Struct, frozen=True, kw_only=True):
 
 
 class Quote(Struct, frozen=True, kw_only=True):
-    """A maker's prices for a request, by what the requester does: at `buy_price` the requester buys
-    and the maker sells. A price of 0 means that the maker does not offer this side.
+    """A maker's prices for a request, named from the requester's point of view.
 
-    `accepted` is the side that the requester took. Instants are None until they come.
+    At `buy_price` the requester buys and the maker sells. A price of 0 means that the maker does
+    not offer that side. `accepted` is the side that the requester accepted. Instants are None until
+    they are reached.
     """
 
     id: str

@@ -10,17 +10,17 @@ StateT = TypeVar("StateT", bound=Struct)
 
 
 class Stateful(Generic[StateT]):
-    """A component that keeps everything that changes in `_state`.
+    """A component that keeps all changing data in `_state`.
 
-    One that keeps an index beside it extends `load`, which must rebuild the index.
+    A subclass with an additional index extends `load`, which must rebuild the index.
     """
 
     _state: StateT
 
     def save(self) -> StateT:
-        """The state, not copied: encode it before anything else happens."""
+        """Return the state, not copied. Encode it before anything else changes."""
         return self._state
 
     def load(self, state: object) -> None:
-        """Restore a saved state, whose objects become the component's own."""
+        """Restore a saved state. The component takes ownership of its objects."""
         self._state = convert(state, type(self._state))

@@ -2,7 +2,7 @@
 
 The order is fixed here, so that it does not depend on which timer was scheduled first:
 
-1. Orders expire. One that is good till an instant does not trade in an auction that ends then.
+1. Orders expire. An order that is good till an instant does not trade in an auction that ends then.
 2. The trade day ends, before the next session begins.
 3. Instruments change state, by symbol; dormant ones last.
 4. Everything else, in order of scheduling: orders that reach the engine, scripts and so on.

@@ -1,1 +1,1 @@
-"""Markets on an index that follow the clock."""
+"""Recurring markets on an index."""

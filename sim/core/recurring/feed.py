@@ -29,8 +29,9 @@ _S = InstrumentState
 
 
 class _Edge(NamedTuple):
-    """A change that the market of every slot of a series makes `after` the slot begins. Where only
-    a settlement is set, both states are the same.
+    """A change of state of every market of a series, `after` its slot begins.
+
+    If only a settlement is set, both states are the same.
     """
 
     after: Span
@@ -39,8 +40,8 @@ class _Edge(NamedTuple):
 
 
 class RecurringFeedState(Struct):
-    """What is saved: number of following streams, the instant up to which edges were sent, and the
-    timer of the next.
+    """The saved state: the number of following streams, the instant up to which edges were sent,
+    and the timer of the next edge.
     """
 
     followers: int = 0
@@ -69,11 +70,11 @@ class RecurringFeed:
         self._now = RecurringFeedState()
 
     def follow(self) -> None:
-        """Count one more stream that follows every instrument."""
+        """Count another stream that follows every instrument."""
         self._now.followers += 1
         if self._now.followers == 1:
             self._now.sent_to = self._ctx.now
-            self._wait()
+            self._set_timer()
 
     def leave(self) -> None:
         """Count one such stream less."""
@@ -84,12 +85,12 @@ class RecurringFeed:
 
     @property
     def followers(self) -> int:
-        """How many follow."""
+        """The number of following streams."""
         return self._now.followers
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {RECURRING_TIMER: self._emit_edges}
 
     def _emit_edges(self, _timer: Timer) -> None:
@@ -97,7 +98,7 @@ class RecurringFeed:
         since, self._now.sent_to = self._now.sent_to, self._ctx.now
         for slot, edge in self._edges(since, self._ctx.now):
             self._emit(slot, edge)
-        self._wait()
+        self._set_timer()
 
     def _emit(self, slot: Slot, edge: _Edge) -> None:
         symbol, now = self._recurring.symbol(slot), self._ctx.now
@@ -106,7 +107,7 @@ class RecurringFeed:
         was = self._lifecycle.unless_suspended(edge.was)
         state = self._lifecycle.unless_suspended(edge.state)
         if state is _S.SUSPENDED:
-            return  # it opens with all others when maintenance is over
+            return  # it opens with all others when maintenance ends
         if state is _S.PENDING:
             self._ctx.emit(InstrumentListed(symbol, state, now))
         elif was is not state:
@@ -115,7 +116,7 @@ class RecurringFeed:
             self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, now))
         self._books.state_changed(symbol)
 
-    def _wait(self) -> None:
+    def _set_timer(self) -> None:
         dues = (
             self._next(number, edge)
             for number, series in enumerate(self._recurring.series)
@@ -126,7 +127,7 @@ class RecurringFeed:
         self._now.timer = schedule(due, RECURRING_TIMER, "") if self._recurring else 0
 
     def _edges_of(self, series: Series) -> list[_Edge]:
-        """The edges of every slot of a series."""
+        """Return the edges of every slot of a series."""
         delay, preliminary = self._resolution.delays()
         settles = [series.every + delay]
         if preliminary:
@@ -146,7 +147,9 @@ class RecurringFeed:
         ]
 
     def _next(self, number: int, edge: _Edge) -> Instant | None:
-        """When an edge of a series comes next; None when maintenance leaves no slot for days."""
+        """Return when an edge of a series comes next; None if maintenance leaves no slot for
+        days.
+        """
         every, now = self._recurring.series[number].every, self._ctx.now
         late = _maintenance_delay(self._recurring.series[number], edge)
         first = (now - edge.after - late) // every + (0 if late else 1)
@@ -157,8 +160,9 @@ class RecurringFeed:
         return None
 
     def _at(self, slot: Slot, edge: _Edge) -> Instant | None:
-        """When a slot's market takes an edge; None where the slot is never listed. Maintenance may
-        open it later than planned.
+        """Return when a slot's market takes an edge; None if the slot is never listed.
+
+        Maintenance may open it later than planned.
         """
         if edge.state is _S.PENDING:
             return self._recurring.lists(slot)
@@ -168,7 +172,7 @@ class RecurringFeed:
         return opens if opens < slot.begins + self._recurring.series[slot.series].every else None
 
     def _edges(self, after: Instant, until: Instant) -> list[tuple[Slot, _Edge]]:
-        """Edges after the one instant and up to the other, in order of time, then of series."""
+        """Return the edges in (after, until], in order of time, then of series."""
         due: list[tuple[Instant, tuple[Slot, _Edge]]] = []
         for number, series in enumerate(self._recurring.series):
             for edge in self._edges_of(series):
@@ -184,12 +188,13 @@ class RecurringFeed:
     # ---- state
 
     def save(self) -> RecurringFeedState:
-        """Followers and timer."""
+        """Return followers and timer."""
         return self._now
 
     def load(self, state: RecurringFeedState) -> None:
-        """Forget followers: streams are connections and no state, so time travel ends them; see
-        `resume`.
+        """Forget all followers.
+
+        Streams are connections and not part of the state, so time travel ends them; see `resume`.
         """
         if state.timer:
             self._ctx.timers.cancel(state.timer)
@@ -197,10 +202,10 @@ class RecurringFeed:
         self._recurring.clear()
 
     def resume(self, state: RecurringFeedState) -> None:
-        """Have the followers of a saved state, whose timer is set."""
+        """Restore the followers of a saved state, whose timer is set."""
         self._now = state
 
 
 def _maintenance_delay(series: Series, edge: _Edge) -> Span:
-    """Return how much maintenance may delay a listing or an opening at most."""
+    """Return the longest delay that maintenance may cause for a listing or an opening."""
     return {_S.PENDING: series.ahead, _S.OPEN: series.lead + series.every}.get(edge.state, 0)

@@ -1,15 +1,15 @@
 """Recurring markets: series of short markets on an index that follow the clock (rules L6, L7, W7).
 
-A series asks the same question again and again: "will the index end this quarter of an hour no
-lower than it began?". Each repetition is a slot. The market of a slot is listed `ahead` of the
-slot as PENDING, opens `lead` before it begins, trades until it ends, then expires and terminates. A
-slot that would overlap maintenance known by then is never listed.
+A series repeats the same question: "will the index end this quarter of an hour no lower than it
+began?". Each repetition is a slot. The market of a slot is listed `ahead` of the slot as PENDING,
+opens `lead` before it begins, trades until it ends, then expires and terminates. A slot that would
+overlap maintenance known by then is never listed.
 
 Which slots are listed, and in which state their markets are, is computed from the series and
-virtual now whenever somebody asks. A market that nobody touches therefore costs nothing: no object,
-no timer, no event. The first order (or a subscription to its symbol) materialises it
-(`Lifecycle.materialise`); from then on it is an instrument like any other. `feed.py` sends the
-events of the dormant ones to the streams that follow every instrument.
+virtual now on demand. A market that nobody uses therefore costs nothing: no object, no timer, no
+event. The first order (or a subscription to its symbol) materialises it (`Lifecycle.materialise`);
+from then on it is an instrument like any other. `feed.py` sends the events of the dormant ones to
+streams that follow every instrument.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.service.maintenance_calendar import MaintenanceCalendar
 from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_instant
 
-# Slots are numbered from 2020-01-01T00:00:00Z; there are none from 2100-01-01T00:00:00Z on.
+# Slots are numbered from 2020-01-01T00:00:00Z. There are none from 2100-01-01T00:00:00Z on.
 EPOCH: Instant = 1_577_836_800 * 1_000_000_000
 HORIZON: Instant = 4_102_444_800 * 1_000_000_000
 _CACHE_MAX = 4096
@@ -35,7 +35,7 @@ _NEVER = 0, 0, -1  # from, until, version of the calendar
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """A market that recurs every `every`, which divides a day; the first slot of a day begins at
+    """A market that recurs every `every`, which divides a day. The first slot of a day begins at
     00:00 UTC.
 
     The market is listed `ahead` and opens `lead` before its slot begins, expires `expires` after
@@ -54,12 +54,12 @@ class Series(Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """How symbols of this series begin."""
+        """The common prefix of the symbols of this series."""
         return f"{self.product_id}-{self.name}"
 
     @property
     def lifetime(self) -> Span:
-        """From the beginning of a slot to the termination of its market."""
+        """The time from the beginning of a slot to the termination of its market."""
         return self.every + self.expires + self.terminates
 
 
@@ -70,12 +70,13 @@ class Slot(NamedTuple):
     begins: Instant
 
 
-# The instrument of a slot, given what the index says about it and whether that has settled it.
+# Makes the instrument of a slot, given what the index says about it and whether that has settled
+# it.
 MakeInstrument = Callable[[Slot, IndexObservation, bool], Instrument]
 
 
 class SlotNames:
-    """Finds the slot that a symbol or an event's slug names, whether it is listed or not."""
+    """Finds the slot for a symbol or an event's slug, whether it is listed or not."""
 
     def __init__(self, series: tuple[Series, ...]) -> None:
         self._series = series
@@ -83,24 +84,24 @@ class SlotNames:
         self._by_name = {one.name: number for number, one in enumerate(series)}
 
     def of_symbol(self, symbol: str) -> Slot | None:
-        """The slot that a symbol names."""
+        """Return the slot for a symbol, or None."""
         prefix, begins = split_name(symbol)
         return self.slot(self._by_prefix.get(prefix), begins)
 
     def of_event(self, slug: str) -> Slot | None:
-        """The slot whose event has this slug."""
+        """Return the slot whose event has this slug, or None."""
         name, begins = split_name(slug)
         return self.slot(self._by_name.get(name), begins)
 
     def slot(self, series: int | None, begins: Instant | None) -> Slot | None:
-        """The slot of a series that begins at an instant; None where none does."""
+        """Return the slot of a series that begins at an instant; None if there is none."""
         if series is None or begins is None or not EPOCH <= begins < HORIZON:
             return None
         return None if begins % self._series[series].every else Slot(series, begins)
 
 
 class RecurringMarkets:
-    """The slots of every series and the instruments of those that are listed."""
+    """The slots of every series, and the instruments of those that are listed."""
 
     def __init__(
         self, calendar: MaintenanceCalendar, lifecycle: Lifecycle, resolution: Resolution
@@ -118,13 +119,13 @@ class RecurringMarkets:
         self._shown_for = _NEVER
 
     def begin(self, series: tuple[Series, ...], make: MakeInstrument | None) -> None:
-        """Set the series of the world; `make` builds the instrument of a slot."""
+        """Set the series of the world. `make` builds the instrument of a slot."""
         self.series, self._make = series, make
         self._names = SlotNames(series)
         self.clear()
 
     def begin_as(self, other: RecurringMarkets) -> None:
-        """Take the series of another exchange."""
+        """Share the series of another exchange."""
         self.begin(other.series, other._make)
 
     # ---- slots
@@ -133,21 +134,21 @@ class RecurringMarkets:
         return bool(self.series)
 
     def slot_of_symbol(self, symbol: str) -> Slot | None:
-        """The slot that a symbol names, listed or not."""
+        """Return the slot for a symbol, listed or not."""
         return self._names.of_symbol(symbol) if self.series else None
 
     def slot_of_event(self, slug: str) -> Slot | None:
-        """The slot whose event has this slug, listed or not."""
+        """Return the slot whose event has this slug, listed or not."""
         return self._names.of_event(slug) if self.series else None
 
     def symbol(self, slot: Slot) -> str:
-        """The symbol of a slot's market."""
+        """Return the symbol of a slot's market."""
         return f"{self.series[slot.series].prefix}-{start_text(slot.begins)}"
 
     def opens(self, slot: Slot) -> Instant | None:
-        """When the market of a slot opens; None for a slot that is never listed.
+        """Return when the market of a slot opens; None for a slot that is never listed.
 
-        Answers are remembered until the calendar of maintenance changes.
+        Results are cached until the maintenance calendar changes.
         """
         version = self._calendar.version
         if self._calendar_version != version or len(self._opens) >= _CACHE_MAX:
@@ -160,8 +161,10 @@ class RecurringMarkets:
             return opens
 
     def _compute_opens(self, slot: Slot) -> Instant | None:
-        """None where the slot overlaps maintenance that is known when it would be listed (rule W7),
-        or begins before its asset has an index.
+        """Compute `opens`.
+
+        None if the slot overlaps maintenance that is known when it would be listed (rule W7), or
+        begins before its asset has an index.
         """
         series, calendar = self.series[slot.series], self._calendar
         listed, ends = slot.begins - series.ahead, slot.begins + series.every
@@ -172,12 +175,12 @@ class RecurringMarkets:
         return max(calendar.free_from(slot.begins - series.lead), calendar.free_from(listed))
 
     def lists(self, slot: Slot) -> Instant | None:
-        """When the market of a slot is listed; None for a slot that is never listed."""
+        """Return when the market of a slot is listed; None for a slot that is never listed."""
         planned = slot.begins - self.series[slot.series].ahead
         return None if self.opens(slot) is None else self._calendar.free_from(planned)
 
     def listed(self, slot: Slot) -> bool:
-        """Whether the market of a slot is or was listed."""
+        """Return whether the market of a slot is or was listed."""
         if self._lifecycle.is_materialised(self.symbol(slot)):
             return True
         now = self._lifecycle.followed_to
@@ -187,9 +190,9 @@ class RecurringMarkets:
         return lists is not None and lists <= now
 
     def listed_slots(self) -> Sequence[Slot]:
-        """Slots whose markets are listed and not terminated; by series, then by time.
+        """Return the slots whose markets are listed and not terminated, by series, then by time.
 
-        They are the same until another is listed or terminates, or the calendar changes.
+        The result is cached until another market is listed or terminates, or the calendar changes.
         """
         now, version = self._lifecycle.followed_to, self._calendar.version
         since, until, shown_from = self._shown_for
@@ -205,17 +208,17 @@ class RecurringMarkets:
             yield from (Slot(number, index * series.every) for index in range(first, last + 1))
 
     def _listing_edges(self, now: Instant) -> Iterator[Instant]:
-        """Yield when the next market of each series is listed, and when the next terminates."""
+        """Yield when the next market of each series is listed, and when the next one terminates."""
         for series in self.series:
             for after in (-series.ahead, series.lifetime):
                 yield ((now - after) // series.every + 1) * series.every + after
 
     def most_listed(self) -> int:
-        """An upper bound of how many slots are listed at once."""
+        """Return an upper bound of the number of slots listed at the same time."""
         return sum((one.ahead + one.lifetime) // one.every + 2 for one in self.series)
 
     def edges(self, slot: Slot) -> tuple[Instant, ...]:
-        """When state or settlement of a slot's market change after its listing."""
+        """Return when state or settlement of a slot's market change after its listing."""
         series = self.series[slot.series]
         opens = self.opens(slot) or slot.begins - series.lead
         closes = slot.begins + series.every
@@ -227,12 +230,12 @@ class RecurringMarkets:
     # ---- instruments
 
     def find(self, symbol: str) -> Instrument | None:
-        """The listed instrument with a symbol, or None."""
+        """Return the listed instrument with a symbol, or None."""
         slot = self.slot_of_symbol(symbol)
         return None if slot is None or not self.listed(slot) else self.instrument(slot)
 
     def instrument(self, slot: Slot) -> Instrument:
-        """The instrument of a listed slot, with what its index says by now."""
+        """Return the instrument of a listed slot, with what its index says by now."""
         known = self._instruments.get(slot)
         if known is not None and known[0] == self._stage(known[1]):
             return known[1]
@@ -247,8 +250,8 @@ class RecurringMarkets:
         return instrument
 
     def _stage(self, terms: Instrument) -> tuple[bool, bool, bool, int]:
-        """What decides an instrument's metadata: begun, over, settled, prices of the asset set by
-        hand.
+        """Return what decides an instrument's metadata: begun, over, settled, and how many prices
+        of the asset were set by hand.
         """
         measure, now = terms.index_condition, self._lifecycle.followed_to
         if measure is None:
@@ -258,21 +261,21 @@ class RecurringMarkets:
         return now >= measure.begins, over, settled, self._resolution.set_by_hand(measure)
 
     def symbols(self) -> Iterator[str]:
-        """Symbols of the markets that stand in lists."""
+        """Yield the symbols of the listed markets."""
         return map(self.symbol, self.listed_slots())
 
     def of_event(self, event: str) -> Iterable[Instrument]:
-        """The instrument of an event, where the event is a listed slot's."""
+        """Return the instrument of an event, if the event belongs to a listed slot."""
         slot = self.slot_of_event(event)
         return () if slot is None or not self.listed(slot) else (self.instrument(slot),)
 
     def materialise(self, symbol: str) -> None:
-        """Give the market of a symbol a state and timers of its own, if it is one of these."""
+        """Give a recurring market a state and timers of its own. Ignores other symbols."""
         if self.slot_of_symbol(symbol) is not None:
             self._lifecycle.materialise(symbol)
 
     def clear(self) -> None:
-        """Forget remembered answers; called after time travel."""
+        """Clear the caches after time travel."""
         self._instruments.clear()
         self._opens.clear()
         self._shown_for = _NEVER
@@ -280,13 +283,13 @@ class RecurringMarkets:
 
 @lru_cache(maxsize=_CACHE_MAX)
 def start_text(begins: Instant) -> str:
-    """The beginning of a slot as names spell it, in minutes of UTC: 2026-09-08-1815z."""
+    """Return the beginning of a slot as names spell it, in minutes of UTC: 2026-09-08-1815z."""
     text = format_instant(begins)
     return f"{text[:10]}-{text[11:13]}{text[14:16]}z"
 
 
 def split_name(name: str) -> tuple[str, Instant | None]:
-    """Split a symbol or slug into its prefix and the beginning of a slot, None for no slot."""
+    """Split a symbol or slug into its prefix and the beginning of a slot; None if it has none."""
     prefix, sign, start = name[:-17], name[-17:-16], name[-16:]
     return prefix, _start(start) if sign == "-" and start[-1:] == "z" else None
 

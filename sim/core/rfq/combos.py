@@ -1,6 +1,6 @@
 """Combos: instruments over two or more legs, listed on first request (§4.2).
 
-A combo pays if every leg wins, so the settlement of its legs decides its own. The same legs in any
+A combo pays if every leg wins, so the settlements of its legs decide its own. The same legs in any
 order are the same combo for every account. Its terms follow from its legs: it expires with the last
 of them.
 """
@@ -27,7 +27,7 @@ from sim.kernel.instants import DAY, Instant
 
 LEGS_LEAST = 2
 WEEK = 7 * DAY
-_MONDAY = 4 * DAY  # 5 January 1970, since the epoch
+_MONDAY = 4 * DAY  # 5 January 1970, relative to the epoch
 PRICE_SCALE, QTY_SCALE = 1000, 100
 PREFIX = "caoc-"
 
@@ -64,7 +64,7 @@ class Combos:
         self._index(CombosState())
 
     def get(self, symbol: str) -> Combo | None:
-        """Return the combo of a symbol."""
+        """Return the combo with a symbol, or None."""
         return self._state.combos.get(symbol)
 
     def all(self) -> list[Combo]:
@@ -72,10 +72,10 @@ class Combos:
         return list(self._state.combos.values())
 
     def create(self, creator: str, legs: list[Leg]) -> Combo:
-        """Return the combo of these legs, and list it if it is new.
+        """Return the combo of the given legs, and list it if it is new.
 
-        Refuses legs that cannot be combined or no longer trade, and a new combo above the account's
-        weekly limit.
+        Refuses legs that cannot be combined or no longer trade, and a new combo beyond the
+        account's weekly limit.
         """
         ordered = tuple(sorted(legs))
         self._check(ordered)
@@ -86,12 +86,12 @@ class Combos:
         for leg in ordered:
             if self._trading.state(leg.symbol) in OVER_STATES:
                 raise OrderRefused(
-                    f"{leg.symbol} no longer trades", rule="combo", remedy="leave the leg out"
+                    f"{leg.symbol} no longer trades", rule="combo", remedy="remove the leg"
                 )
         self._check_weekly_limit(creator)
         combo = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
         for leg in ordered:
-            self._trading.lifecycle.materialise(leg.symbol)  # the combo waits for its settlement
+            self._trading.lifecycle.materialise(leg.symbol)  # the combo depends on its settlement
         self._trading.listings.list_instrument(self._terms(combo))
         self._add(combo)
         return combo
@@ -102,10 +102,10 @@ class Combos:
             text = f"legs: {LEGS_LEAST} to {most}, not {len(legs)}"
             raise InvalidRequest(text, rule="combo")
         if len({leg.symbol for leg in legs}) < len(legs):
-            raise InvalidRequest("legs: every market at most once", rule="combo")
+            raise InvalidRequest("legs: each market may occur once only", rule="combo")
         for leg in legs:
             if leg.symbol in self._state.combos:
-                raise InvalidRequest(f"legs: {leg.symbol} is a combo itself", rule="combo")
+                raise InvalidRequest(f"legs: {leg.symbol} is itself a combo", rule="combo")
             self._instruments.require(leg.symbol)
 
     def _check_weekly_limit(self, creator: str) -> None:
@@ -141,11 +141,13 @@ class Combos:
         )
 
     def has_leg(self, symbol: str) -> bool:
-        """Whether an instrument is a leg of a combo."""
+        """Return whether an instrument is a leg of any combo."""
         return symbol in self._by_leg
 
     def settled(self, event: Settled) -> bool:
-        """Settle, or correct, the combos that a leg's settlement decides; True if any."""
+        """Settle or correct the combos that a leg's settlement decides. Return whether there were
+        any.
+        """
         if event.preliminary:
             return False
         any_settled = False
@@ -160,7 +162,7 @@ class Combos:
     def _settlement_price(self, combo: Combo) -> int | None:
         """Return the settlement price, or None while it depends on a leg without one.
 
-        One lost leg decides the combo.
+        One lost leg is enough to decide the combo.
         """
         value, open_legs = Fraction(1), False
         for leg in combo.legs:
@@ -181,7 +183,7 @@ class Combos:
         return self._state
 
     def load(self, state: object) -> None:
-        """Restore saved combos; their instruments are saved with all others."""
+        """Restore saved combos. Their instruments are saved with all others."""
         self._index(convert(state, CombosState))
 
     def _index(self, state: CombosState) -> None:
@@ -197,11 +199,11 @@ class Combos:
 
 
 def symbol_of(legs: Iterable[Leg]) -> str:
-    """Return the symbol of the combo of some legs, in any order."""
+    """Return the symbol for a combo of some legs, in any order."""
     text = "|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs))
     return PREFIX + blake2b(text.encode(), digest_size=8, person=b"sim-combo").hexdigest()
 
 
 def _last(dates: list[Instant]) -> Instant:
-    """Return the latest of some dates; 0 is a date that never comes."""
+    """Return the latest of some dates, where 0 means never and counts as the latest."""
     return max(dates) if all(dates) else 0

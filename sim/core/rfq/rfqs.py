@@ -49,8 +49,10 @@ CONFIRM_TIMER, EXECUTE_TIMER = "rfq.confirm", "rfq.execute"
 
 
 class Party(Struct, frozen=True):
-    """A requester or maker: others see `account` under a pseudonym, `participant` owns its orders,
-    and `channel` is the surface that its orders count for.
+    """A requester or maker.
+
+    Others see `account` under a pseudonym; `participant` owns the orders; `channel` is the surface
+    to which the orders are attributed.
     """
 
     account: str
@@ -77,13 +79,14 @@ class Rfqs:
     # ---- reading
 
     def user_id(self, account: str) -> str:
-        """Return the pseudonym under which others see an account; it never changes."""
+        """Return the pseudonym under which others see an account. It never changes."""
         key = self._ctx.entropy.key("rfq.user")
         return blake2b(account.encode(), digest_size=12, key=key).hexdigest()
 
     def rfqs(self, account: str) -> Iterator[tuple[int, Rfq]]:
-        """Yield the requests that an account may see, each with its index among all, oldest first:
-        all open ones, and the closed ones that it made or quoted.
+        """Yield the requests that an account may see, oldest first, each with its index among all.
+
+        These are all open ones, and closed ones that the account made or quoted.
         """
         for place, rfq in enumerate(self._state.rfqs.values()):
             quoted = any(quote.account == account for quote in self._of(rfq))
@@ -91,13 +94,15 @@ class Rfqs:
                 yield place, rfq
 
     def quotes(self, account: str) -> Iterator[tuple[int, Quote]]:
-        """Yield the account's quotes and those on its requests, as `rfqs` does."""
+        """Yield the account's quotes and those on its requests, oldest first, each with its
+        index.
+        """
         for place, quote in enumerate(self._state.quotes.values()):
             if account in (quote.account, self._state.rfqs[quote.rfq_id].account):
                 yield place, quote
 
     def rfq(self, rfq_id: str) -> Rfq:
-        """Return a request; NotFound when there is none."""
+        """Return a request. Refuses an unknown id as not found."""
         rfq = self._state.rfqs.get(rfq_id)
         if rfq is None:
             raise NotFound(f"unknown rfq: {rfq_id[:80]}")
@@ -130,10 +135,12 @@ class Rfqs:
         return rfq
 
     def withdraw(self, account: str, rfq_id: str) -> None:
-        """Close an own request. Conflict when it is closed, as it is once a quote was accepted."""
+        """Close one of the account's own requests. Refused if it is closed, as after an accepted
+        quote.
+        """
         rfq = self.rfq(rfq_id)
         if rfq.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only who asked withdraws a request")
+            raise PermissionDenied(rule="rfq", remedy="only the requester can withdraw a request")
         self._check_takes_quotes(rfq)
         self._close(rfq)
 
@@ -150,14 +157,14 @@ class Rfqs:
         post_only: bool,
         keep_id: bool,
     ) -> Quote:
-        """Quote on another account's request, in the instrument's units; 0 quotes no price.
+        """Quote on another account's request, in the instrument's units; 0 does not quote a side.
 
-        A maker has one active quote per request; a new one replaces it. With `keep_id` the quote
-        keeps its id, else the former one is deleted.
+        A maker has at most one active quote per request; a new one replaces it. With `keep_id` the
+        quote keeps its id, else the old one is deleted.
         """
         rfq = self.rfq(rfq_id)
         if rfq.account == party.account:
-            raise PermissionDenied(rule="rfq", remedy="a request is answered by others")
+            raise PermissionDenied(rule="rfq", remedy="an account cannot quote on its own request")
         self._check_takes_quotes(rfq)
         instrument = self._instruments.require(rfq.symbol)
         self._check_prices(instrument, buy_price, sell_price)
@@ -187,7 +194,9 @@ class Rfqs:
         return quote
 
     def _replaced(self, rfq: Rfq, party: Party, *, keep_id: bool) -> Quote | None:
-        """Return the quote whose place a new one takes, or None after it made room for it."""
+        """Return the quote that a new one updates; None if there is none or it was deleted
+        instead.
+        """
         own = [quote for quote in self._of(rfq) if quote.account == party.account]
         if keep_id:
             return own[-1] if own else None
@@ -212,10 +221,12 @@ class Rfqs:
                 raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
 
     def delete_quote(self, account: str, quote_id: str, rfq_id: str = "") -> None:
-        """Delete an own quote: an active one of an open request, or an accepted one (decline)."""
+        """Delete one of the account's quotes: an active one of an open request, or an accepted one
+        (decline).
+        """
         quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only who made a quote takes it back")
+            raise PermissionDenied(rule="rfq", remedy="only the maker can delete a quote")
         if quote.status is QuoteStatus.ACTIVE:
             self._check_takes_quotes(self._state.rfqs[quote.rfq_id])
         elif quote.status is not QuoteStatus.ACCEPTED:
@@ -223,14 +234,14 @@ class Rfqs:
         self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
     def accept(self, account: str, quote_id: str, side: Side, rfq_id: str = "") -> None:
-        """Accept a side of a quote on an own request, which closes the request.
+        """Accept a side of a quote on one of the account's requests, which closes the request.
 
-        With BUY the requester buys at the quote's buying price.
+        With BUY, the requester buys at the quote's buying price.
         """
         quote = self._quote(account, quote_id, rfq_id)
         rfq = self._state.rfqs[quote.rfq_id]
         if rfq.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only who asked accepts a quote")
+            raise PermissionDenied(rule="rfq", remedy="only the requester can accept a quote")
         self._check_takes_quotes(rfq)
         if quote.status is not QuoteStatus.ACTIVE:
             raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
@@ -250,10 +261,12 @@ class Rfqs:
         )
 
     def confirm(self, account: str, quote_id: str, rfq_id: str = "") -> None:
-        """Confirm an own quote that was accepted; its orders are entered a moment later."""
+        """Confirm one of the account's quotes that was accepted. Its orders are entered a moment
+        later.
+        """
         quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only who made a quote confirms it")
+            raise PermissionDenied(rule="rfq", remedy="only the maker can confirm a quote")
         if quote.status is not QuoteStatus.ACCEPTED:
             raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
         ctx = self._ctx
@@ -266,7 +279,7 @@ class Rfqs:
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {CONFIRM_TIMER: self._confirm_too_late, EXECUTE_TIMER: self._execute}
 
     def _confirm_too_late(self, timer: Timer) -> None:
@@ -299,7 +312,7 @@ class Rfqs:
         )
 
     def _orders(self, quote: Quote) -> tuple[PlaceOrder, PlaceOrder]:
-        """Return what the maker and the requester place for a confirmed quote."""
+        """Return the orders of the maker and the requester for a confirmed quote."""
         rfq, bought = self._state.rfqs[quote.rfq_id], quote.accepted is BUY
         qty = quote.buy_qty if bought else quote.sell_qty
         price = quote.buy_price if bought else quote.sell_price
@@ -353,7 +366,9 @@ class Rfqs:
         return [self._state.quotes[quote_id] for quote_id in self._quotes_of.get(rfq.id, ())]
 
     def _quote(self, account: str, quote_id: str, rfq_id: str) -> Quote:
-        """Return a quote, of a request unless empty, that the account may see; else NotFound."""
+        """Return a quote that the account may see, optionally of a certain request. Refused if
+        unknown.
+        """
         quote = self._state.quotes.get(quote_id)
         if (
             quote is None
@@ -369,14 +384,16 @@ class Rfqs:
 
     def _check_open(self, symbol: str) -> None:
         if self._trading.state(symbol) is not InstrumentState.OPEN:
-            raise OrderRefused(f"{symbol} is not open", rule="rfq", remedy="ask while it trades")
+            raise OrderRefused(
+                f"{symbol} is not open", rule="rfq", remedy="request quotes while it trades"
+            )
 
     def save(self) -> RfqsState:
         """Return every request and quote."""
         return self._state
 
     def load(self, state: object) -> None:
-        """Restore saved requests and quotes; their timers are saved with all others."""
+        """Restore saved requests and quotes. Their timers are saved with all others."""
         self._index(convert(state, RfqsState))
 
     def _index(self, state: RfqsState) -> None:
@@ -387,13 +404,14 @@ class Rfqs:
 
 
 def _size(rfq: Rfq, instrument: Instrument, price: Price) -> Qty:
-    """Return the quantity of a side: as requested, or what the requested cash buys. InvalidRequest
-    where that is too little.
+    """Return the quantity of a side: as requested, or what the requested cash buys.
+
+    Refuses a quantity that is too small.
     """
     if not price:
         return 0
     qty = rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
     if qty < instrument.min_qty:
         text = "cashOrderQty at this price is below the minimum quantity"
-        raise InvalidRequest(text, rule="rfq", remedy='send "0" for the side')
+        raise InvalidRequest(text, rule="rfq", remedy='send "0" for this side')
     return qty

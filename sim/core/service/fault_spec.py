@@ -18,7 +18,7 @@ from sim.kernel.instants import NS_PER_S, Instant, Span, format_span, parse_inst
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
 PLANES = (*CALLS, "stream", "webhook", "engine")
-# Commands that can be late in the engine: the operations of that plane.
+# Commands that a fault can delay in the engine: the operations of that plane.
 ENGINE = ("place", "cross", "replace", "cancel")
 
 
@@ -69,12 +69,12 @@ KINDS = (
     Kind("revoke", ("stream",), "ends the stream as a revoked session"),
 )
 EFFECTS = tuple(kind.name for kind in KINDS if kind.name not in ("status", "code", "delay"))
-# Effects on the whole delivery of an event; every other act of a webhook is one attempt's.
+# Acts on the whole delivery of an event. Any other act of a webhook affects one attempt.
 OF_DELIVERIES = ("drop", "duplicate")
 # Effects on an answer: the call is handled first.
 _OF_ANSWERS = ("half_close", "slow_body")
 
-# The gRPC code that goes with an HTTP status, where an edge answers.
+# The gRPC code for an HTTP status, as an edge would answer.
 CODE_OF_HTTP = {
     400: Code.INVALID_ARGUMENT,
     401: Code.UNAUTHENTICATED,
@@ -103,14 +103,15 @@ _MESSAGES = {
 
 
 class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Calls, frames or deliveries to match. Empty matches everything that the act applies to; names
-    may contain `*`.
+    """Which calls, frames or deliveries to match.
 
-    `operation` is "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` any name of the
-    caller; `symbol` an instrument that the call names in its path, query or body; `attempts` which
-    attempts of a delivery, counted from 1; `nth` only the n-th match, `every` each n-th;
-    `probability` as for quirks; `from` and `until` instants, or "+30s" counted from when the fault
-    was added. Matches of a webhook are attempts; for `drop` and `duplicate` they are events.
+    An empty field matches everything that the act applies to; names may contain `*`. `operation` is
+    "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` is any name of the caller;
+    `symbol` is an instrument that the call names in its path, query or body; `attempts` are
+    attempts of a delivery, counted from 1; `nth` matches the n-th match only, `every` each n-th;
+    `probability` is as for quirks; `from` and `until` are instants, or "+30s" relative to the
+    addition of the fault. Matches of a webhook are attempts; for `drop` and `duplicate` they are
+    events.
     """
 
     plane: Annotated[
@@ -137,8 +138,8 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """The effect: an error (`status`, `code` or both), a `delay`, and at most one effect on the
     connection or the message.
 
-    `handled`: the exchange handles the call and only its answer is lost, so the client cannot know.
-    half_close and slow_body imply it.
+    `handled` means that the exchange handles the call and only its answer is lost, so that the
+    client cannot know. half_close and slow_body imply it.
     """
 
     status: Annotated[int, "HTTP error, 400 to 599"] = 0
@@ -161,7 +162,8 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A fault: which calls, frames or deliveries it matches, and what it does to them.
 
-    It strikes at most `times` (0: without end) and ends `ttl` after it was added ("": never).
+    It is injected at most `times` times (0: no limit) and ends `ttl` after it was added ("":
+    never).
     """
 
     match: Annotated[FaultMatch, "which calls, frames or deliveries; everything when left out"] = (
@@ -173,8 +175,10 @@ class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):
-    """The effect on one call, frame or attempt. `status` 0 is no error; `effect` is one of
-    EFFECTS or empty. `handled`: it happens to the answer, after the call was handled.
+    """The effect on one call, frame or attempt.
+
+    `status` 0 means no error; `effect` is one of EFFECTS or empty. `handled` means that it affects
+    the answer, after the call was handled.
     """
 
     fault: str
@@ -207,8 +211,9 @@ class FaultAction(Struct, frozen=True, kw_only=True):
 
 
 def fault_from(document: object) -> FaultSpec:
-    """A fault from plain data, whose scalars may be text as in YAML. ValueError says what is wrong
-    and where.
+    """Return a fault from plain data, whose scalars may be text as in YAML.
+
+    Raises ValueError with the position and the problem.
     """
     try:
         spec = convert(document, FaultSpec, strict=False)
@@ -219,7 +224,7 @@ def fault_from(document: object) -> FaultSpec:
 
 
 def check(spec: FaultSpec) -> None:
-    """Refuse (ValueError) a fault that does nothing or contradicts itself."""
+    """Raise ValueError for a fault that has no effect or contradicts itself."""
     compile_act("", spec.act)
     try:
         parse_chance(spec.match.probability)
@@ -230,7 +235,7 @@ def check(spec: FaultSpec) -> None:
     if spec.ttl and parse_span(spec.ttl) <= 0:
         raise ValueError("ttl must be positive")
     if spec.times < 0:
-        raise ValueError("times counts from 1")
+        raise ValueError("times must be at least 1")
     if spec.match.attempts:
         attempts_of(spec.match.attempts)
         if compile_act("", spec.act).of_delivery:
@@ -245,10 +250,10 @@ def check(spec: FaultSpec) -> None:
 
 
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
-    """Return the planes that a fault matches and where its act can happen.
+    """Return the planes that a fault matches and on which its act is possible.
 
     Only calls and commands to the engine name an instrument, only calls are handled, and only
-    deliveries have attempts. A fault strikes the engine only if it names that plane.
+    deliveries have attempts. A fault affects the engine only if it names that plane.
     """
     matched = {spec.match.plane} if spec.match.plane else set(PLANES[:-1])
     if spec.match.attempts:
@@ -279,7 +284,7 @@ def _matched(match: FaultMatch) -> str:
 
 
 def compile_act(name: str, act: FaultAct) -> FaultAction:
-    """Compile an act. ValueError if it has no effect or two at once."""
+    """Compile an act. Raises ValueError if it has no effect or two at once."""
     effects = [effect for effect in EFFECTS if getattr(act, effect)]
     if len(effects) > 1:
         raise ValueError(f"a fault does one of {' and '.join(effects)}, not both")
@@ -288,7 +293,7 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
         raise ValueError(f"status must be an HTTP error, 400 to 599, not {act.status}")
     status = act.status or (HTTP_OF_CODE[code] if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
-    # Every 429 says when to come back (§7.1), an injected one too.
+    # Every 429 says when to retry (§7.1), including an injected one.
     retry_after = NS_PER_S if status == 429 else None
     if act.retry_after:
         retry_after = parse_span(act.retry_after)
@@ -317,12 +322,15 @@ def _code(value: int | str) -> Code:
     try:
         return Code(int(text)) if text.isascii() and text.isdigit() else Code[text.upper()]
     except (KeyError, ValueError):
-        problem = f"code is a gRPC status such as UNAVAILABLE or 14, not {value!r}"
+        problem = f"code must be a gRPC status such as UNAVAILABLE or 14, not {value!r}"
         raise ValueError(problem) from None
 
 
 def attempts_of(text: str) -> tuple[int, int]:
-    """First and last attempt of "2", "1..3" or "4.."; the last is 0 without an end. ValueError."""
+    """Return the first and last attempt of "2", "1..3" or "4.."; the last is 0 without an end.
+
+    Raises ValueError for any other text.
+    """
     first, dots, last = text.partition("..")
     numbers = (first, last or "0") if dots else (first, first)
     problem = f"attempts are a number such as 1, or a range such as 1..3 or 2.., not {text!r}"
@@ -335,7 +343,7 @@ def attempts_of(text: str) -> tuple[int, int]:
 
 
 def moment(text: str, added: Instant) -> Instant | None:
-    """Parse an instant, or "+30s" after the fault was added; None for "". Raises ValueError."""
+    """Return an instant from text, or from "+30s" after `added`; None for "". Raises ValueError."""
     if not text:
         return None
     return added + parse_span(text) if text.startswith("+") else parse_instant(text)

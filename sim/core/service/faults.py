@@ -1,8 +1,8 @@
-"""Faults in force: selects the one to inject into a call, a frame or a delivery, and counts.
+"""Active faults: selects the one to inject into a call, a frame or a delivery, and counts.
 
-Each fault counts its matches and draws from its own random stream, so adding one never changes what
-another does. Every matching fault counts the match; the first one that triggers is injected. An
-ended fault stays listed with its counts until it is removed or many newer ones have ended.
+Each fault counts its matches and draws from its own random stream, so adding one never changes
+another. Every matching fault counts the match; the first one that triggers is injected. An ended
+fault stays listed with its counts until it is removed or many newer ones have ended.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sim.core.service.fault_spec import (
 )
 from sim.kernel.instants import Instant, Span, parse_span
 
-# How many faults that are over stay listed.
+# How many ended faults stay listed.
 KEPT_OVER = 100
 
 
@@ -53,9 +53,7 @@ class InjectedFault(Injected):
 
 
 class Fault(Struct, kw_only=True):
-    """A fault in force: its specification, its action, and how often it matched and was
-    injected.
-    """
+    """An active fault: its specification, its action, and how often it matched and was injected."""
 
     id: str
     spec: FaultSpec
@@ -76,11 +74,11 @@ class FaultsState(Struct):
 
 
 class Faults(Stateful[FaultsState]):
-    """Faults of an exchange. `by_symbol`: some fault matches by instrument, which is available only
-    after a call is parsed.
+    """The faults of an exchange.
 
-    While `survey` is a dict, it counts the points at which a fault could be injected, by plane and
-    operation, in order of first appearance.
+    `by_symbol` says whether any fault matches by instrument, which is known only after a call is
+    parsed. While `survey` is a dict, it counts the points at which a fault could be injected, by
+    plane and operation, in order of first appearance.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -93,12 +91,12 @@ class Faults(Stateful[FaultsState]):
 
     @property
     def armed(self) -> bool:
-        """Whether any fault is in force, or a survey counts points of injection."""
+        """Whether any fault is active, or a survey counts points of injection."""
         return bool(self._faults) or self.survey is not None
 
     def add(self, spec: FaultSpec, name: str = "") -> str:
-        """Put a fault in force and return its id, f1, f2, … unless given. ValueError as for
-        `check`.
+        """Activate a fault and return its id, f1, f2, … unless given. Raises ValueError as `check`
+        does.
         """
         check(spec)
         now = self._ctx.now
@@ -119,13 +117,13 @@ class Faults(Stateful[FaultsState]):
         return name
 
     def remove(self, name: str) -> bool:
-        """Remove a fault; return False if there is none with this id."""
+        """Remove a fault. Return False if there is none with this id."""
         fault = self._faults.pop(name, None) or self._state.over.pop(name, None)
         self._index()
         return fault is not None
 
     def all(self) -> tuple[Fault, ...]:
-        """Faults in force, oldest first."""
+        """Return the active faults, oldest first."""
         return tuple(fault for fault in self._faults.values() if not self._has_ended(fault))
 
     def over(self) -> tuple[Fault, ...]:
@@ -143,12 +141,12 @@ class Faults(Stateful[FaultsState]):
         subject: str = "",
         attempt: int = 0,
     ) -> FaultAction | None:
-        """Return the action for a call, a frame, an attempt or a delivery, or None. `operation` is
-        "Service.Rpc", `caller` has every name of the caller, `subject` names what is struck.
+        """Return the action for a call, a frame, an attempt or a delivery, or None.
 
-        A call is looked up twice: before its instruments are parsed (`symbols` None), and with
-        them. So is a webhook: as a whole delivery (`attempt` 0), and for each attempt. Each fault
-        takes part in one of the two.
+        `operation` is "Service.Rpc", `caller` has every name of the caller, `subject` names the
+        target. A call is looked up twice: before its instruments are parsed (`symbols` None), and
+        with them. So is a webhook: as a whole delivery (`attempt` 0), and for each attempt. Each
+        fault takes part in one of the two.
         """
         if self.survey is not None and symbols is None and not attempt:
             self.survey[plane, operation] = self.survey.get((plane, operation), 0) + 1
@@ -162,12 +160,11 @@ class Faults(Stateful[FaultsState]):
             elif (
                 plane in fault.planes
                 and (fault.begins is None or now >= fault.begins)
-                and (plane != "webhook" or _asks_of(fault, attempt))
+                and (plane != "webhook" or _concerns_attempt(fault, attempt))
                 and _matches(fault.spec.match, operation, caller, symbols)
             ):
                 fault.seen += 1
-                # Each draws every time: whether another one struck first must not change what it
-                # does.
+                # Every matching fault draws, so that its draws do not depend on faults before it.
                 if self._strikes(fault) and chosen is None:
                     fault.struck += 1
                     chosen = fault.action
@@ -203,8 +200,8 @@ class Faults(Stateful[FaultsState]):
         return action.delay if action else 0
 
     def of_webhook(self, kind: str, firm: str, event: str, attempt: int) -> FaultAction | None:
-        """Return the action for the delivery of an event to a firm (`attempt` 0), or for one of its
-        attempts.
+        """Return the action for the delivery of an event to a firm (`attempt` 0), or for an
+        attempt.
         """
         return self.pick("webhook", kind, (firm,), subject=event, attempt=attempt)
 
@@ -268,8 +265,8 @@ class Faults(Stateful[FaultsState]):
         self._index()
 
 
-def _asks_of(fault: Fault, attempt: int) -> bool:
-    """Whether a fault matches this attempt of a delivery, or the delivery as a whole."""
+def _concerns_attempt(fault: Fault, attempt: int) -> bool:
+    """Return whether a fault concerns this attempt of a delivery, or the delivery as a whole."""
     if fault.action.of_delivery:
         return not attempt
     if not attempt or not fault.spec.match.attempts:

@@ -25,28 +25,31 @@ END_TIMER, REOPEN_TIMER = "maintenance.end", "maintenance.reopen"
 
 
 class MaintenanceListener(Protocol):
-    """Effects of a window, in this order. If windows overlap, the first two occur again before the
-    last.
+    """Effects of a window, in this order.
+
+    If windows overlap, the first two are called again before the others.
     """
 
     def on_lead(self) -> None:
-        """The lead before a window: cancel every open order, suspend every open instrument."""
+        """Prepare for a window: cancel every open order, suspend every open instrument."""
 
     def on_begin(self, *, sudden: bool) -> None:
-        """The window begins; `sudden` when it was announced at this instant."""
+        """Begin the window. `sudden` means that it was announced at this very instant."""
 
     def on_end(self, *, another_begins: bool, another_leads: bool) -> None:
-        """No window is open any more, unless `another_begins` at this instant; `another_leads` when
-        the lead of one is over.
+        """End the window.
+
+        No window is open any more, unless `another_begins` at this instant. `another_leads` means
+        that the lead of another one has begun.
         """
 
     def on_reopen(self) -> None:
-        """Open instruments: everything that waited for the end has happened."""
+        """Open instruments, after everything that waited for the end has happened."""
 
 
 class MaintenanceState(Struct):
-    """Current and future windows, by name, with their three timers; names of those past their lead,
-    and of the open ones.
+    """Current and future windows by name, with their three timers; the names of those past their
+    lead, and of the open ones.
     """
 
     windows: dict[str, Window] = field(default_factory=dict)
@@ -74,9 +77,10 @@ class Maintenance(Stateful[MaintenanceState]):
         self._schedule(self._calendar.weekly(self._ctx.now))
 
     def add(self, begins: Instant, ends: Instant, *, lead: Span | None = None) -> str:
-        """Announce a one-off window and return its name. `lead` None is `maintenance.cancel_lead`.
+        """Announce a one-off window and return its name. `lead` None means
+        `maintenance.cancel_lead`.
 
-        ValueError if it ends before it begins or has ended.
+        Raises ValueError if it ends before it begins or has already ended.
         """
         if not begins < ends or ends <= self._ctx.now:
             problem = "a maintenance window must begin before it ends, and end in the future"
@@ -89,12 +93,12 @@ class Maintenance(Stateful[MaintenanceState]):
         return name
 
     def pause(self, length: Span) -> str:
-        """Begin an unannounced window now, without a lead (rule W9); returns its name."""
+        """Begin an unannounced window now, without a lead (rule W9), and return its name."""
         return self.add(self._ctx.now, self._ctx.now + length, lead=0)
 
     def cancel(self, name: str) -> bool:
-        """Cancel a one-off window, or end it now if it is open; return False if none has this
-        name.
+        """Cancel a one-off window, or end it now if it is open. Return False if the name is
+        unknown.
         """
         if name not in self._state.windows or name == "weekly":
             return False
@@ -111,7 +115,9 @@ class Maintenance(Stateful[MaintenanceState]):
             self._schedule(self._calendar.weekly(self._ctx.now))
 
     def begun(self, now: Instant) -> bool:
-        """Whether a window is open or begins at this instant, whichever timer fires first."""
+        """Return whether a window is open or begins at this instant, whichever timer fires
+        first.
+        """
         return self.active or any(window.begins <= now for window in self._state.windows.values())
 
     def upcoming(self) -> tuple[Window, ...]:
@@ -121,7 +127,7 @@ class Maintenance(Stateful[MaintenanceState]):
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {
             LEAD_TIMER: lambda timer: self._prepare(timer.subject),
             BEGIN_TIMER: lambda timer: self._begin(timer.subject),
@@ -130,7 +136,7 @@ class Maintenance(Stateful[MaintenanceState]):
         }
 
     def _schedule(self, window: Window) -> None:
-        """Set the three timers. Those in the past fire at once."""
+        """Set the three timers of a window. Those in the past fire at once."""
         now, timers, name = self._ctx.now, self._ctx.timers, window.name
         moments = (
             (window.begins - window.lead, LEAD_TIMER),
@@ -162,7 +168,7 @@ class Maintenance(Stateful[MaintenanceState]):
             self._listener.on_begin(
                 sudden=any(map(self._calendar.is_unannounced, self._state.open))
             )
-            # last: streams receive what the listener did before they end (rule W3)
+            # Last, because streams receive what the listener did before they end (rule W3).
             self._ctx.emit(MaintenanceChanged(True, self._ctx.now))
 
     def _end(self, name: str) -> None:
@@ -179,7 +185,7 @@ class Maintenance(Stateful[MaintenanceState]):
             resumed = self._ctx.timers.resume()
             self._ctx.emit(MaintenanceChanged(False, self._ctx.now))
         if prepared and not state.prepared:
-            if resumed:  # what should have closed meanwhile closes first, and does not open
+            if resumed:  # instruments due to close in the meantime close first, and do not reopen
                 self._ctx.timers.schedule(self._ctx.now, REOPEN_TIMER)
             else:
                 self._listener.on_reopen()
@@ -191,6 +197,6 @@ class Maintenance(Stateful[MaintenanceState]):
             self._listener.on_reopen()
 
     def load(self, state: object) -> None:
-        """Restore saved windows; their timers are saved with the queue."""
+        """Restore saved windows. Their timers are saved with the queue."""
         super().load(state)
         self.active = bool(self._state.open)

@@ -1,8 +1,8 @@
-"""Calendar of maintenance windows as announced at an instant (§8, rules W1, W7).
+"""The calendar of maintenance windows as announced at an instant (§8, rules W1, W7).
 
 The hours of the weekly window follow from the date. A one-off window counts from its announcement
 until its cancellation. Components that plan ahead (dates of dormant instruments, slots of recurring
-markets) use this calendar, so the answer for an instant does not depend on when they compute it.
+markets) use this calendar, so the answer for an instant does not depend on when they ask.
 `maintenance.py` opens and closes the windows.
 """
 
@@ -23,7 +23,7 @@ _CACHE_MAX = 4096
 
 
 class Weekly(Struct, frozen=True):
-    """Hours of the weekly window in Eastern Time. `weekday`: Monday is 0."""
+    """Hours of the weekly window in Eastern Time. `weekday` 0 is Monday."""
 
     weekday: int
     hour: int
@@ -56,7 +56,7 @@ WINDOWS: dict[str, Dated[Weekly]] = {
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """One window; the weekly one is named "weekly". Orders are canceled `lead` before it begins."""
+    """One window. The weekly one is named "weekly". Orders are canceled `lead` before it begins."""
 
     name: str
     begins: Instant
@@ -65,7 +65,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 class AnnouncedWindow(Struct, frozen=True, kw_only=True):
-    """A one-off window, announced at `since` and canceled at `until`; 0 for never."""
+    """A one-off window, announced at `since` and canceled at `until`; 0 means never."""
 
     name: str
     begins: Instant
@@ -86,18 +86,19 @@ class MaintenanceCalendar:
         self._free_from: dict[Instant, Instant] = {}
         self.version = 0
 
-    # ---- what others plan around it
+    # ---- for planning
 
     def overlaps(self, begins: Instant, ends: Instant, announced_at: Instant) -> bool:
-        """Whether a span, its end excluded, overlaps maintenance as announced at an instant."""
+        """Return whether [begins, ends) overlaps maintenance as announced at an instant."""
         return any(
             window.begins < ends and begins < window.ends
             for window in self._upcoming_windows(begins, announced_at)
         )
 
     def free_from(self, at: Instant) -> Instant:
-        """Return the instant itself, or the end of the maintenance that it falls into. One-off
-        windows count if announced by then, or during the preceding window.
+        """Return the instant itself, or the end of the maintenance that it falls into.
+
+        One-off windows count if announced by then, or during the preceding window.
         """
         free = self._free_from.get(at)
         if free is not None:
@@ -117,16 +118,20 @@ class MaintenanceCalendar:
     def _upcoming_windows(
         self, after: Instant, announced_at: Instant
     ) -> Iterator[Window | AnnouncedWindow]:
-        """The first weekly window that ends after an instant, and one-off ones known at another."""
+        """Yield the first weekly window that ends after an instant, and one-off ones known at
+        another.
+        """
         yield self.weekly(after)
         for window in self._announced:
             if window.since < announced_at and (not window.until or announced_at < window.until):
                 yield window
 
     def weekly(self, now: Instant) -> Window:
-        """First weekly window that ends after an instant, by the hours in force when it begins."""
+        """Return the first weekly window that ends after an instant, with the hours valid when it
+        begins.
+        """
         rule = WINDOWS[self._ctx.assumptions.text(MAINTENANCE_HOURS)]
-        after = now - hours(24)  # longer than any window, so that one under way is found
+        after = now - hours(24)  # longer than any window, to find one in progress
         while True:
             week = rule.at(after)
             begins = next_weekly(after, week.weekday, week.hour)
@@ -158,11 +163,11 @@ class MaintenanceCalendar:
         self.changed()
 
     def is_unannounced(self, name: str) -> bool:
-        """Whether a window was announced at or after its beginning."""
+        """Return whether a window was announced at or after its beginning."""
         return any(one.name == name and one.since >= one.begins for one in self._announced)
 
     def changed(self) -> None:
-        """Increase the version: announcements or assumptions have changed."""
+        """Note that announcements or assumptions have changed."""
         self.version += 1
         self._free_from.clear()
 

@@ -27,7 +27,7 @@ Named = tuple[str, FaultSpec]
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """Probabilities by quirk (`quirks_else` for the others; "" is the documented one), faults by
+    """Probabilities by quirk (`quirks_else` for all others; "" is the documented one), faults by
     id, and whether to enforce published limits that the specification does not list.
     """
 
@@ -123,8 +123,8 @@ PRESETS = {
 
 
 def apply(preset: Preset, assumptions: Assumptions, quirks: Quirks, faults: Faults) -> None:
-    """Set every quirk and whether published limits are enforced, and replace the faults of another
-    preset by this one's.
+    """Set every quirk and whether published limits are enforced, and replace the faults of any
+    other preset by those of this one.
     """
     assumptions.change(EXTRA_LIMITS.name, preset.extra_limits)
     for quirk in catalogue().values():

@@ -1,10 +1,10 @@
 """The counters behind rate limits: token buckets and a sliding minute, per limit, method and
 subject, on virtual time (rule R2).
 
-A bucket is stored as one number, the instant at which it would be full again. So an idle caller
-needs no memory, and nothing has to be refilled (this is the generic cell rate algorithm). Checking
-(`wait`) and counting (`take`) are two steps, because a call that one limit refuses must not count
-against another.
+A bucket is stored as one number, the instant at which it would be full again. An idle caller
+therefore needs no memory, and nothing has to be refilled (the generic cell rate algorithm).
+Checking (`wait`) and counting (`take`) are two steps, because a call that one limit refuses must
+not count against another.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _SWEEP_AT = 1024  # subjects in one counter before idle ones are dropped
 
 
 class Limit(Struct, frozen=True):
-    """`count` calls in `period`. A bucket holds `burst` of them (0: `count`) and refills steadily;
-    a `sliding` one counts the last 60 seconds.
+    """`count` calls in `period`.
 
-    The global rung is checked first and shared by all methods; the endpoint rung counts each method
-    for itself. `extra` limits need `limits.extra`.
+    A bucket holds `burst` calls (0: `count`) and refills steadily; a `sliding` limit counts the
+    last 60 seconds. The global rung is checked first and shared by all methods; the endpoint rung
+    counts each method separately. `extra` limits apply with `limits.extra` only.
     """
 
     name: str
@@ -40,8 +40,10 @@ class Limit(Struct, frozen=True):
 
 
 class Pace(NamedTuple):
-    """A limit in numbers: `calls` in its period; a bucket gains one each `interval` and is empty
-    when full again later than `tolerance` from now.
+    """A limit in numbers.
+
+    `calls` are allowed per period. A bucket regains one call each `interval`, and is empty if it
+    will be full again later than `tolerance` from now.
     """
 
     interval: Span
@@ -50,7 +52,9 @@ class Pace(NamedTuple):
 
 
 class Window(Struct):
-    """Calls in each of the last 60 seconds: `counts[s % 60]` for second s, `head` the newest."""
+    """Calls in each of the last 60 seconds: `counts[s % 60]` for second s; `head` is the newest
+    second.
+    """
 
     head: int
     total: int = 0
@@ -58,8 +62,8 @@ class Window(Struct):
 
 
 class _Counter:
-    """What the counters of a limit and method share: its pace, and that of subjects whose limit was
-    raised.
+    """What all counters of a limit and method share: its pace, and the paces of subjects with a
+    raised limit.
     """
 
     __slots__ = ("limit", "pace", "special", "sweep_at")
@@ -72,8 +76,9 @@ class _Counter:
 
 
 class Bucket(_Counter):
-    """Token buckets of one limit and method. `full[subject]` is when the bucket will be full again;
-    full ones are forgotten.
+    """Token buckets of one limit and method.
+
+    `full[subject]` is the instant at which the bucket will be full again; full buckets are dropped.
     """
 
     __slots__ = ("full",)
@@ -83,7 +88,7 @@ class Bucket(_Counter):
         self.full = full
 
     def wait(self, subject: str, now: Instant) -> Span:
-        """How long until the limit admits a call; 0 when it does now."""
+        """Return how long until the limit admits a call; 0 if it does so now."""
         full = self.full.get(subject, 0)
         if full <= now:
             return 0
@@ -102,12 +107,12 @@ class Bucket(_Counter):
         self.full[subject] = now + pace.interval
 
     def used(self, subject: str, now: Instant) -> int:
-        """Calls not yet refilled."""
+        """Return the number of calls not yet refilled."""
         pace = self.special.get(subject, self.pace)
         return -(-max(0, self.full.get(subject, 0) - now) // pace.interval)
 
     def subjects(self) -> tuple[str, ...]:
-        """Subjects that have a counter."""
+        """Return the subjects that have a counter."""
         return tuple(self.full)
 
     def _sweep(self, now: Instant) -> None:
@@ -117,7 +122,7 @@ class Bucket(_Counter):
 
 
 class Sliding(_Counter):
-    """One-second counters over the last minute, of one limit and method."""
+    """Counters per second over the last minute, of one limit and method."""
 
     __slots__ = ("windows",)
 
@@ -126,7 +131,7 @@ class Sliding(_Counter):
         self.windows = windows
 
     def wait(self, subject: str, now: Instant) -> Span:
-        """How long until the limit admits a call; 0 when it does now."""
+        """Return how long until the limit admits a call; 0 if it does so now."""
         window = self.windows.get(subject)
         if window is None:
             return 0
@@ -144,7 +149,7 @@ class Sliding(_Counter):
         return (oldest + _WINDOW_S) * NS_PER_S - now
 
     def take(self, subject: str, now: Instant) -> None:
-        """Count a call that `wait` has admitted at this instant."""
+        """Count a call that `wait` admitted at this instant."""
         second = now // NS_PER_S
         window = self.windows.get(subject)
         if window is None:
@@ -155,13 +160,13 @@ class Sliding(_Counter):
         window.total += 1
 
     def used(self, subject: str, now: Instant) -> int:
-        """Calls of the last minute, of a subject that has a counter. Reads only."""
+        """Return the calls of the last minute, of a subject that has a counter. Changes nothing."""
         window = self.windows[subject]
         oldest = max(now // NS_PER_S, window.head) - _WINDOW_S + 1
         return sum(window.counts[second % _WINDOW_S] for second in range(oldest, window.head + 1))
 
     def subjects(self) -> tuple[str, ...]:
-        """Subjects that have a counter."""
+        """Return the subjects that have a counter."""
         return tuple(self.windows)
 
     def _sweep(self, second: int) -> None:
@@ -175,18 +180,18 @@ Counter: TypeAlias = Bucket | Sliding
 
 
 def pace_of(limit: Limit, count: int) -> Pace:
-    """The pace of a limit with another count. A raised limit keeps the table's burst, unless the
-    burst is the count itself.
+    """Return the pace of a limit with another count.
 
-    The interval is rounded down: an emptied bucket of 30 a second is full again after a second, not
-    two nanoseconds later.
+    A raised limit keeps the burst of the table, unless the burst is the count itself. The interval
+    is rounded down: an emptied bucket of 30 per second is full again after a second, not two
+    nanoseconds later.
     """
     interval = max(1, limit.period // count)
     return Pace(interval, ((limit.burst or count) - 1) * interval, count)
 
 
 def _slide(window: Window, second: int) -> None:
-    """Move a window's newest second forward, emptying those that fall out."""
+    """Advance a window to a second, clearing the seconds that fall out."""
     gap = second - window.head
     if gap >= _WINDOW_S:
         window.counts = [0] * _WINDOW_S

@@ -77,7 +77,7 @@ _TABLE = (
 )
 LIMITS: dict[str, Limit] = {limit.name: limit for limit in _TABLE}
 
-# The limit of a plane, which every call on it counts against. A call on the retail API without a
+# The limit of a plane, against which every call on it counts. A call on the retail API without a
 # key counts against the public limit.
 PLANE_LIMITS = {"exchange": "exchange_rest", "retail": "retail", "gateway": "public"}
 
@@ -86,7 +86,7 @@ _LIMIT = re.compile(r"([0-9]{1,20})/((?:[0-9]{1,20})?(?:ms|s|m|h))", re.ASCII)
 
 
 def parse_limit(text: str) -> tuple[int, Span]:
-    """Calls and period of "20/s" or "5/10s"; (0, 0) for "off". ValueError says what is wrong."""
+    """Return calls and period of "20/s" or "5/10s"; (0, 0) for "off". Raises ValueError."""
     if text == "off":
         return 0, 0
     match = _LIMIT.fullmatch(text)
@@ -100,8 +100,8 @@ def parse_limit(text: str) -> tuple[int, Span]:
 
 
 class LimitedOperation(Protocol):
-    """What the limiter reads of an operation: its method's name, and its limits beyond the plane's
-    own.
+    """What the limiter needs to know about an operation: its method's name, and its limits beyond
+    that of the plane.
     """
 
     @property
@@ -111,7 +111,7 @@ class LimitedOperation(Protocol):
 
 
 class Subject(Protocol):
-    """What the limiter reads of a caller."""
+    """What the limiter needs to know about a caller."""
 
     @property
     def firm(self) -> str | None: ...
@@ -122,9 +122,12 @@ class Subject(Protocol):
 
 
 class RateLimitsState(Struct):
-    """Counters by "limit" or "limit method", then by subject. `raised`: by subject, then by limit.
-    `replaced`: limits that a scenario set for everybody, as (calls, period); 0 calls for off.
-    `unenforced`: calls that extra limits would have refused, by "limit method", then by subject.
+    """The saved counters and limits.
+
+    Counters are stored by "limit" or "limit method", then by subject; `raised` by subject, then by
+    limit. `replaced` are limits that a scenario set for everybody, as (calls, period); 0 calls
+    means off. `unenforced` are calls that extra limits would have refused, by "limit method", then
+    by subject.
     """
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
@@ -135,8 +138,9 @@ class RateLimitsState(Struct):
 
 
 class Usage(NamedTuple):
-    """How much of a limit a subject has used: `used` of `allowed` calls. `method` is empty for
-    limits all methods share.
+    """How much of a limit a subject has used: `used` of `allowed` calls.
+
+    `method` is empty for limits that all methods share.
     """
 
     limit: str
@@ -147,8 +151,9 @@ class Usage(NamedTuple):
 
 
 class _Checks(NamedTuple):
-    """Counters that a call is checked against, the global rung first; `extras` count only with
-    `limits.extra`.
+    """The counters against which a call is checked, the global rung first.
+
+    `extras` are enforced with `limits.extra` only.
     """
 
     always: tuple[Counter, ...]
@@ -156,11 +161,13 @@ class _Checks(NamedTuple):
 
 
 class RateLimits(Stateful[RateLimitsState]):
-    """Counts calls and refuses those over a limit."""
+    """Counts calls and refuses those beyond a limit."""
 
     def __init__(self, ctx: Context, raised: Mapping[str, Mapping[str, int]] | None = None) -> None:
-        """`raised`: by subject (firm name or key id), then by limit, calls in its period instead of
-        the table's (S8-9).
+        """Construct the limits.
+
+        `raised` maps a subject (firm name or key id) and a limit to the calls in its period,
+        instead of those in the table (S8-9).
         """
         self._ctx = ctx
         self._state = RateLimitsState()
@@ -171,7 +178,9 @@ class RateLimits(Stateful[RateLimitsState]):
                 self.raise_limit(subject, name, count)
 
     def raise_limit(self, subject: str, name: str, count: int) -> None:
-        """Set another limit for one firm or key. ValueError for an unknown or empty limit."""
+        """Set another limit for one firm or key. Raises ValueError for an unknown limit or zero
+        calls.
+        """
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
         if count <= 0:
@@ -183,8 +192,9 @@ class RateLimits(Stateful[RateLimitsState]):
                 counter.special[subject] = pace_of(counter.limit, count)
 
     def replace(self, name: str, text: str) -> None:
-        """Set another limit for every subject: "20/s", "12/m", or "off". ValueError for an unknown
-        limit or malformed text.
+        """Set another limit for every subject: "20/s", "12/m", or "off".
+
+        Raises ValueError for an unknown limit or malformed text.
         """
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
@@ -192,7 +202,7 @@ class RateLimits(Stateful[RateLimitsState]):
         self.reread()
 
     def _limit(self, name: str) -> Limit | None:
-        """Return the limit in force; None if it is off."""
+        """Return the current limit; None if it is off."""
         limit = LIMITS[name]
         replaced = self._state.replaced.get(name)
         if replaced is None:
@@ -206,16 +216,17 @@ class RateLimits(Stateful[RateLimitsState]):
         return Limit(limit.name, calls, period, limit.source, rung=limit.rung)
 
     def reread(self) -> None:
-        """Apply changed assumptions; counters of another kind are dropped."""
+        """Apply changed assumptions. Counters of another kind are dropped."""
         self._counters.clear()
         self._checks.clear()
 
     def admit(
         self, plane: str | None, operation: LimitedOperation, caller: Subject
     ) -> tuple[str, ...]:
-        """Count a call on a plane; None is gRPC, which has only endpoint limits. RateLimited when
-        the call is over a limit. Returns the published limits that it is over, and that are not
-        enforced.
+        """Count a call on a plane, or refuse it as RateLimited.
+
+        `plane` None means gRPC, which has endpoint limits only. Returns the published limits that
+        the call exceeds but that are not enforced.
         """
         subject = caller.firm or caller.api_key
         own = PLANE_LIMITS.get(plane) if plane else None
@@ -225,10 +236,11 @@ class RateLimits(Stateful[RateLimitsState]):
         return self.check(names, subject or caller.peer, operation.rpc)
 
     def check(self, names: tuple[str, ...], subject: str, method: str = "") -> tuple[str, ...]:
-        """Count one call of `subject` against the named limits, or raise RateLimited and count it
-        against none.
+        """Count one call of `subject` against the named limits, or raise RateLimited and count
+        nothing.
 
-        Extra limits are counted while they are off too. Returns those that would have refused.
+        Extra limits are counted even while they are off. Returns those that would have refused the
+        call.
         """
         checks = self._checks.get((method, names)) or self._checks_of(method, names)
         now = self._ctx.now
@@ -247,7 +259,7 @@ class RateLimits(Stateful[RateLimitsState]):
     def _unenforced(
         self, counters: tuple[Counter, ...], subject: str, method: str
     ) -> tuple[str, ...]:
-        """Count a call against limits that are off; return the names of the exceeded ones."""
+        """Count a call against limits that are off. Return the names of the exceeded ones."""
         now = self._ctx.now
         over = [counter.limit.name for counter in counters if counter.wait(subject, now)]
         if not over:
@@ -260,9 +272,7 @@ class RateLimits(Stateful[RateLimitsState]):
         return tuple(over)
 
     def unenforced(self) -> list[Usage]:
-        """Return the number of calls that disabled limits would have refused, by subject,
-        sorted.
-        """
+        """Return the number of calls that disabled limits would have refused, sorted by subject."""
         rows = []
         for key, counts in self._state.unenforced.items():
             name, _, method = key.partition(" ")
@@ -305,7 +315,7 @@ class RateLimits(Stateful[RateLimitsState]):
         return checks
 
     def _counter(self, limit: Limit, method: str) -> Counter:
-        """The one counter of a limit, or of a limit and method."""
+        """Return the only counter of a limit, or of a limit and method."""
         key = limit.name if limit.rung == "global" else f"{limit.name} {method}"
         counter = self._counters.get(key)
         if counter is None:
@@ -321,8 +331,9 @@ class RateLimits(Stateful[RateLimitsState]):
 
 
 def go_duration(span: Span) -> str:
-    """Format a positive span as Go prints durations: "4.2s", "1m0s", "850ms". Clients parse the
-    wait from this text (§7.2).
+    """Return a positive span as Go prints durations: "4.2s", "1m0s", "850ms".
+
+    Clients parse the wait from this text (§7.2).
     """
     for unit, length in (("ns", 1), ("µs", NS_PER_US), ("ms", NS_PER_MS)):
         if span < length * 1000:
@@ -336,8 +347,9 @@ def go_duration(span: Span) -> str:
 
 
 def _refusal(limit: Limit, method: str, wait: Span, text: str) -> RateLimited:
-    """Retry-After is in whole seconds, rounded up (rule R4); the text is finer, rounded up to
-    tenths.
+    """Return the refusal of a call.
+
+    Retry-After is in whole seconds, rounded up (rule R4). The text is finer, rounded up to tenths.
     """
     retry_after = -(-wait // NS_PER_S) * NS_PER_S
     if limit.name in ("exchange_rest", "stream_frames"):

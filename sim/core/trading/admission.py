@@ -1,12 +1,12 @@
-"""Whether an order may enter: every check in one table, `CHECKS`. The first refusal decides.
+"""Whether an order is admitted: every check in one table, `CHECKS`. The first refusal decides.
 
-The order of the rows is the order of precedence (rule M2), and clients rely on it: an order with
-two mistakes is refused for the one that stands first. It goes from what costs nothing to what
-needs the book: state, identity, shape, price, quantity, money, and what rests in the book now.
+The order of the rows is the order of precedence (rule M2), on which clients rely: an order with two
+mistakes is refused for the one that comes first. The rows go from what is cheap to check to what
+needs the book: state, identity, shape, price, quantity, money, and resting orders.
 
 | Row | Rule | Refusal | The order is refused when |
 |---|---|---|---|
-| state | L1 | InstrumentNotTradable | the instrument's state takes no orders |
+| state | L1 | InstrumentNotTradable | the instrument's state accepts no orders |
 | maintenance | W2 | InstrumentNotTradable | the exchange is under maintenance |
 | account | P26 | PermissionDenied | the account is not a trading account |
 | client order id | M6 | DuplicateOrder | an open order of the participant has the same id |
@@ -16,12 +16,12 @@ needs the book: state, identity, shape, price, quantity, money, and what rests i
 | derived price | M21 | OrderRefused | the side that its price derives from is empty |
 | price | M4, M5 | OrderRefused | a price is off the tick or outside the band |
 | stop | M12 | OrderRefused | a stop-limit order could not trade once it triggers |
-| market | M10, M11, M24 | OrderRefused | nothing to trade with, or the cash buys nothing |
+| market | M10, M11, M24 | OrderRefused | there is nothing to trade with, or the cash buys nothing |
 | lot | M4 | OrderRefused | the quantity is below the minimum |
-| minimum quantity | M19 | OrderRefused | it insists on more than its quantity |
+| minimum quantity | M19 | OrderRefused | its minimum quantity exceeds its quantity |
 | size | M5 | OrderRefused | the quantity or notional is outside the limits |
 | funds | P3, P4, P8 | InsufficientFunds | the account cannot pay for it |
-| sums | bounds | OrderRefused | as much has traded as is ever counted (`bounds.py`) |
+| sums | bounds | OrderRefused | more would trade than is ever counted (`bounds.py`) |
 | self-match | M27 | OrderRefused | it would meet an own order and its mode refuses that |
 | post-only | M20 | OrderRefused | it is post-only and would trade |
 
@@ -30,9 +30,9 @@ quantity, without which there is no order to check. Validation changes nothing i
 only completes the order with what the book decides: a derived price, the price of a market order,
 the quantity that cash buys.
 
-Most orders are ordinary: a limit order of a rich account in an open instrument, with a good price
-and quantity and nothing else. `_is_ordinary` sees at a glance that no row refuses it. It may miss
-an order that the rows would let pass, and then they run; it must never pass one that they refuse.
+Most orders are ordinary: a limit order of a well-funded account in an open instrument, with a valid
+price and quantity and nothing else. `_is_ordinary` recognises them cheaply. It may miss an order
+that the rows would admit, and then they run; it must never pass one that they would refuse.
 """
 
 from __future__ import annotations
@@ -89,17 +89,17 @@ from sim.core.trading.order_checks import (
     check_stop,
     check_volume,
 )
-from sim.core.trading.order_draft import draft_order, draft_plain_order, has_seldom_terms
+from sim.core.trading.order_draft import draft_order, draft_plain_order, has_rare_terms
 
 POST_ONLY_TEXT = "Order may participate but not initiate in the market"
 
 
 class Candidate:
-    """An order that is being checked, and what the checks look at.
+    """An order that is being checked, with everything that the checks look at.
 
-    `plain`: its command has no seldom terms. The state is that of the moment of validation. The
-    book comes into being with the first row that needs one: an order that is refused before wakes
-    no dormant instrument.
+    `plain` means that its command has no rare terms. The state is that at the moment of validation.
+    The book is created by the first row that needs it, so an order refused earlier materialises no
+    dormant instrument.
     """
 
     __slots__ = ("book", "command", "instrument", "order", "plain", "state")
@@ -117,7 +117,7 @@ class Candidate:
 
 
 class OrderAdmission:
-    """Makes orders of commands and checks them."""
+    """Creates orders from commands and checks them."""
 
     def __init__(
         self,
@@ -137,13 +137,15 @@ class OrderAdmission:
         self._ledger = accounts.ledger
         self._risk = accounts.risk
         self._fees = accounts.fees
-        self._fee = self.fee  # bound once
+        self._fee = self.fee  # bound once, because it is called for every order
 
     def draft(self, command: PlaceOrder) -> Candidate:
-        """The order that a command describes, without an id; checks its shape and symbol only."""
+        """Return the order that a command describes, without an id. Checks its shape and symbol
+        only.
+        """
         check_shape(command)
         instrument, now = self._instruments.require(command.symbol), self._ctx.now
-        if has_seldom_terms(command):
+        if has_rare_terms(command):
             if command.cash_qty:
                 check_cash(command, instrument)
             order = draft_order(command, instrument, now)
@@ -152,7 +154,7 @@ class OrderAdmission:
         return Candidate(command, order, instrument, plain=True)
 
     def drafted(self, command: PlaceOrder, order: Order) -> Candidate:
-        """The candidate of an order that was drafted before, and had to wait."""
+        """Return the candidate for an order that was drafted earlier and had to wait."""
         instrument = self._instruments.require(order.symbol)
         return Candidate(command, order, instrument, plain=False)
 
@@ -167,7 +169,7 @@ class OrderAdmission:
             check(self, candidate)
 
     def _is_ordinary(self, candidate: Candidate) -> bool:
-        """Whether it is plain to see that every row lets a plain order pass."""
+        """Return whether it is obvious that every row admits a plain order."""
         order, instrument = candidate.order, candidate.instrument
         price, qty, symbol = order.price, order.qty, order.symbol
         traded = self._statistics.traded_ever(symbol)
@@ -199,7 +201,9 @@ class OrderAdmission:
                 raise DuplicateOrder(rule="M6", remedy=remedy)
 
     def check_against_book(self, book: Book, order: Order, state: InstrumentState) -> None:
-        """Refuse an order that must not meet what rests in the book now (rules M20, M27)."""
+        """Refuse an order that must not meet the orders resting in the book now (rules M20,
+        M27).
+        """
         if state is OPEN:
             if order.smp is REJECT_AGGRESSOR:
                 self._check_self_match(book, order)
@@ -207,8 +211,9 @@ class OrderAdmission:
                 _check_post_only(book, order)
 
     def fee(self, order: Order, instrument: Instrument) -> Cash:
-        """The fee that an order reserves at its limit price (rule P4): as a taker, unless it never
-        takes.
+        """Return the fee that an order reserves at its limit price (rule P4).
+
+        That is the taker fee, unless the order can never take.
         """
         quote = self._fees.quote_maker if order.post_only else self._fees.quote
         return quote(instrument, order.leaves_qty, order.price)
@@ -220,7 +225,7 @@ class OrderAdmission:
             check_entry(candidate.order.symbol, candidate.state)
 
     def _maintenance(self, candidate: Candidate) -> None:
-        # orders that the engine still queued when maintenance began, and orders of scripts
+        # This affects scripts, and orders that were queued when maintenance began.
         if self._lifecycle.under_maintenance:
             text, reason = "Exchange is under maintenance", RejectReason.EXCHANGE_CLOSED
             raise InstrumentNotTradable(text, rule="W2", remedy="wait for its end", reason=reason)
@@ -307,12 +312,12 @@ class OrderAdmission:
         self._risk.check(candidate.order, candidate.instrument, self._fee)
 
     def _sums(self, candidate: Candidate) -> None:
-        """What trades and what is paid in rebates must still fit in its number (`bounds.py`)."""
+        """Refuse an order whose trades or rebates would exceed the range of a sum (`bounds.py`)."""
         order = candidate.order
         traded = self._statistics.traded_ever(order.symbol)
         check_volume(candidate.instrument, traded, order.qty)
         if self._ledger.rebates_spent:
-            text = f"No more rebates are paid; {REBATES.text()}"
+            text = f"No more rebates can be paid; {REBATES.text()}"
             raise OrderRefused(text, rule="bounds", remedy="reset the exchange")
 
     def _self_match(self, candidate: Candidate) -> None:
@@ -329,12 +334,12 @@ class OrderAdmission:
         if not has_prevention(order) or order.type in STOP_TYPES:
             return
         if conflicting_orders(book, order):
-            remedy = "cancel the own order on the other side first"
+            remedy = "first cancel your order on the other side"
             raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
 
 
 class Check(NamedTuple):
-    """One row of the table: its name, the rules that it enforces, how it refuses, and the check."""
+    """One row of the table: its name, the rules that it enforces, its refusal, and the check."""
 
     name: str
     rules: str
@@ -373,8 +378,8 @@ def _check_post_only(book: Book, order: Order) -> None:
 
 
 def derived_price(book: Book, order: Order) -> Price:
-    """The top of the own side for best_limit, of the other one for immediately_executable_limit
-    (rule M21).
+    """Return the best price of the own side for best_limit, of the other side for
+    immediately_executable_limit (rule M21).
     """
     ladder = book.ladder(order.side) if order.best_limit else book.opposite(order.side)
     if not ladder.best:

@@ -1,9 +1,10 @@
-"""Cancel and replace: which order a command means, what may change, and which order keeps its place
-in the queue (rules M31-M35).
+"""Cancel and replace: which order a command means, what may change, and which order keeps its time
+priority (rules M31-M35).
 
 A replace is checked against a copy of the order with the changes, so a failed one leaves the order
-untouched (M33). An order that only shrinks keeps its place; any other change of price or quantity
-goes to the end of the queue at its new price, and trades first where it crosses (M31, M32).
+untouched (M33). An order that only shrinks keeps its place. After any other change of price or
+quantity, the order trades first where it crosses, and then joins the end of the queue at its new
+price (M31, M32).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _CHANGED_IN_PLACE = [
 
 
 class CancelReplace:
-    """Changes orders that are in the market already."""
+    """Cancels and changes orders."""
 
     def __init__(
         self,
@@ -95,9 +96,9 @@ class CancelReplace:
         self._matching = matching
 
     def find(self, command: CancelOrder | ReplaceOrder) -> Order:
-        """The order that a command means, open or done.
+        """Return the order that a command means, open or finished.
 
-        UnknownOrder when there is none, or when the caller may not touch it (rule M34).
+        Refused as UnknownOrder if there is none, or if the caller may not access it (rule M34).
         """
         if command.order_id:
             order = self._orders.get(command.order_id)
@@ -116,7 +117,7 @@ class CancelReplace:
         return order
 
     def cancel(self, command: CancelOrder) -> Order:
-        """Take an order out. A failure is reported as a cancel reject and raised."""
+        """Cancel an order. A failure is raised, and reported as a cancel reject."""
         order = self.find(command)
         try:
             _check_live(order)
@@ -128,10 +129,10 @@ class CancelReplace:
         return order
 
     def replace(self, command: ReplaceOrder) -> Order:
-        """Change an order. A failure is reported as a cancel reject (rule M33) and raised.
+        """Change an order. A failure is raised, and reported as a cancel reject (rule M33).
 
-        It is not raised for a deferred command, unless the request is malformed or the order done
-        (§7.1: 409, as for a cancel).
+        For a deferred command it is not raised, unless the request is malformed or the order
+        finished (§7.1: 409, as for a cancel).
         """
         order = self.find(command)
         try:
@@ -146,14 +147,14 @@ class CancelReplace:
         return self._apply(order, changed)
 
     def refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:
-        """Report that a cancel or replace failed; the order is as it was."""
+        """Report that a cancel or replace failed. The order does not change."""
         names = order.account, order.symbol, order.id, order.clord_id
         self._report(refusal, names, is_replace=is_replace)
 
     def _report(
         self, refusal: Refusal, names: tuple[str, str, str, str], *, is_replace: bool
     ) -> None:
-        """Emit a cancel reject; `names` are account, symbol, exchange id and client id."""
+        """Emit a cancel reject. `names` are account, symbol, exchange id and client id."""
         ctx, reason = self._ctx, refusal.cancel_reason
         if reason is CancelRejectReason.EXCHANGE_OPTION:
             reason = _CANCEL_REASONS.get(refusal.reason, reason)
@@ -167,7 +168,7 @@ class CancelReplace:
     # ---- checks of a replace
 
     def _validated(self, command: ReplaceOrder, order: Order) -> Order:
-        """A copy of the order with its changes, checked."""
+        """Return a copy of the order with its changes, after checking them."""
         state = self._lifecycle.state(order.symbol)
         check_entry(order.symbol, state)
         changed = _changed(command, order)
@@ -206,7 +207,7 @@ class CancelReplace:
             raise beyond_quantity("order_qty")
 
     def _check_terms(self, book: Book, order: Order, changed: Order) -> None:
-        """Check quantity, prices and size. What stays is not checked again."""
+        """Check quantity, prices and size. Unchanged terms are not checked again."""
         instrument, assumptions = book.instrument, self._ctx.assumptions
         if changed.qty != order.qty:
             if changed.qty <= order.cum_qty:
@@ -224,7 +225,7 @@ class CancelReplace:
         check_volume(instrument, traded, changed.leaves_qty)
 
     def _check_funds(self, book: Book, order: Order, changed: Order) -> None:
-        """Check the changed order against buying power as if the present one were gone."""
+        """Check the changed order against buying power as if the current one were gone."""
         instrument = book.instrument
         self._risk.release(order, instrument, order.leaves_qty)
         try:
@@ -235,7 +236,7 @@ class CancelReplace:
     # ---- the change
 
     def _apply(self, order: Order, changed: Order) -> Order:
-        """Put the changed order in the place of the present one (rules M31, M32)."""
+        """Replace the current order by the changed one (rules M31, M32)."""
         book = self._books.get(order.symbol)
         keeps_place = changed.price == order.price and changed.leaves_qty <= order.leaves_qty
         if order.expiry_timer and changed.good_till != order.good_till:
@@ -256,7 +257,7 @@ class CancelReplace:
         return changed
 
     def _shrink(self, book: Book, order: Order, changed: Order) -> Order:
-        """Change an order where it rests."""
+        """Change an order in place."""
         less = order.leaves_qty - changed.leaves_qty
         if less:
             self._risk.release(order, book.instrument, less)
@@ -275,7 +276,9 @@ def _check_live(order: Order) -> None:
 
 
 def _changed(command: ReplaceOrder, order: Order) -> Order:
-    """A copy of an order with a command's changes; 0 or None keeps the old value (rule M33)."""
+    """Return a copy of an order with a command's changes; 0 or None keeps the old value (rule
+    M33).
+    """
     changed = replace(order)
     if command.qty:
         changed.qty = command.qty

@@ -1,8 +1,9 @@
 """All-or-none crosses: two orders that were agreed beforehand and trade with each other.
 
-A cross bypasses the book: it neither trades with what rests there nor rests itself. So that nobody
-in the book is passed over, its price must not be worse for either side than the best bid and offer
-(assumption `orders.cross_price`). The side with priority counts as the order that was there first.
+A cross bypasses the book: it neither trades with resting orders nor rests itself. So that no
+resting order is passed over, its price must not be worse for either side than the best bid and
+offer (assumption `orders.cross_price`). The side with priority counts as the order that arrived
+first.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sim.core.model.refusals import (
 from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.engine_queue import OrderPair
 
-# Fields that would have no effect in a cross, or contradict it, with their names on the wire.
+# Fields that would have no effect in a cross or contradict it, with their names in the wire format.
 _FOREIGN = {
     "stop_price": "stop_price",
     "min_qty": "min_qty",
@@ -43,25 +44,25 @@ _FOREIGN = {
 
 
 def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
-    """Refuse two orders that could not be a cross on any instrument in any state."""
+    """Refuse two orders that could never form a cross, on any instrument in any state."""
     for index, command in enumerate(commands):
         if command.type is not LIMIT:
-            raise _no_cross(f"requests[{index}].type: a cross is made of limit orders")
+            raise _no_cross(f"requests[{index}].type: a cross must consist of limit orders")
         for name, wire_name in _FOREIGN.items():
             if getattr(command, name):
-                raise _no_cross(f"requests[{index}].{wire_name} does not belong in a cross")
+                raise _no_cross(f"requests[{index}].{wire_name} is not allowed in a cross")
     one, other = commands
     if one.symbol != other.symbol:
-        raise _no_cross("requests: both sides of a cross have the same symbol")
+        raise _no_cross("requests: both sides of a cross must have the same symbol")
     if one.side is other.side:
-        raise _no_cross("requests: one side of a cross buys, the other sells")
+        raise _no_cross("requests: one side of a cross must buy, the other must sell")
     if one.qty != other.qty:
-        raise _no_cross("requests: both sides of a cross have the same order_qty")
+        raise _no_cross("requests: both sides of a cross must have the same order_qty")
     if one.clord_id and (one.participant, one.clord_id) == (other.participant, other.clord_id):
-        raise DuplicateOrder(rule="M6", remedy="give the two sides different client order ids")
+        raise DuplicateOrder(rule="M6", remedy="use different client order ids for the two sides")
     buyer, seller = commands if one.side is BUY else (other, one)
     if buyer.price < seller.price:
-        raise _no_cross("requests: the buying price is below the selling price")
+        raise _no_cross("requests: the buying price must not be below the selling price")
 
 
 def _no_cross(text: str) -> InvalidRequest:
@@ -92,7 +93,7 @@ class CrossOrders:
         self._fills = fills
 
     def validate(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
-        """Check both sides as orders of their own, then the pair as a cross."""
+        """Check both sides as separate orders, then the pair as a cross."""
         for command, order in zip(pair.commands, orders, strict=True):
             self._admission.validate(self._admission.drafted(command, order))
         symbol = orders[0].symbol
@@ -101,7 +102,7 @@ class CrossOrders:
             raise InstrumentNotTradable(text, rule="cross", remedy="wait for OPEN", reason=reason)
         one, other = orders
         if would_self_match(one, other) or would_self_match(other, one):
-            remedy = "give the two sides different self-match prevention ids"
+            remedy = "use different self-match prevention ids for the two sides"
             raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
         self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
 
@@ -113,11 +114,11 @@ class CrossOrders:
         least = 1 if rule == "inside" else 0
         if (bid and price < bid + least) or (offer and price > offer - least):
             text = "Cross price is outside the best bid and offer"
-            remedy = "assumption orders.cross_price loosens or tightens this"
+            remedy = "the assumption orders.cross_price decides which prices are allowed"
             raise OrderRefused(text, rule="cross", remedy=remedy)
 
     def execute(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
-        """Enter both sides and let them trade, at the price of the side with priority."""
+        """Enter both sides and trade them, at the price of the side with priority."""
         book = self._books.get(orders[0].symbol)
         passive = _passive(orders, pair.priority)
         aggressor = orders[1] if passive is orders[0] else orders[0]
@@ -132,5 +133,5 @@ class CrossOrders:
 
 
 def _passive(orders: tuple[Order, Order], priority: Side) -> Order:
-    """The side with priority, or the first one when neither has it."""
+    """Return the side with priority, or the first one if neither has it."""
     return orders[1] if orders[1].side is priority else orders[0]

@@ -1,12 +1,12 @@
 """The queue in front of the matching engine (rules M35-M37).
 
 While the engine is slow (assumption `engine.latency`, or a fault), orders and changes wait here in
-order of receipt. What waits shows in reads as PENDING_NEW, PENDING_REPLACE or PENDING_CANCEL and
-produces no execution. A participant's commands on one instrument never overtake each other, so a
+order of receipt. Reads show them as PENDING_NEW, PENDING_REPLACE or PENDING_CANCEL, and they
+produce no executions. A participant's commands on one instrument never overtake each other, so a
 cancel that arrives before its order is acknowledged waits behind it (M35). A retail order or change
-that waited longer than `STOPGAP` is rejected when its turn comes; a cancel never is (M37).
+that waited longer than `STOPGAP` is rejected when it leaves the queue; a cancel never is (M37).
 
-This module keeps the queue; `order_service.py` decides what happens to a command that leaves it.
+This module stores the queue; `order_service.py` decides what happens to a command that leaves it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ENGINE_TIMER = "engine.take"
 STOPGAP: Span = seconds(5)  # §7.2
 STOPGAP_TEXT = "Global Rate Limit Exceeded"
 
-# Extra time that the engine takes, besides the assumption: (kind, names of the caller, symbol).
+# The engine's additional delay, besides the assumption: (kind, names of the caller, symbol).
 Delay: TypeAlias = Callable[[str, tuple[str, ...], str], Span]
 
 
 class OrderPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Two orders that trade with each other: a cross.
 
-    `priority` is the side that counts as the one that was there first.
+    `priority` is the side that counts as the one that arrived first.
     """
 
     commands: tuple[PlaceOrder, PlaceOrder]
@@ -59,16 +59,17 @@ class QueuedCommand(Struct, kw_only=True, omit_defaults=True):
 
 
 class EngineQueueState(Struct):
-    """The queue as saved: commands by number, in order of receipt."""
+    """The saved queue: commands by number, in order of receipt."""
 
     queued: dict[int, QueuedCommand] = field(default_factory=dict)
     next: int = 1
 
 
 class EngineQueue:
-    """Keeps commands until the engine takes them.
+    """Holds commands until the engine takes them.
 
-    `_last` is when it takes the newest command of a participant on an instrument.
+    `_last` is the instant at which the engine takes the newest command of a participant on an
+    instrument.
     """
 
     def __init__(self, ctx: Context, delay: Delay) -> None:
@@ -78,7 +79,7 @@ class EngineQueue:
         self._last: dict[tuple[str, str], Instant] = {}
 
     def latency(self, kind: str, order: Order) -> Span:
-        """How long a command waits from now; 0 for the orders of scripted participants."""
+        """Return how long a command waits from now; 0 for orders of scripted participants."""
         if order.channel is SCRIPT:
             return 0
         delay = self._delay(kind, (order.account, order.participant), order.symbol)
@@ -90,7 +91,7 @@ class EngineQueue:
     def enqueue(
         self, order: Order, span: Span, command: PlaceOrder | ReplaceOrder | CancelOrder
     ) -> None:
-        """Let a command wait; its order shows which one."""
+        """Queue a command. The state of its order shows which kind it is."""
         queued = self._queued(order, span)
         if isinstance(command, PlaceOrder):
             queued.place = command
@@ -104,7 +105,7 @@ class EngineQueue:
         self._enqueue(queued, (order,))
 
     def enqueue_pair(self, pair: OrderPair, orders: tuple[Order, Order], span: Span) -> None:
-        """Let two orders wait together."""
+        """Queue the two orders of a cross together."""
         queued = self._queued(orders[0], span)
         queued.pair, queued.other_id = pair, orders[1].id
         self._enqueue(queued, orders)
@@ -122,14 +123,14 @@ class EngineQueue:
         self._ctx.timers.schedule(command.due, ENGINE_TIMER, str(number))
 
     def dequeue(self, number: str) -> QueuedCommand:
-        """Take the command that the engine takes now."""
+        """Remove and return the command that the engine takes now."""
         command = self._state.queued.pop(int(number))
         if not self._state.queued:
             self._last.clear()
         return command
 
     def timed_out(self, command: QueuedCommand, order: Order) -> bool:
-        """Whether the stopgap rejects a command that leaves the queue (rule M37)."""
+        """Return whether the stopgap rejects a command that leaves the queue (rule M37)."""
         return (
             order.channel is RETAIL
             and command.cancel is None
@@ -137,13 +138,13 @@ class EngineQueue:
         )
 
     def save(self) -> EngineQueueState:
-        """The queue itself."""
+        """Return the queue itself."""
         return self._state
 
     def load(self, state: EngineQueueState, order: Callable[[str], Order]) -> None:
-        """Take over a saved queue, whose timers are saved with all others.
+        """Restore a saved queue. Its timers are saved with all others.
 
-        `order` finds orders by their ids.
+        `order` finds orders by id.
         """
         self._state = state
         self._last = {}

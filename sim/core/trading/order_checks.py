@@ -1,8 +1,8 @@
 """Checks of an order that need neither book nor money: shape, combinations, tick, lot, band, sizes
 (rules M2-M5, M9-M24, L18).
 
-Each function returns when the order passes, and raises a refusal when it does not. In which order
-they run is a table in `admission.py`.
+Each function returns if the order passes, and raises a refusal otherwise. The table in
+`admission.py` determines their order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _AUCTION_NAMES = {
 
 
 def check_shape(command: PlaceOrder) -> None:
-    """Refuse what no instrument in any state would take."""
+    """Refuse a command that no instrument in any state would accept."""
     if not (command.side and command.type and command.symbol and command.account):
         names = ("side", "type", "symbol", "account")
         name = next(name for name in names if not getattr(command, name))
@@ -54,34 +54,34 @@ def check_shape(command: PlaceOrder) -> None:
     if command.qty > ORDER_QUANTITY.high or command.min_qty > ORDER_QUANTITY.high:
         raise beyond_quantity("order_qty" if command.qty > ORDER_QUANTITY.high else "min_qty")
     if not command.qty and not command.cash_qty and command.channel is not RETAIL:
-        # a retail quantity below one unit is a reject, not an error (rule M4)
+        # A retail quantity below one unit is a reject, not an error (rule M4).
         raise InvalidRequest("order_qty is required", rule="M2")
 
 
 def beyond_quantity(name: str) -> InvalidRequest:
-    """The refusal of a quantity that no order may have."""
+    """Return the refusal of a quantity that no order may have."""
     remedy = f"send a quantity up to {ORDER_QUANTITY.high}, or several orders"
     return InvalidRequest(f"{name} is out of range", rule="bounds", remedy=remedy)
 
 
 def check_cash(command: PlaceOrder, instrument: Instrument) -> None:
-    """Refuse a cash quantity that nobody can have."""
+    """Refuse an amount of cash that exceeds the range of money."""
     if command.cash_qty > MONEY.high * instrument.price_scale:
         remedy = f"send at most {MONEY.high} dollars"
         raise InvalidRequest("cash_order_qty is out of range", rule="bounds", remedy=remedy)
 
 
 def check_volume(instrument: Instrument, traded: Qty, qty: Qty) -> None:
-    """Refuse an order with which more could trade than is counted, ever (`bounds.py`)."""
+    """Refuse an order whose trades would exceed the volume that can be counted (`bounds.py`)."""
     limit = CONTRACTS.high * instrument.qty_scale
     if traded + qty > limit:
         text = _beyond_text("High traded volume", limit, traded + qty, instrument.qty_scale)
-        remedy = "use another instrument: this one has traded as much as is counted"
+        remedy = "use another instrument: this one has reached the maximum volume"
         raise OrderRefused(text, rule="bounds", remedy=remedy)
 
 
 def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumptions) -> None:
-    """Refuse fields that do not go together (rules M9, M12, M18, M20, M21, M23, M24).
+    """Refuse fields that cannot be combined (rules M9, M12, M18, M20, M21, M23, M24).
 
     That is an error of the request, not a reject of the order (rule M7).
     """
@@ -113,7 +113,9 @@ def _check_post_only_combination(command: PlaceOrder) -> None:
     must_trade = command.tif in AT_ONCE or command.all_or_none or command.min_qty
     if must_trade or command.type is MARKET_TO_LIMIT:
         excluded = "IOC, FOK, all_or_none, min_qty and market orders"
-        raise InvalidRequest(f"participate_dont_initiate excludes {excluded}", rule="M20")
+        raise InvalidRequest(
+            f"participate_dont_initiate cannot be combined with {excluded}", rule="M20"
+        )
 
 
 def _check_cash_combination(command: PlaceOrder, assumptions: Assumptions) -> None:
@@ -128,7 +130,7 @@ def _check_cash_combination(command: PlaceOrder, assumptions: Assumptions) -> No
 def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
     """Refuse a retail price or quantity that became 0 at the market's precision (rules M4, M5).
 
-    Other planes send integers, so it cannot happen there.
+    Other planes send integers, so this cannot happen there.
     """
     if command.type is LIMIT and not command.price:
         low = decimal_text(instrument.price_low, instrument.price_scale)
@@ -156,7 +158,9 @@ def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
 
 
 def check_continuous(state: InstrumentState) -> None:
-    """Refuse what needs continuous trading while an auction collects orders (rule L18)."""
+    """Refuse an operation that needs continuous trading while an auction collects orders (rule
+    L18).
+    """
     name = _AUCTION_NAMES.get(state)
     if name is not None:
         raise InstrumentNotTradable(
@@ -188,7 +192,7 @@ def check_price(
 
 
 def check_stop(order: Order) -> None:
-    """Refuse a stop-limit order whose limit the price has passed once it triggers (rule M12)."""
+    """Refuse a stop-limit order that could not trade at its limit once it triggers (rule M12)."""
     if order.type is STOP_LIMIT and (
         order.stop_price < order.price if order.side is BUY else order.stop_price > order.price
     ):

@@ -1,4 +1,4 @@
-"""An order as its command describes it, before anything was checked."""
+"""Builds an order from its command, before anything is checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim.kernel.instants import Instant
 
 # Terms that most orders leave at their defaults. A Struct looks up each keyword among all its
 # fields, so creating an order with forty keywords takes three times as long as matching it.
-_SELDOM = (
+_RARE = (
     "stop_price",
     "min_qty",
     "cash_qty",
@@ -29,28 +29,28 @@ _SELDOM = (
     "price_text",
     "quote_id",
 )
-_seldom = attrgetter(*_SELDOM)
+_rare_terms = attrgetter(*_RARE)
 
 
-def has_seldom_terms(command: PlaceOrder) -> bool:
-    """Whether a command says more than who trades what, for how long, and for whom."""
-    return any(_seldom(command))
+def has_rare_terms(command: PlaceOrder) -> bool:
+    """Return whether a command uses any of the rare terms."""
+    return any(_rare_terms(command))
 
 
 def draft_order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
-    """The order that a command describes, before any check; it has no id."""
+    """Return the order that a command describes, before any check. It has no id."""
     order = draft_plain_order(command, instrument, now)
-    for name, value in zip(_SELDOM, _seldom(command), strict=True):
+    for name, value in zip(_RARE, _rare_terms(command), strict=True):
         if value:
             setattr(order, name, value)
     return order
 
 
 def draft_plain_order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
-    """The order of a command without seldom terms."""
+    """Return the order for a command without rare terms."""
     order = Order(
         id="",
-        symbol=instrument.symbol,  # one text for all its orders
+        symbol=instrument.symbol,  # the same text object for all its orders
         account=command.account,
         participant=command.participant,
         side=command.side,

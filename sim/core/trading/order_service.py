@@ -1,10 +1,10 @@
-"""The order service: every request about an order comes in here.
+"""The order service: the entry point of every request about an order.
 
 A new order is drafted from its command, waits in the engine queue while the engine is slow, is
-validated, and then enters the market. A request is refused at once where that is possible; what the
-engine refuses later, when no caller waits any more, is reported as a rejection (rules M36, M37).
+validated, and then enters the market. A request is refused at once if possible; what the engine
+refuses later, when no caller is waiting any more, is reported as a rejection (rules M36, M37).
 
-| Step | Who does it |
+| Step | Module |
 |---|---|
 | draft, validate | `admission.py`, `crosses.py` |
 | wait | `engine_queue.py` |
@@ -39,12 +39,12 @@ from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders, check_pair
 from sim.core.trading.engine_queue import STOPGAP_TEXT, EngineQueue, OrderPair
 
-# Called with an order that had to wait, once the engine has accepted or rejected it.
+# Called with an order that was queued, once the engine has accepted or rejected it.
 OrderListener: TypeAlias = Callable[[Order], None]
 
 
 class OrderStages(Struct, frozen=True):
-    """What an order passes on its way through the service."""
+    """The components that an order passes on its way through the service."""
 
     engine_queue: EngineQueue
     admission: OrderAdmission
@@ -55,7 +55,7 @@ class OrderStages(Struct, frozen=True):
 
 
 class OrderService:
-    """Takes orders, crosses, changes and cancels."""
+    """Accepts orders, crosses, changes and cancels."""
 
     def __init__(
         self,
@@ -80,10 +80,10 @@ class OrderService:
     # ---- new orders
 
     def place(self, command: PlaceOrder) -> Order:
-        """Take a new order and run it.
+        """Process a new order.
 
-        A business reject is raised, or, for a deferred command, it is an order in state REJECTED
-        with its execution (rule M7).
+        A business reject is raised; for a deferred command, it is an order in state REJECTED with
+        its execution (rule M7).
         """
         candidate = self._admission.draft(command)
         order = candidate.order
@@ -108,9 +108,9 @@ class OrderService:
         return order
 
     def preview(self, command: PlaceOrder) -> Order:
-        """The order that a command would create, checked the same way; nothing changes.
+        """Return the order that a command would create, after the same checks. Nothing changes.
 
-        It has no id. For a deferred command a refused order comes back REJECTED.
+        It has no id. For a deferred command, a refused order is returned as REJECTED.
         """
         candidate = self._admission.draft(command)
         try:
@@ -124,7 +124,9 @@ class OrderService:
     def cross(
         self, commands: tuple[PlaceOrder, PlaceOrder], *, cross_id: str, priority: Side
     ) -> tuple[Order, Order]:
-        """Enter two orders that trade with each other, wholly or not at all; rejects as `place`."""
+        """Enter two orders that trade with each other completely or not at all. Rejects as `place`
+        does.
+        """
         check_pair(commands)
         pair = OrderPair(commands=commands, priority=priority, cross_id=cross_id)
         return self._enter_pair(pair, deferred=commands[0].deferred)
@@ -158,7 +160,7 @@ class OrderService:
         self._clearing.wait()
 
     def _receive(self, order: Order) -> None:
-        """Make an order known that waits for the engine."""
+        """Record an order that waits for the engine."""
         order.id = self._ctx.ids.next("order")
         order.state = OrderState.PENDING_NEW
         self._orders.add(order)
@@ -180,10 +182,10 @@ class OrderService:
     # ---- changes
 
     def cancel(self, command: CancelOrder) -> Order:
-        """Take an order out (rule M34).
+        """Cancel an order (rule M34).
 
-        UnknownOrder, OrderDone or InstrumentNotTradable; the latter two are also reported as
-        CancelRejected.
+        Refused as UnknownOrder, OrderDone or InstrumentNotTradable; the latter two are also
+        reported as CancelRejected.
         """
         order = self._cancel_replace.find(command)
         if order.live and (latency := self._engine_queue.latency("cancel", order)):
@@ -202,20 +204,22 @@ class OrderService:
         return order
 
     def of_session(self, session_id: str) -> list[Order]:
-        """Open orders that were entered under the session of an order stream, by priority."""
+        """Return the open orders that were entered under the session of an order stream, by
+        priority.
+        """
         return [order for order in self._orders.open() if order.session_id == session_id]
 
     def cancel_session(self, session_id: str) -> None:
-        """Cancel a session's orders, unsolicited, except those that the engine has not taken."""
+        """Cancel a session's orders as unsolicited, except those still in the engine's queue."""
         for order in self.of_session(session_id):
             if not order.received:
                 book, reason = self._books.get(order.symbol), UnsolicitedReason.CONNECTION_LOSS
                 self._matching.remove(book, order, ExecutionType.CANCELED, unsolicited=reason)
 
-    # ---- the engine's turn
+    # ---- commands that leave the queue
 
     def take(self, number: str) -> None:
-        """Let the engine take a command out of its queue."""
+        """Process the command that the engine takes from its queue."""
         queued = self._engine_queue.dequeue(number)
         order = self._orders.require(queued.order_id)
         timed_out = self._engine_queue.timed_out(queued, order)
@@ -239,7 +243,7 @@ class OrderService:
                 self._cancel_replace.replace(queued.replace)
                 self._clearing.wait()
         except Refusal:
-            return  # it has been reported as a cancel reject
+            return  # already reported as a cancel reject
 
     def _take_order(self, command: PlaceOrder, order: Order, *, timed_out: bool) -> None:
         self._leave_queue(order)
@@ -272,7 +276,7 @@ class OrderService:
 
 
 def _stopgap() -> OrderRefused:
-    return OrderRefused(STOPGAP_TEXT, rule="M37", remedy="wait until the engine is quick again")
+    return OrderRefused(STOPGAP_TEXT, rule="M37", remedy="wait until the engine responds faster")
 
 
 def _set_rejected(order: Order) -> None:

@@ -1,9 +1,9 @@
-"""Orders bound to an order stream, and what the end of the stream means for them (assumption
+"""Orders bound to an order stream, and what happens to them when it ends (assumption
 `orders.session_id`).
 
-Streams are no part of a saved state, and an input that is replayed after time travel may miss the
-stream that it ended the first time. Therefore a session's end counts only where it cancels orders,
-and while such a session is open no snapshot is taken (`blocks_snapshots`).
+Streams are not part of the saved state, and an input that is replayed after time travel may miss
+the stream that it ended the first time. Therefore the end of a session only matters if it cancels
+orders, and no snapshot is taken while such a session is open (`blocks_snapshots`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ SESSION_TIMER = "orders.session_end"
 class Session(Struct):
     """The accounts of an order stream, and whether its end cancels their orders.
 
-    `cancels` is what the assumption said when the stream began; `ended` is kept only if it cancels.
+    `cancels` is the value of the assumption when the stream began; `ended` is recorded only if it
+    cancels.
     """
 
     accounts: tuple[str, ...]
@@ -31,7 +32,7 @@ class Session(Struct):
 
 
 class OrderSessions:
-    """Every session that there was, by id."""
+    """Every past and present session, by id."""
 
     def __init__(self, ctx: Context, trading: Trading) -> None:
         self._ctx = ctx
@@ -51,9 +52,9 @@ class OrderSessions:
         session = self._sessions.get(session_id)
         if session is None or session.ended or account not in session.accounts:
             raise InvalidRequest(
-                "session_id: no order subscription of this account has it",
+                "session_id: unknown to the order subscriptions of this account",
                 rule="orders.session_id",
-                remedy="send the session_id of CreateOrderSubscription's messages, or leave it out",
+                remedy="send the session_id of CreateOrderSubscription's messages, or omit it",
             )
 
     def begin(self, session_id: str, accounts: tuple[str, ...]) -> None:
@@ -64,7 +65,7 @@ class OrderSessions:
             self._open.add(session_id)
 
     def end(self, session_id: str) -> None:
-        """End the session of a stream, unless time travel ended it before."""
+        """End the session of a stream, unless time travel has ended it."""
         if session_id not in self._open:
             return
         self._open.remove(session_id)
@@ -74,21 +75,21 @@ class OrderSessions:
             self._ctx.timers.schedule(due, SESSION_TIMER, session_id)
 
     def close_all(self) -> None:
-        """Forget the open streams: time travel closes them, which cancels nothing."""
+        """Forget the open streams. Time travel closes them, which cancels nothing."""
         self._open.clear()
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {SESSION_TIMER: self._cancel_orders}
 
     def _cancel_orders(self, timer: Timer) -> None:
         self._trading.order_service.cancel_session(timer.subject)
 
     def save(self) -> dict[str, Session]:
-        """Every session."""
+        """Return every session."""
         return self._sessions
 
     def load(self, state: object) -> None:
-        """Take over saved sessions."""
+        """Restore saved sessions."""
         self._sessions = convert(state, dict[str, Session])

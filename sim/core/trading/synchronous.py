@@ -1,9 +1,10 @@
 """Synchronous execution: answers that wait until the engine has taken an order.
 
-A caller who asked for synchronous execution is answered at the first outcome of the order, or once
-it is done (assumption `retail.synchronous_until`), and at the latest when its block time is over.
-The order goes on in any case. Nothing polls: executions are looked at only while an answer waits.
-Pending answers are state, so a snapshot keeps them; whether a client is still there is not.
+A caller who asks for synchronous execution is answered at the first outcome of the order, or once
+it is finished (assumption `retail.synchronous_until`), and at the latest when its block time has
+passed. The order continues in any case. Nothing polls: executions are examined only while an answer
+waits. Pending answers are state, so a snapshot includes them; whether the client is still connected
+is not.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from sim.kernel.instants import Instant, Span, seconds
 from sim.kernel.timers import Timer, TimerHandlers
 
 ANSWER_TIMER = "answer.due"
-EDGE_TIMEOUT: Span = seconds(30)  # §8: the edge gives up on any request
+EDGE_TIMEOUT: Span = seconds(30)  # §8: timeout of the edge for any request
 
 Kind: TypeAlias = Literal["order", "close", "batch"]
 
 
 class PendingAnswer(Struct, kw_only=True, omit_defaults=True):
-    """One answer that waits, to the request `request_id`.
+    """One pending answer, to the request `request_id`.
 
-    `orders` are all orders of the request, `open` those without an outcome. `timed_out`: the edge
-    gives up on it. `clock_stalled`: nobody moved the clock, so it leaves without an outcome.
+    `orders` are all orders of the request, `open` those without an outcome. `timed_out` means that
+    the edge timed out. `clock_stalled` means that nobody moved the clock, so the answer leaves
+    without an outcome.
     """
 
     name: str
@@ -47,8 +49,8 @@ class PendingAnswer(Struct, kw_only=True, omit_defaults=True):
 class SynchronousOrdersState(Struct):
     """Pending answers by name.
 
-    `reported` are the orders that a synchronous answer has shown, and since when: reads that trail
-    (`retail.read_lag`) must not take that back.
+    `reported` holds the orders that a synchronous answer has shown, and since when. Delayed reads
+    (`retail.read_lag`) must not contradict such an answer.
     """
 
     waits: dict[str, PendingAnswer] = field(default_factory=dict)
@@ -56,7 +58,7 @@ class SynchronousOrdersState(Struct):
 
 
 class SynchronousOrders:
-    """Every pending answer. `ended` are those that are over and that nobody has taken yet."""
+    """Every pending answer. `ended` are those that are complete but have not been taken yet."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -66,26 +68,30 @@ class SynchronousOrders:
 
     @property
     def any(self) -> bool:
-        """Whether an answer waits for an order."""
+        """Whether any answer waits for an order."""
         return bool(self._by_order)
 
     def block_time(self, block_s: int) -> Span:
-        """How long a request wants to wait; 0 means the default. InvalidRequest below zero."""
+        """Return how long a request is willing to wait; 0 means the default. Refuses a negative
+        time.
+        """
         if block_s < 0:
-            problem, remedy = "maxBlockTime must not be negative", "give seconds, or leave it out"
+            problem, remedy = "maxBlockTime must not be negative", "send seconds, or omit it"
             raise InvalidRequest(problem, rule="G-17", remedy=remedy)
         if not block_s:
             return self._ctx.assumptions.number(BLOCK_TIME)
         return seconds(min(block_s, 1 + EDGE_TIMEOUT // seconds(1)))
 
     def must_wait(self, order: Order) -> bool:
-        """Whether the answer about an order that was just received has to wait."""
+        """Return whether the answer about an order that was just received has to wait."""
         return order.received or (order.live and self._until_done)
 
     def wait_for(
         self, kind: Kind, orders: Iterable[str], open: Iterable[str], span: Span
     ) -> PendingAnswer:
-        """Let an answer wait for the open ones of some orders, at most until the edge gives up."""
+        """Create an answer that waits for the `open` ones of some orders, at most until the edge
+        times out.
+        """
         ctx = self._ctx
         until = ctx.now + min(span, EDGE_TIMEOUT)
         name = f"answer-{ctx.ids.count('answer')}"
@@ -124,26 +130,26 @@ class SynchronousOrders:
             self._state.reported = recent | dict.fromkeys(orders, now)
 
     def was_reported(self, order_id: str) -> bool:
-        """Whether a synchronous answer has shown an order lately."""
+        """Return whether a synchronous answer has recently shown an order."""
         return order_id in self._state.reported
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {ANSWER_TIMER: self._block_time_over}
 
     def _block_time_over(self, timer: Timer) -> None:
         self._end(self._state.waits[timer.subject])
 
     def abandon(self, name: str) -> None:
-        """End an answer without an outcome, if it still waits: nobody moves the clock."""
+        """End an answer without an outcome, if it still waits, because nobody moves the clock."""
         answer = self._state.waits.get(name)
         if answer is not None:
             answer.clock_stalled, answer.timed_out = True, False
             self._end(answer)
 
     def timer_of(self, name: str) -> int:
-        """The timer that ends an answer that waits, which was set with it; 0 when it is over."""
+        """Return the timer that ends a pending answer, which was set with it; 0 if it has ended."""
         answer = self._state.waits.get(name)
         return 0 if answer is None else answer.timer
 
@@ -168,11 +174,11 @@ class SynchronousOrders:
             self._by_order[order_id] = answer
 
     def save(self) -> SynchronousOrdersState:
-        """The pending answers."""
+        """Return the pending answers."""
         return self._state
 
     def load(self, state: SynchronousOrdersState) -> None:
-        """Take over saved answers, whose timers are saved with all others."""
+        """Restore saved answers. Their timers are saved with all others."""
         self._state = state
         self._by_order, self.ended = {}, []
         for answer in state.waits.values():

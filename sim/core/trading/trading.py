@@ -1,8 +1,9 @@
 """The trading half of the exchange, composed: everything between an order and its money.
 
-Callers call the components: `order_service` for requests about orders, `listings` for what moves
-instruments, and the others to read. Timers come in here. Each operation emits its events in the
-order in which things happen; `flush` then reports which symbols changed, once each.
+Callers use the components directly: `order_service` for requests about orders, `listings` for
+whatever moves instruments, and the others for reading. Timers are handled here. Each operation
+emits its events in the order in which things happen; `flush` then reports which symbols changed,
+once each.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ DAY_ROLL = Dated(
 
 
 class TradingState(Struct):
-    """What trading saves. These are the live objects, so encode it before anything goes on."""
+    """The saved state of trading. It consists of the live objects, so encode it before anything
+    changes.
+    """
 
     orders: list[Order]
     execution_log: ExecutionLogState
@@ -77,11 +80,11 @@ class TradingState(Struct):
 
 
 class Trading:
-    """Orders in; executions, trades, positions and cash out.
+    """Orders go in; executions, trades, positions and cash come out.
 
-    `delay` is extra time that the engine takes, for faults. Listeners hear what the engine did with
-    an order, or a quote's orders, that had to wait for it (`order_service.py`). The other functions
-    are what trading asks of the world: see `Lifecycle` and `Resolution`.
+    `delay` is the additional delay of the engine, for faults. Listeners are notified when the
+    engine has processed an order, or the orders of a quote, from its queue (`order_service.py`).
+    For the other functions see `Lifecycle` and `Resolution`.
     """
 
     def __init__(
@@ -134,7 +137,7 @@ class Trading:
         self._compose_listings(Auction(self.orders, self._matching, fills))
 
     def _stages(self, market: MarketState, accounts: AccountState, fills: Fills) -> OrderStages:
-        """Build what an order passes."""
+        """Build the components that an order passes."""
         ctx, lifecycle, matching = self.ctx, self.lifecycle, self._matching
         admission = OrderAdmission(ctx, self.instruments, lifecycle, market, accounts)
         crosses = CrossOrders(
@@ -148,7 +151,7 @@ class Trading:
         )
 
     def _compose_listings(self, auction: Auction) -> None:
-        """Build what moves instruments."""
+        """Build the components that move instruments."""
         ctx, instruments, lifecycle = self.ctx, self.instruments, self.lifecycle
         self.settlements = Settlements(
             ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself
@@ -184,7 +187,7 @@ class Trading:
     ) -> Account:
         """Open an account: "trading", "clearing" or "house".
 
-        `collateral_return` (rule P8) defaults to what the assumption says for trading accounts.
+        `collateral_return` (rule P8) defaults to the value of the assumption for trading accounts.
         """
         if collateral_return is None:
             collateral_return = kind == TRADING and self.ctx.assumptions.flag(COLLATERAL_RETURN)
@@ -210,26 +213,26 @@ class Trading:
         )
 
     def buying_power(self, account: str) -> Cash:
-        """Balance less margin, gross of open orders (rule P2)."""
+        """Return the balance less margin, without deduction of open orders (rule P2)."""
         return self.risk.buying_power(account)
 
     def margin_requirement(self, account: str) -> Cash:
-        """One dollar for every short contract, less collateral returns (rules P2, P8)."""
+        """Return one dollar for every short contract, less collateral returns (rules P2, P8)."""
         return self.risk.margin_requirement(account)
 
     def open_orders_reserve(self, account: str) -> Cash:
-        """Largest reservation of a single instrument (rule P6)."""
+        """Return the largest reservation of any instrument (rule P6)."""
         return self.risk.open_orders(account)
 
     def withdrawable(self, account: str) -> Cash:
-        """What may be withdrawn: buying power less the largest reservation (rule P6)."""
+        """Return what may be withdrawn: buying power less the largest reservation (rule P6)."""
         return self.risk.buying_power(account) - self.risk.open_orders(account)
 
     # ---- time
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it and its parts own."""
+        """The timer kinds that trading and its components own."""
         own: TimerHandlers = {
             EXPIRY_TIMER: lambda timer: self._matching.expire(timer.subject),
             ENGINE_TIMER: lambda timer: self.order_service.take(timer.subject),
@@ -249,7 +252,7 @@ class Trading:
         )
 
     def flush(self) -> None:
-        """Report which symbols changed during this input; called at its end."""
+        """Report which symbols changed during this input. Called at its end."""
         self.books.flush()
 
     # ---- reads
@@ -265,18 +268,18 @@ class Trading:
         return self.execution_log.trades
 
     def state(self, symbol: str) -> InstrumentState:
-        """Lifecycle state; NotFound for an unknown symbol."""
+        """Return the lifecycle state of an instrument. Refuses an unknown symbol as not found."""
         return self.lifecycle.state(symbol)
 
     def book(self, symbol: str) -> Book:
-        """The book of a symbol; NotFound for an unknown one."""
+        """Return the book of an instrument. Refuses an unknown symbol as not found."""
         return self.books.get(symbol)
 
     def stats(self, symbol: str) -> SymbolStats:
-        """All statistics of a symbol now.
+        """Return all statistics of a symbol now.
 
-        Settlement shows only while CLOSED, EXPIRED or TERMINATED (rule L25), the indicative price
-        only before an auction.
+        The settlement is included only while CLOSED, EXPIRED or TERMINATED (rule L25), the
+        indicative price only before an auction.
         """
         stats = self.statistics.view(symbol)
         stats.open_interest = self.positions.open_interest.get(symbol, 0)
@@ -294,14 +297,16 @@ class Trading:
         return stats
 
     def is_over(self, symbol: str) -> bool:
-        """Whether positions in a symbol are expired: it expired, or it closed and has paid."""
+        """Return whether positions in a symbol are expired: it has expired, or it is closed and
+        settled.
+        """
         state = self.lifecycle.state(symbol)
         return state in EXPIRED_STATES or (state in OVER_STATES and self.settlements.final(symbol))
 
     # ---- state
 
     def save(self) -> TradingState:
-        """The whole state, without copying."""
+        """Return the whole state, not copied."""
         return TradingState(
             self.orders.save(),
             self.execution_log.save(),
@@ -318,7 +323,7 @@ class Trading:
         )
 
     def load(self, state: TradingState) -> None:
-        """Take over a saved state and its objects.
+        """Restore a saved state and take ownership of its objects.
 
         Books and reservations are rebuilt from orders, margins from positions.
         """

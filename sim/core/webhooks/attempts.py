@@ -1,8 +1,8 @@
 """Creates attempts to deliver webhooks, and applies injected faults to them.
 
-Every attempt has a line in the delivery log and a time-out timer. The server never sends an attempt
-that a fault answers in the receiver's place. An attempt that a fault delays is created after the
-delay, and no further fault is drawn for it.
+Every attempt has a line in the delivery log and a timeout. The server does not send an attempt that
+a fault answers in place of the receiver. An attempt that a fault delays is created after the delay,
+and no further fault is drawn for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Tamper: TypeAlias = Callable[[str, str, str, int], FaultAction | None]
 
 
 class Attempts:
-    """Makes attempts for the server to send (`outbox`). `tamper` is as for `Webhooks`."""
+    """Creates attempts for the server to send (`outbox`). `tamper` is as in `Webhooks`."""
 
     def __init__(self, ctx: Context, state: WebhooksState, tamper: Tamper) -> None:
         self._ctx = ctx
@@ -55,8 +55,9 @@ class Attempts:
         number: int,
         action: FaultAction | None,
     ) -> str:
-        """Create an attempt for the server to send, unless an injected fault answers it; `subject`
-        is a delivery or registration.
+        """Create an attempt for the server to send, unless an injected fault answers it.
+
+        `subject` is a delivery or registration.
         """
         ctx = self._ctx
         name = f"a{ctx.ids.count('webhook.attempt')}"

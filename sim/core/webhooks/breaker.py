@@ -7,7 +7,7 @@
 | half_open | one attempt, the probe, is made; others are parked | success closes, failure opens |
 
 The cooldown doubles at each opening since the last success. A success, a new registration or a
-redelivery by hand closes the breaker, and parked deliveries continue.
+manual redelivery closes the breaker, and parked deliveries continue.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Breakers:
         return self.by_firm.setdefault(firm, Breaker())
 
     def park(self, firm: str, delivery: str) -> bool:
-        """Park a delivery if the breaker does not allow an attempt; return whether it did."""
+        """Park a delivery if the breaker does not allow an attempt, and return whether it did."""
         breaker = self.of(firm)
         parks = breaker.state == "open" or (breaker.state == "half_open" and breaker.probe != "")
         if parks:
@@ -43,7 +43,7 @@ class Breakers:
         return parks
 
     def attempted(self, firm: str, attempt: str) -> None:
-        """Note an attempt: while half open, it is the probe."""
+        """Note an attempt. While half open, it is the probe."""
         breaker = self.of(firm)
         if breaker.state == "half_open":
             breaker.probe = attempt
@@ -59,7 +59,7 @@ class Breakers:
             self._open(firm, breaker)
 
     def close(self, firm: str) -> list[str]:
-        """Close the breaker and return the parked deliveries, which continue now."""
+        """Close the breaker and return the parked deliveries, which may continue now."""
         breaker = self.of(firm)
         if breaker.timer:
             self._ctx.timers.cancel(breaker.timer)
@@ -67,7 +67,7 @@ class Breakers:
         return breaker.parked
 
     def cool_down(self, firm: str) -> Breaker:
-        """End the cooldown: the breaker is half open."""
+        """End the cooldown, so that the breaker is half open."""
         breaker = self.of(firm)
         breaker.state, breaker.timer = "half_open", 0
         return breaker

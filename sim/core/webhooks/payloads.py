@@ -1,7 +1,7 @@
-"""The wire form of webhooks (§6.1): valid URLs and secrets, payloads, signatures.
+"""The wire format of webhooks (§6.1): valid URLs and secrets, payloads, signatures.
 
-Pure functions of text and bytes. A signing key in clear is only ever an argument: the server keeps
-it, and no state or journal has it.
+These are pure functions of text and bytes. A signing key in clear is only ever an argument: the
+server stores it, and it is not part of any state or journal.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, seconds
 
 Payload: TypeAlias = "dict[str, str | dict[str, str]]"
 
-SECRET_MIN = 24  # bytes, decoded
-# The reference receiver accepts a timestamp this far from its own clock.
+SECRET_MIN = 24  # bytes after decoding
+# The largest difference between a timestamp and its own clock that the reference receiver accepts.
 BELIEVABLE: Span = seconds(300)
 
 APPROVED = "kyc.approved"
@@ -49,11 +49,11 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        return "webhook_url is no URL"
+        return "webhook_url is not a URL"
     if parts.scheme not in ("http", "https") or not host or any(mark <= " " for mark in url):
         return "webhook_url must be an https URL"
     if parts.username is not None or parts.password is not None or parts.fragment:
-        return "webhook_url must hold no credentials and no fragment"
+        return "webhook_url must not contain credentials or a fragment"
     if _is_loopback(host):
         return "" if allow_private else "webhook_url must not point to a private address"
     if parts.scheme != "https":
@@ -67,8 +67,10 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
 
 
 def shown_url(url: str) -> str:
-    """Return a webhook's URL for display and files: `sealed` replaces user information and the
-    values of the query, which may be secrets of the receiver.
+    """Return a webhook's URL for display and files.
+
+    `sealed` replaces user information and the values of the query, which may be secrets of the
+    receiver.
     """
     address, mark, rest = _URL_REST.match(url).groups()  # type: ignore[union-attr]
     values = (
@@ -88,8 +90,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def secret_key(secret: str) -> bytes | None:
-    """HMAC key of a clear signing secret: what stands base64-encoded after `whsec_`. None when
-    malformed or under 24 bytes.
+    """Return the HMAC key of a clear signing secret: the base64 text after `whsec_`, decoded.
+
+    None if it is malformed or shorter than 24 bytes.
     """
     encoded = secret.removeprefix("whsec_")
     if encoded == secret:
@@ -102,7 +105,7 @@ def secret_key(secret: str) -> bytes | None:
 
 
 def is_secret(text: str) -> bool:
-    """Whether text is an acceptable signing secret, sealed or clear."""
+    """Return whether a text is an acceptable signing secret, sealed or clear."""
     sealed = _SEALED_SECRET.fullmatch(text)
     return int(sealed[1]) >= SECRET_MIN if sealed else secret_key(text) is not None
 
@@ -111,8 +114,10 @@ def is_secret(text: str) -> bool:
 
 
 def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
-    """Return the payload of a terminal verification. `shape` is the assumption `webhook.shape`;
-    empty fields are left out, and a rejection says no reason (§6.1).
+    """Return the payload of a terminal verification.
+
+    `shape` is the assumption `webhook.shape`. Empty fields are omitted, and a rejection gives no
+    reason (§6.1).
     """
     kind = APPROVED if decided.approved else REJECTED
     spec: Payload = {
@@ -142,7 +147,7 @@ def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
 
 
 def test_payload(event_id: str, firm: str, at: Instant, shape: str) -> Payload:
-    """Return the payload of the test delivery; it asks for no action."""
+    """Return the payload of the test delivery, which requires no action."""
     spec: Payload = {"event_id": event_id, "type": TEST}
     docs: Payload = {
         "event_type": TEST,
@@ -167,7 +172,7 @@ def sample_payloads(shape: str, at: Instant) -> dict[str, Payload]:
 
 
 def body_of(payload: Payload) -> bytes:
-    """Return the body of a payload in bytes, the same at every attempt."""
+    """Return the bytes of a payload, the same for every attempt."""
     return json.encode(payload)
 
 
@@ -175,8 +180,9 @@ def body_of(payload: Payload) -> bytes:
 
 
 def stamp(now: Instant, wall: Instant | None, clock: str) -> int:
-    """Unix seconds to stamp an attempt with, by `webhook.clock`: "auto" is virtual now while a real
-    receiver would accept it, else the wall clock.
+    """Return the unix seconds with which to stamp an attempt, according to `webhook.clock`.
+
+    "auto" is virtual now as long as a real receiver would accept it, else the wall clock.
     """
     if wall is None or clock == "virtual" or (clock == "auto" and abs(now - wall) <= BELIEVABLE):
         return now // NS_PER_S

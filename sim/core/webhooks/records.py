@@ -13,8 +13,10 @@ BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 
 
 class Registration(Struct, frozen=True):
-    """A firm's registered URL. `secret` is the fingerprint of the signing secret, "" for unsigned;
-    `order` numbers registrations in order of request.
+    """A firm's registered URL.
+
+    `secret` is the fingerprint of the signing secret, "" for unsigned; `order` numbers
+    registrations in order of request.
     """
 
     url: str
@@ -24,7 +26,7 @@ class Registration(Struct, frozen=True):
 
 
 class Notice(Struct):
-    """An event for a firm. `delivered` once any attempt was acknowledged."""
+    """An event for a firm. `delivered` is true once any attempt was acknowledged."""
 
     event_id: str
     type: str
@@ -35,8 +37,9 @@ class Notice(Struct):
 
 
 class PendingRegistration(Struct):
-    """A registration whose test delivery (`notice`) is in flight, made by the request
-    `request_id`. `validated` is None until it is settled.
+    """A registration whose test delivery (`notice`) is in flight, made by the request `request_id`.
+
+    `validated` is None until it is decided.
     """
 
     id: str
@@ -52,7 +55,7 @@ class PendingRegistration(Struct):
 
 
 class Delivery(Struct):
-    """One event on its way to its firm. `attempts` counts those that were made."""
+    """One event on its way to its firm. `attempts` is the number of attempts made."""
 
     id: str
     event_id: str
@@ -76,8 +79,8 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 class InFlight(Struct, frozen=True):
-    """An attempt that waits for its answer: the delivery or pending registration it belongs to, and
-    its time-out timer.
+    """An attempt that waits for its answer: the delivery or pending registration that it belongs
+    to, and its timeout timer.
     """
 
     subject: str
@@ -85,8 +88,10 @@ class InFlight(Struct, frozen=True):
 
 
 class DeliveryRecord(Struct):
-    """A line of the delivery log. `status` is the HTTP status or 0; `outcome`: in_flight,
-    delivered, failed, lost. `fault` is the injected one that delayed, failed or lost it.
+    """A line of the delivery log.
+
+    `status` is the HTTP status or 0; `outcome` is in_flight, delivered, failed or lost. `fault` is
+    the injected fault that delayed, failed or lost it.
     """
 
     event_id: str
@@ -102,7 +107,9 @@ class DeliveryRecord(Struct):
 
 
 class Breaker(Struct, kw_only=True):
-    """Circuit breaker of a firm. `failures` in a row, `openings` since the last success, `parked`
+    """The circuit breaker of a firm.
+
+    `failures` counts failures in a row, `openings` those since the last success; `parked` are the
     deliveries that wait for it.
     """
 
@@ -116,9 +123,10 @@ class Breaker(Struct, kw_only=True):
 
 
 class WebhooksState(Struct):
-    """Everything by its id or firm. `in_flight` by attempt id, `deliveries` are the unfinished
-    ones, `held_up` the injected delays by delivery or registration, `log` by attempt id, oldest
-    first.
+    """Everything by its id or firm.
+
+    `in_flight` is by attempt id, `deliveries` are the unfinished ones, `held_up` are the injected
+    delays by delivery or registration, `log` is by attempt id, oldest first.
     """
 
     registrations: dict[str, Registration] = field(default_factory=dict)

@@ -1,21 +1,21 @@
 """Webhooks of firms (§6.1): registration, deliveries, retries.
 
 This component performs no I/O. It puts attempts into `outbox`; the server takes them, posts them,
-and reports each answer as an input (`answer`). So a run replays without a network.
+and reports each answer as an input (`answer`). So a run can be replayed without a network.
 
 **Registration.** A firm has one URL. A registration is pending until the receiver has acknowledged
-its signed test delivery; only then does it replace the former one. The call that asked for it is
+its signed test delivery; only then does it replace the previous one. The call that requested it is
 answered at that moment.
 
 **Delivery.** An event becomes one delivery of at most `webhook.attempts` attempts. Any 2xx
-acknowledges it. After every other answer, or none within `webhook.timeout`, the next attempt
-follows after `webhook.retry_first`, doubled each time up to `webhook.retry_longest`, plus or minus
-20 %; a Retry-After of 408 or 429 replaces that wait. Every attempt carries the same body and event
-id and goes to the URL that is registered when it is made.
+acknowledges it. After any other answer, or none within `webhook.timeout`, the next attempt follows
+after `webhook.retry_first`, doubled each time up to `webhook.retry_longest`, plus or minus 20 %; a
+Retry-After of 408 or 429 replaces that wait. Every attempt carries the same body and event id and
+goes to the URL that is registered at the time.
 
-**What a client may rely on.** An event is delivered at least once, in no promised order; duplicates
-have the same event id. Events raised while the breaker of a firm is open are lost (`breaker.py`):
-polling the status is the only complete source.
+**Guarantees.** An event is delivered at least once, in no promised order; duplicates have the same
+event id. Events raised while the breaker of a firm is open are lost (`breaker.py`): polling the
+status is the only complete source.
 
 **Signing.** The server signs each attempt when it is sent, by Standard Webhooks: HMAC-SHA256 of
 "event id.timestamp.body" (`payloads.py`). State and journal hold only a fingerprint of the secret.
@@ -74,9 +74,9 @@ KEPT_EVENTS = 1_000
 class Webhooks:
     """Registrations and deliveries of all firms.
 
-    `hosts` may be delivered to besides loopback. Nothing is sent to the URLs in `scripted`, so any
-    host will do there. `tamper(type, firm, event_id, attempt)` is the injected fault of an attempt;
-    attempt 0 is the whole delivery.
+    `hosts` are allowed receivers besides loopback. Nothing is sent to the URLs in `scripted`, so
+    these may name any host. `tamper(type, firm, event_id, attempt)` returns the injected fault of
+    an attempt; attempt 0 is the whole delivery.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class Webhooks:
     # ---- registration
 
     def register(self, firm: str, url: str, secret: str = "") -> PendingRegistration:
-        """Send the test delivery that makes a URL the firm's. InvalidRequest for an unacceptable
-        URL or secret (rule K8).
+        """Send the test delivery that makes a URL the firm's. Refuses an invalid URL or secret
+        (rule K8).
         """
         ctx = self._ctx
         allow_private = ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE)
@@ -140,8 +140,9 @@ class Webhooks:
             self._apply_fault(pending.attempt, action)
 
     def take_settled(self) -> list[PendingRegistration]:
-        """Return registrations settled since the last call, in order; the caller completes their
-        pending replies.
+        """Return the registrations decided since the last call, in order.
+
+        The caller completes their pending replies.
         """
         settled, self.settled = self.settled, []
         return settled
@@ -169,7 +170,7 @@ class Webhooks:
     # ---- events
 
     def decided(self, decided: KycDecided) -> str:
-        """Notify a firm of a terminal verification. Returns the event id, "" if the firm has no
+        """Notify a firm of a terminal verification. Return the event id, "" if it has no
         webhook.
         """
         registration = self._state.registrations.get(decided.firm)
@@ -196,8 +197,10 @@ class Webhooks:
         return event_id
 
     def redeliver(self, firm: str, event_id: str = "") -> list[str]:
-        """Redeliver on an operator's request: one event, or all that are neither acknowledged nor
-        in flight. Closes the breaker. Returns the event ids.
+        """Redeliver one event, or all that are neither acknowledged nor in flight; return their
+        ids.
+
+        Requested by an operator. Closes the breaker.
         """
         if firm not in self._state.registrations:
             remedy = "register one first: POST /v1/kyc/webhook"
@@ -219,7 +222,7 @@ class Webhooks:
     # ---- attempts
 
     def _deliver(self, notice: Notice, delay: Span = 0) -> None:
-        """Begin a delivery, after an injected delay."""
+        """Begin a delivery, after an injected delay if there is one."""
         ctx = self._ctx
         name = f"d{ctx.ids.count('webhook.delivery')}"
         delivery = Delivery(name, notice.event_id, notice.firm)
@@ -235,7 +238,7 @@ class Webhooks:
         record.outcome, record.error, record.fault = "lost", why, fault
 
     def _attempt(self, delivery: Delivery) -> None:
-        """Make the next attempt, unless the breaker holds it back."""
+        """Make the next attempt, unless the breaker parks it."""
         if self._breakers.park(delivery.firm, delivery.id):
             return
         notice = self._state.notices.get(delivery.event_id)
@@ -254,24 +257,28 @@ class Webhooks:
         self._apply_fault(attempt, action)
 
     def _apply_fault(self, attempt: str, action: FaultAction | None) -> None:
-        """Fail an attempt as its injected fault says. A hanging attempt ends by its time-out."""
+        """Fail an attempt as its injected fault says. A hanging attempt ends by its timeout."""
         if action is not None and action.answers and action.effect != "hang":
             self.answer(attempt, action.status, f"fault {action.fault}", action.retry_after)
 
     def timer_of(self, attempt: str) -> int:
-        """The timer that ends an attempt under way, which was set with it; 0 when it is over."""
+        """Return the timer that ends an attempt in flight, which was set with it; 0 if it has
+        ended.
+        """
         under_way = self._state.in_flight.get(attempt)
         return 0 if under_way is None else under_way.timer
 
     def take_attempts(self) -> list[Attempt]:
-        """Attempts to make now, in order."""
+        """Return the attempts to make now, in order."""
         attempts, self.outbox[:] = self.outbox[:], []
         return attempts
 
     def answer(
         self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None
     ) -> bool:
-        """Apply a receiver's answer; `status` 0 is no HTTP answer. False if it came too late."""
+        """Apply a receiver's answer; `status` 0 means no HTTP answer. Return False if it came too
+        late.
+        """
         in_flight = self._state.in_flight.pop(attempt, None)
         if in_flight is None:
             return False
@@ -311,7 +318,9 @@ class Webhooks:
         ctx.timers.schedule(ctx.now + wait, DUE_TIMER, delivery.id)
 
     def _backoff(self, attempts: int) -> Span:
-        """Wait after that many attempts: doubling, capped, give or take 20 % (rule K11)."""
+        """Return the wait after a number of attempts: doubling, capped, plus or minus 20 % (rule
+        K11).
+        """
         first = self._ctx.assumptions.number(WEBHOOK_RETRY_FIRST)
         wait = min(
             first << min(attempts - 1, 63), self._ctx.assumptions.number(WEBHOOK_RETRY_LONGEST)
@@ -327,7 +336,7 @@ class Webhooks:
 
     @property
     def timers(self) -> TimerHandlers:
-        """The kinds of timers that it owns."""
+        """The timer kinds that this component owns."""
         return {
             DUE_TIMER: self._attempt_due,
             TIMEOUT_TIMER: self._unanswered,
@@ -348,7 +357,8 @@ class Webhooks:
 
     def _on_cooldown_end(self, timer: Timer) -> None:
         breaker = self._breakers.cool_down(timer.subject)
-        # An injected fault ends an attempt at once: the breaker may be open again after the first.
+        # An injected fault ends an attempt at once, so the breaker may be open again after the
+        # first.
         while breaker.parked and breaker.state == "half_open" and not breaker.probe:
             self._attempt(self._state.deliveries[breaker.parked.pop(0)])
 
@@ -368,16 +378,16 @@ class Webhooks:
         return notice.body if notice is not None else b""
 
     def breakers(self) -> dict[str, Breaker]:
-        """Breakers by firm, sorted."""
+        """Return the breakers by firm, sorted."""
         return dict(sorted(self._breakers.by_firm.items()))
 
     def save(self) -> WebhooksState:
-        """Everything but the outbox, which is empty between inputs."""
+        """Return everything but the outbox, which is empty between inputs."""
         self._state.breakers = self._breakers.by_firm
         return self._state
 
     def load(self, state: object) -> None:
-        """Take a saved state."""
+        """Restore a saved state."""
         self._state = convert(state, WebhooksState)
         self._breakers.by_firm = self._state.breakers
         self._attempts.state = self._state
