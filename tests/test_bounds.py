@@ -228,7 +228,7 @@ def test_an_order_may_last_to_the_end_of_the_calendar_of_the_contract(edge, good
         ("limits: {public: 99999999999999999999/s}", "calls of a limit"),
         ("limits: {public: 1/0s}", "period of a limit"),
         ("limits: {public: 1/25h}", "period of a limit"),
-        ("limits: {public: 5/99999999999999999999h}", "longer than time goes on"),
+        ("limits: {public: 5/99999999999999999999h}", "longer than the calendar"),
         ("world: {games: 20001}", "games: from 0 to 20000"),
         ("world: {games: 999999999999}", "games: from 0 to 20000"),
         (

@@ -445,7 +445,7 @@ def overridden() -> list[tuple[str, str]]:
         (name, hook)
         for name, extension in base()[0].simulation.engine.extensions.items()
         for hook in HOOKS
-        if extension.hears(hook)
+        if extension.overrides(hook)
     ]
 
 
@@ -553,7 +553,7 @@ def test_a_timer_of_any_kind_that_fails_ends_the_run() -> None:
 # ---- time travel
 
 
-@pytest.mark.parametrize("step", ["load", "close_streams", "_handle_again"])
+@pytest.mark.parametrize("step", ["load", "close_streams", "_repeat"])
 def test_a_journey_that_fails_on_the_way_ends_the_run(
     step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -575,7 +575,7 @@ def test_a_journey_that_fails_on_the_way_ends_the_run(
                 with pytest.raises(RunEnded):
                     gateway(run, None)
             else:
-                assert step == "_handle_again"  # only a rewind handles inputs again
+                assert step == "_repeat"  # only a rewind handles inputs again
 
 
 # ---- housekeeping

@@ -72,9 +72,9 @@ class Receivers(Extension):
         """The next answer that is due."""
         return self._state.due[0] if self._state.due else None
 
-    def hears(self, hook: str) -> bool:
+    def overrides(self, hook: str) -> bool:
         """Whether it overrides a hook; without receivers it has no answers to ask for."""
-        return super().hears(hook) and (bool(self._entries) or hook != "next_input")
+        return super().overrides(hook) and (bool(self._entries) or hook != "next_input")
 
     def begin(self) -> None:
         """Register the receivers that have a firm from the beginning."""

@@ -41,7 +41,7 @@ from sim.api.pipeline.inputs import Advanced, Outcome, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict, Refusal
 from sim.engine.journal_record import library_versions
-from sim.engine.time_travel import go_on_as_fork
+from sim.engine.time_travel import continue_as_fork
 from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant, is_supported_instant
 from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
@@ -368,7 +368,7 @@ def _travel(simulation: Simulation, line: Line) -> None:
         case "restore":
             simulation.restore(line.argument)
         case "fork":
-            go_on_as_fork(simulation.engine, line.argument)
+            continue_as_fork(simulation.engine, line.argument)
         case _:
             raise ValueError("no such mark")
 

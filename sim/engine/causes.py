@@ -1,16 +1,16 @@
-"""Which earlier input an input comes of: the nearest on its branch without which it would not be.
+"""Which earlier input caused an input: the nearest on its branch without which it would not exist.
 
-| Input | Comes of |
+| Input | Cause |
 |---|---|
 | an advance in which timers fired | the input that scheduled the one scheduled last |
-| a step of the scenario | the input that brought its moment |
-| what a step does | the beginning of the step |
-| a frame, the end of a stream by its client | the opening of the stream |
+| a step of the scenario | the input that reached the step's time or condition |
+| an action of a step | the beginning of the step |
+| a frame, or the end of a stream by its client | the opening of the stream |
 | the answer of a webhook receiver | the input that made the attempt |
 | an answer that has to leave | the call that it answers |
-| everything else | none: it came from outside |
+| any other input | none: it came from outside |
 
-Nothing is remembered for it: timers are numbered in the order in which they were scheduled, and the
+Nothing is stored for this: timers are numbered in the order in which they were scheduled, and the
 journal knows how many there were after each input.
 """
 
@@ -34,7 +34,7 @@ from sim.kernel.journal import Journal
 
 
 class Causes:
-    """Knows where the inputs of one engine come from."""
+    """Finds the causes of the inputs of one engine."""
 
     def __init__(
         self, exchange: Exchange, hub: Hub, extensions: Sequence[Extension], journal: Journal
@@ -45,8 +45,9 @@ class Causes:
         self._journal = journal
 
     def of(self, input_: Input) -> int:
-        """The input that one about to be handled comes of; 0 for none, or for an advance, whose
-        timers have yet to fire.
+        """Return the cause of an input that is about to be handled.
+
+        0 if there is none, and for an advance, whose timers have yet to fire.
         """
         if isinstance(input_, Advanced):
             return 0
@@ -62,5 +63,7 @@ class Causes:
         return 0
 
     def of_timer(self, timer: int) -> int:
-        """The input that scheduled a timer, by its number; 0 for the start, or no timer."""
+        """Return the input that scheduled a timer, by the timer's number; 0 for the start or no
+        timer.
+        """
         return self._journal.branch.scheduled_by(timer, self._journal.seq) if timer else 0

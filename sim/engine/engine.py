@@ -1,32 +1,32 @@
 """One input in, one outcome out.
 
 `Engine.handle` is the only way into a running exchange. It takes one input (a call, a frame, an
-advance of time, a step of the scenario, an operator's action), lets everything happen that follows
-from it, and appends one line to the journal before the outcome leaves:
+advance of time, a step of the scenario, an operator's action), applies it with all consequences,
+and appends one line to the journal before the outcome leaves:
 
-    dispatch  the part that the input concerns acts on it: pipeline, hub, clock, operator, webhooks
-    publish   events that happened reach streams and extensions, each at its own instant; what
-              these do about them may cause further events, until nothing is left
-    finish    webhook attempts and answers that were waiting join the effects (`input_effects.py`)
-    record    input and outcome go to the journal; the digest covers both
+dispatch  the component that the input concerns handles it: pipeline, hub, clock, operator, webhooks
+publish   events reach streams and extensions, each at its own instant; their reactions may cause
+          further events, until there are none left
+finish    webhook attempts and pending answers are added to the effects (`input_effects.py`)
+record    input and outcome are written to the journal; the digest covers both
 
-The input is encoded before the first of them. If one of them fails, the run ends: nothing is ever
-answered out of a state that stands in no journal. Refusals are outcomes, no failures.
+The input is encoded before the first step. If any step fails, the run ends: no answer is ever based
+on a state that is not in the journal. Refusals are outcomes, not failures.
 
 Nothing below `handle` waits, and nothing happens between two calls of it. State is therefore a
-function of the inputs, and a journal that is handled again gives the same journal, byte for byte.
+function of the inputs, and replaying a journal yields the same journal, byte for byte.
 
 An advance of time is one input in which timers fire, each published at its own instant, so streams
-and extensions see the exchange as it is then (`kernel/timers.py` has the order). `Simulation`
-advances from due instant to due instant, so each of them is a line of its own.
+and extensions see the exchange in its state at that instant (`kernel/timers.py` has the order).
+`Simulation` advances from due instant to due instant, so that each of them has a line of its own.
 
-An extension may ask for an input: the script begins a step, and makes the calls of it. `enter`
-handles an input from outside and then what is asked for, so that nothing comes between a cause and
-its effect. A replay takes both from the journal, and calls `handle`.
+An extension may request an input: the script begins a step and makes its calls. `enter` handles an
+input from outside and then the requested ones, so that nothing comes between cause and effect. A
+replay takes both from the journal and calls `handle`.
 
-The engine knows no component of the exchange by its timers, no handler, no operator action and no
-extension by name: `Behaviour` hands them in as data. Where runs begin (worlds, seeds, files) is
-`Simulation`'s affair; how a run returns to an earlier input is `time_travel.py`'s.
+The engine knows no component's timers, handler, operator action or extension by name: `Behaviour`
+passes them in as data. `Simulation` decides how runs begin (worlds, seeds, files), and
+`time_travel.py` implements the return to an earlier input.
 """
 
 from __future__ import annotations
@@ -82,10 +82,11 @@ _encode = json.Encoder().encode
 
 
 class Behaviour(NamedTuple):
-    """What a run is made of besides the exchange.
+    """What a run consists of besides the exchange.
 
-    Handlers by operation, builders of deferred answers by kind, the function that performs an
-    operator's action by name, and constructors of extensions in the order in which they hear.
+    These are handlers by operation, builders of deferred answers by kind, the function that
+    performs an operator's action by name, and constructors of extensions, in the order in which
+    they are notified.
     """
 
     handlers: Mapping[str, AnyHandler]
@@ -100,7 +101,7 @@ class Engine:
     def __init__(
         self, run: Run, world: World, journal: Journal, behaviour: Behaviour, *, epoch: int = 0
     ) -> None:
-        """Compose a bare exchange; `begin` or `time_travel.fork` gives it a state."""
+        """Compose an exchange without content. `begin` or `time_travel.fork` gives it a state."""
         self.run = run
         self.world = world
         self.journal = journal
@@ -124,25 +125,25 @@ class Engine:
         self.pipeline.replies.epoch = epoch
         extensions = [create(self) for create in behaviour.extensions]
         self.extensions = {extension.name: extension for extension in extensions}
-        self._on_call = [hook.on_call for hook in extensions if hook.hears("on_call")]
-        self._askers = [hook.next_input for hook in extensions if hook.hears("next_input")]
+        self._on_call = [hook.on_call for hook in extensions if hook.overrides("on_call")]
+        self._requesters = [hook.next_input for hook in extensions if hook.overrides("next_input")]
         self.input_effects = InputEffects(
             self.exchange, self.hub, self.pipeline, behaviour.finishers, extensions
         )
         self._causes = Causes(self.exchange, self.hub, extensions, journal)
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
-        self.travelled = True  # something may be asked for before the next input enters
+        self.travelled = True  # extensions may request inputs before the next one enters
         self.snapshots: Snapshots
 
     def _timer_handlers(self) -> OutcomeHandlers:
-        """Who acts on each kind of timer; a kind with two owners is an error."""
+        """Return the handler for each kind of timer. A kind with two owners is an error."""
         core = {kind: _without_outcome(handler) for kind, handler in self.exchange.timers.items()}
         extensions = (extension.timers for extension in self.extensions.values())
         return merge_owners((core, self.hub.timers, *extensions))
 
     def begin(self) -> None:
-        """Become the world as the scenario has it at its start."""
+        """Bring the world into its state at the start of the scenario."""
         extensions = self.extensions.values()
         for extension in extensions:
             extension.plan()
@@ -158,10 +159,10 @@ class Engine:
         self.snapshots = Snapshots(self.snapshot())
 
     def close_timers(self) -> None:
-        """Refuse timers of kinds that nobody owns from here on; one that is pending is an error."""
+        """Refuse timers of kinds without an owner from now on. A pending one is an error."""
         self.exchange.ctx.timers.close(self._timers)
 
-    # ---- what others ask of it
+    # ---- reads
 
     @property
     def scenario(self) -> Scenario:
@@ -170,17 +171,17 @@ class Engine:
 
     @property
     def settings(self) -> Settings:
-        """How the process around it behaves."""
+        """Settings of the process in which it runs."""
         return self.run.settings
 
     @property
     def signing_secrets(self) -> dict[str, bytes]:
-        """Clear signing keys of clients by their fingerprints."""
+        """Signing keys of clients in clear, by their fingerprints."""
         return self.run.signing_secrets
 
     @property
     def epoch(self) -> int:
-        """How often it has travelled in time."""
+        """The number of time travels so far."""
         return self.pipeline.replies.epoch
 
     @property
@@ -190,12 +191,14 @@ class Engine:
 
     @property
     def branch(self) -> str:
-        """Name of the branch that it is on."""
+        """The name of the current branch."""
         return self.journal.branch.name
 
     def snapshot(self, *, log: bool = False, copies: Mapping[int, Order] | None = None) -> Snapshot:
-        """The state right now, with the calls so far where another branch may come back to it;
-        `copies` of live orders by their `seq` are shared where they are equal.
+        """Return the current state; with `log`, also the calls so far, which another branch may
+        need.
+
+        Equal copies of live orders in `copies`, by their `seq`, are shared.
         """
         state, history = encode_state(self.exchange, self.extensions, copies or {})
         return Snapshot(
@@ -209,9 +212,9 @@ class Engine:
         )
 
     def account_named(self, name: str) -> str:
-        """An account by its resource name, or by that of a user or scripted participant.
+        """Return an account by its resource name, or by that of a user or scripted participant.
 
-        NotFound when there is none.
+        Refuses an unknown name as not found.
         """
         user = self.world.parties.user(name) or self.exchange.firms.user(name)
         account = user.account if user else name
@@ -226,25 +229,25 @@ class Engine:
     # ---- inputs
 
     def enter(self, input_: Input) -> Outcome:
-        """Handle an input from outside, and everything that extensions ask for.
+        """Handle an input from outside, and every input that extensions request.
 
         The outcome is that of the input, with the effects and timers of all of them in order.
         """
-        early = self.handle_asked() if self.travelled else []
+        early = self.handle_requested() if self.travelled else []
         self.travelled = False
         try:
             outcome = self.handle(input_)
         except BaseException as error:
             if early:
-                self.journal.end(error)  # nobody will hear of what came of them
+                self.journal.end(error)  # their outcomes would be lost
             raise
-        late = self.handle_asked() if self.next_input() is not None else []
+        late = self.handle_requested() if self.next_input() is not None else []
         if early or late:
             outcome.take((*early, outcome, *late))
         return outcome
 
-    def handle_asked(self) -> list[Outcome]:
-        """Handle everything that extensions ask for."""
+    def handle_requested(self) -> list[Outcome]:
+        """Handle every input that extensions request."""
         self.journal.check_open()
         outcomes = []
         while (input_ := self.next_input()) is not None:
@@ -252,22 +255,23 @@ class Engine:
         return outcomes
 
     def next_input(self) -> Input | None:
-        """The input that comes before anything else because an extension asks for it, or None."""
+        """Return the input that an extension requests, which comes before any other; else None."""
         try:
-            for asks in self._askers:
-                if (input_ := asks()) is not None:
+            for next_input in self._requesters:
+                if (input_ := next_input()) is not None:
                     return input_
         except BaseException as error:
-            self.journal.end(error)  # it would fail again before every further input
+            self.journal.end(error)  # it would fail again before every input
             raise
         return None
 
     def handle(self, input_: Input) -> Outcome:
-        """Handle one redacted input to completion and journal it with everything that followed.
+        """Handle one redacted input to completion, and write it to the journal with its
+        consequences.
 
-        An input that cannot be encoded is an error that changes nothing. What fails after that has
-        left something half done, so the run ends: the journal holds every input before this one,
-        and each further one is RunEnded.
+        An input that cannot be encoded is an error that changes nothing. A later failure leaves an
+        inconsistent state, so the run ends: the journal holds every input before this one, and each
+        further one raises RunEnded.
         """
         journal, ctx = self.journal, self.exchange.ctx
         journal.check_open()
@@ -291,7 +295,9 @@ class Engine:
         return outcome
 
     def _keep_snapshot(self, outcome: Outcome) -> None:
-        """Keep a snapshot. The input is journalled: one that cannot be made is a warning."""
+        """Keep a snapshot. Failure is only a warning, because the input is already in the
+        journal.
+        """
         if self.exchange.order_sessions.blocks_snapshots:
             return
         try:
@@ -330,8 +336,9 @@ class Engine:
                 self._inputs[type(input_)](input_, outcome)
 
     def _advance(self, to: Instant, outcome: Outcome) -> None:
-        """Fire every timer that is due, each at its own instant, then stand at `to`; or stop at a
-        timer that made an extension ask for an input.
+        """Fire every timer that is due, each at its own instant, then move to `to`.
+
+        Stops at a timer after which an extension requests an input.
         """
         exchange, ctx = self.exchange, self.exchange.ctx
         before, latest = ctx.timers.scheduled, 0
@@ -354,9 +361,10 @@ class Engine:
             outcome.cause = self._causes.of_timer(latest)
 
     def _next_timer(self, to: Instant) -> Timer | None:
-        """The next timer that is due.
+        """Return the next timer that is due.
 
-        Quotes score by how long they stand, so before time moves the exchange learns how far.
+        Scores of quotes depend on how long they rest, so the exchange is told of a move before it
+        happens.
         """
         exchange = self.exchange
         timers = exchange.ctx.timers
@@ -366,9 +374,9 @@ class Engine:
         return timers.pop_due(to)
 
     def _open_stream(self, opened: StreamOpened, outcome: Outcome) -> None:
-        """Begin a stream as part of the input under way.
+        """Open a stream as part of the current input.
 
-        The outcome gets its id and first frames, or the reply that refuses it or is a download.
+        The outcome gets its id and first frames, or the reply if it is refused or is a download.
         """
         admitted = self.pipeline.open(opened)
         if isinstance(admitted, Reply):
@@ -382,7 +390,7 @@ class Engine:
             outcome.reply = self.pipeline.refuse_subscription(opened, admitted, refusal)
 
     def _perform(self, controlled: Controlled, outcome: Outcome) -> object:
-        """Perform an operator's action; the answer, or the refusal as a value."""
+        """Perform an operator's action and return its answer, or the refusal as a value."""
         body = json.decode(controlled.arguments)
         try:
             return self.behaviour.act(self, controlled.action, controlled.subject, body, outcome)
@@ -391,5 +399,5 @@ class Engine:
 
 
 def _without_outcome(handler: Callable[[Timer], None]) -> Callable[[Timer, Outcome], None]:
-    """Handle a timer without the outcome of the input under way, which the core does not know."""
+    """Return a handler that ignores the current outcome, which core components do not know."""
     return lambda timer, _outcome: handler(timer)

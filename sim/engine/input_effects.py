@@ -1,5 +1,7 @@
-"""The effects of an input: events go to streams and extensions, pending answers and webhooks are
-sent. All of them are part of the same input and of its outcome.
+"""The effects of an input: events go to streams and extensions; pending answers and webhooks are
+sent.
+
+All of them belong to the same input and its outcome.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from sim.engine.journal_record import event_records
 
 
 class InputEffects:
-    """Adds to the outcomes of one engine the effects of their inputs."""
+    """Adds the effects of inputs to the outcomes of one engine."""
 
     def __init__(
         self,
@@ -33,9 +35,9 @@ class InputEffects:
         self._hub = hub
         self._pipeline = pipeline
         self._finishers = finishers
-        self._on_events = [hook.on_events for hook in extensions if hook.hears("on_events")]
-        self._on_answer = [hook.on_answer for hook in extensions if hook.hears("on_answer")]
-        self._on_done = [hook.on_done for hook in extensions if hook.hears("on_done")]
+        self._on_events = [hook.on_events for hook in extensions if hook.overrides("on_events")]
+        self._on_answer = [hook.on_answer for hook in extensions if hook.overrides("on_answer")]
+        self._on_done = [hook.on_done for hook in extensions if hook.overrides("on_done")]
 
     def publish(self, outcome: Outcome) -> None:
         """Report the events since the last call, at virtual now, to streams and extensions."""
@@ -53,7 +55,7 @@ class InputEffects:
                 self._answer_order(pending, outcome)
 
     def _answer_order(self, pending: PendingAnswer, outcome: Outcome) -> None:
-        """Answer a synchronous order with its present state."""
+        """Answer a synchronous order with its current state."""
         answer, reply = self._finish("synchronous order", pending, pending.request_id)
         if isinstance(answer, Refusal):
             self._pipeline.log_late_refusal(answer, reply, pending.orders)
@@ -70,7 +72,7 @@ class InputEffects:
         return answer, self._pipeline.replies.complete(finisher.plane, answer, request_id)
 
     def finish(self, input_: Input, outcome: Outcome) -> list[Any]:
-        """Publish the remaining events and collect effects; return the events as the journal
+        """Publish the remaining events and collect effects. Return the events as the journal
         records them.
         """
         exchange = self._exchange

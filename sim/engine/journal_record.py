@@ -1,6 +1,6 @@
-"""What the journal shows of an outcome.
+"""The form of an outcome in the journal.
 
-Field names and their order are the journal's format: a change of either changes every digest.
+Field names and their order are the format of the journal: a change of either changes every digest.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, Span
 from sim.kernel.release import RELEASE
 
-# Longest body of an answer that the journal keeps in full. A shared one is public and the same for
-# many callers, such as a book.
+# The longest body of an answer that the journal keeps in full. A shared body is public and the same
+# for many callers, such as a book.
 _OWN_BODY_MAX = 4096
 _SHARED_BODY_MAX = 1024
-# Longest body whose digest is remembered; a page of megabytes is built for one answer only.
-_REMEMBERED_BODY_MAX = 1 << 18
+# The longest body whose digest is cached. A page of megabytes is built for one answer only.
+_CACHED_BODY_MAX = 1 << 18
 
 
 class Record(Struct, omit_defaults=True):
-    """The outcome of an input, as the journal shows it.
+    """The outcome of an input in the journal.
 
-    A long body is recorded by its size and SHA-256: a replay produces it again, and lists would
-    fill disks. `frames` counts stream frames sent; `frames_crc` chains the bytes of those that
-    differ from the one before.
+    A long body is recorded by its size and SHA-256, because a replay produces it again and lists
+    would fill disks. `frames` counts the stream frames sent; `frames_crc` chains the bytes of those
+    that differ from the one before.
     """
 
     operation: str = ""
@@ -61,7 +61,9 @@ class Record(Struct, omit_defaults=True):
 def record_of(
     outcome: Outcome, events: list[Any], entry: LoggedCall | None, now: Instant
 ) -> Record:
-    """The record of an outcome that was complete at `now`; `entry` is its call, if it was one."""
+    """Return the record of an outcome that was complete at `now`. `entry` is its call, if it was
+    one.
+    """
     reply = outcome.reply
     out = Record(events=events, fired=outcome.fired, steps=outcome.steps, stream=outcome.stream)
     if entry is not None:
@@ -98,7 +100,9 @@ def record_of(
 
 
 def event_records(events: list[Event]) -> list[object]:
-    """Events as the journal shows them. A trade is only named: its executions are events too."""
+    """Return events in their form in the journal. Trades are only named: their executions are
+    events, too.
+    """
     return [_named(event) if type(event) is Traded else event for event in events]
 
 
@@ -115,21 +119,22 @@ def _named(event: Traded) -> dict[str, object]:
 
 
 def _sha256(body: bytes) -> str:
-    if len(body) > _REMEMBERED_BODY_MAX:
+    if len(body) > _CACHED_BODY_MAX:
         return sha256(body).hexdigest()
-    return _remembered_sha256(body)
+    return _cached_sha256(body)
 
 
 @lru_cache(maxsize=16)
-def _remembered_sha256(body: bytes) -> str:
-    """Digest of a body that was encoded once and is sent many times, as one object."""
+def _cached_sha256(body: bytes) -> str:
+    """Return the digest of a body that was encoded once and is sent many times, as one object."""
     return sha256(body).hexdigest()
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of the sandbox and of libraries for the header.
+    """Return the versions of the sandbox and of libraries, for the header.
 
-    Read from the modules: `importlib.metadata` is slow, and a server does this at every start.
+    They are read from the modules, because `importlib.metadata` is slow and a server does this at
+    every start.
     """
     return {
         "sandbox-exchange": RELEASE,

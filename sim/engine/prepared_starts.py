@@ -3,10 +3,10 @@
 Building a world, listing instruments and placing standing orders costs far more than loading the
 resulting state, and a sweep or a test suite begins the same scenario hundreds of times. The second
 run of a kind therefore begins twice: once for itself, and once in an engine that never moves. Every
-later run is copied from that engine, as a fork is. The first run pays nothing, because most
+later run is copied from that engine, like a fork. The first run costs nothing extra, because most
 commands begin only one.
 
-Runs of one kind may differ in their seed if, at the start, only identifiers depend on it
+Runs of one kind may have different seeds if only identifiers depend on the seed at the start
 (`start.py`). Otherwise each seed is a kind of its own.
 """
 
@@ -26,7 +26,7 @@ _ANY_SEED = -1
 
 
 class _RunKind(NamedTuple):
-    """What determines the start, except the parts of a scenario that no journal keeps."""
+    """What determines the start, except the parts of a scenario that the journal omits."""
 
     scenario_digest: str
     seed: int
@@ -35,8 +35,9 @@ class _RunKind(NamedTuple):
 
 
 class _KindEntry(NamedTuple):
-    """The scenario of the last run of a kind and the number of runs. From the second run on also
-    the start, or a note that each seed is a kind of its own.
+    """The scenario of the last run of a kind and the number of runs.
+
+    From the second run on, also the start, or a note that each seed is a kind of its own.
     """
 
     scenario: Scenario
@@ -50,12 +51,12 @@ class PreparedStarts:
 
     def __init__(self, kept: int = 8) -> None:
         self._kept = kept
-        self._entries: dict[_RunKind, _KindEntry] = {}  # the most recently used at the end
+        self._entries: dict[_RunKind, _KindEntry] = {}  # the most recently used last
 
     def of(self, run: Run, header: Header, begin: Callable[[], Engine]) -> Start | None:
-        """Return a start for a run, perhaps of another seed; None for the first run of a kind.
+        """Return a start for a run, possibly of another seed; None for the first run of a kind.
 
-        `begin` begins an engine from nothing.
+        `begin` builds an engine without using a cached start.
         """
         settings = tuple(run.settings.recorded().items())
         kind = _RunKind(header.scenario_digest, _ANY_SEED, run.start, settings)

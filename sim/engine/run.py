@@ -10,8 +10,10 @@ from sim.scenario.scenario import Scenario
 
 
 class Run(NamedTuple):
-    """What a run starts from. `signing_secrets` are clear keys of clients by their fingerprints:
-    the process keeps them, outside journal and state.
+    """What a run starts from.
+
+    `signing_secrets` are keys of clients in clear, by their fingerprints. The process holds them,
+    outside journal and state.
     """
 
     scenario: Scenario

@@ -1,6 +1,7 @@
 """The ways into a run from outside: requests of clients, frames of their streams, the passing of
-time, actions of operators, answers of webhook receivers. Each becomes a redacted input before
-anything else happens (`api/pipeline/redaction.py`).
+time, actions of operators, answers of webhook receivers.
+
+Each becomes a redacted input before anything else happens (`api/pipeline/redaction.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_
 
 
 class RunInputs(RunView):
-    """A run that takes inputs. Each answers with an outcome; RunEnded once the run has ended."""
+    """A run that accepts inputs. Each returns an outcome, or raises RunEnded once the run has
+    ended.
+    """
 
     def rest(
         self,
@@ -44,7 +47,7 @@ class RunInputs(RunView):
     ) -> Outcome:
         """Handle one HTTP request.
 
-        `headers` is case-insensitive; `wall` is the host's wall clock, used only to judge the
+        `headers` is case-insensitive. `wall` is the host's wall clock, used only to judge the
         freshness of signatures.
         """
         engine = self.engine
@@ -77,8 +80,10 @@ class RunInputs(RunView):
         wall: Instant | None = None,
         web_socket: bool = False,
     ) -> Outcome:
-        """Begin a stream. If it is refused or a download, `reply` is set; otherwise `stream` is its
-        id and the first frames are among the effects.
+        """Open a stream.
+
+        If it is refused or a download, `reply` is set. Otherwise `stream` is its id, and the first
+        frames are among the effects.
         """
         engine = self.engine
         return engine.enter(
@@ -90,13 +95,13 @@ class RunInputs(RunView):
         return self.engine.enter(StreamFrame(stream, redaction.redact_frame(message)))
 
     def hangup(self, stream: int) -> Outcome:
-        """Note that the client's side of a stream is gone."""
+        """Note that the client has disconnected from a stream."""
         return self.engine.enter(StreamHungUp(stream))
 
     def advance_to(self, to: Instant) -> Outcome:
-        """Move time to an instant, one due instant after the other; each is an input of its own.
+        """Move time to an instant, from one due instant to the next; each is a separate input.
 
-        The outcome has the effects and timers of all. Conflict for an instant in the past: use
+        The outcome has the effects and timers of all of them. Refuses an instant in the past: use
         `rewind`.
         """
         if to < self.now:
@@ -106,7 +111,7 @@ class RunInputs(RunView):
             )
         if not is_supported_instant(to):
             raise InvalidRequest(OUT_OF_RANGE)
-        parts = self.engine.handle_asked()
+        parts = self.engine.handle_requested()
         while True:
             due = self.next_due()
             if parts and self.now >= to and (due is None or due > to):
@@ -116,7 +121,7 @@ class RunInputs(RunView):
         return parts[0]
 
     def control(self, action: str, subject: str, arguments: dict[str, object]) -> Outcome:
-        """Perform an operator's action. A refusal is raised after it was journalled."""
+        """Perform an operator's action. A refusal is raised after it was written to the journal."""
         body = json.encode(arguments, order="sorted").decode()
         outcome = self.engine.enter(Controlled(action, subject, body))
         if isinstance(outcome.value, Refusal):
@@ -126,22 +131,24 @@ class RunInputs(RunView):
     def answer(
         self, attempt: str, status: int, error: str = "", retry_after: Span | None = None
     ) -> Outcome:
-        """Note what a webhook receiver answered; `status` is 0 when there was no HTTP answer."""
+        """Note the answer of a webhook receiver. `status` is 0 if there was no HTTP answer."""
         return self.engine.enter(WebhookAnswered(attempt, status, error, retry_after))
 
     def answer_due(self, pending_on: str) -> Outcome:
-        """Let a deferred answer leave as things stand, because nobody moved the clock for so long.
+        """Send a deferred answer in its current form, because nobody has moved the clock for too
+        long.
 
-        Nothing happens when it has left already.
+        Does nothing if it has already left.
         """
         return self.engine.enter(AnswerDue(pending_on))
 
     def enter(self, input_: Input) -> Outcome:
-        """Handle a redacted input, and then what it makes the script ask for."""
+        """Handle a redacted input, and then the inputs that the script requests because of it."""
         return self.engine.enter(input_)
 
     def handle(self, input_: Input) -> Outcome:
-        """Handle exactly one redacted input, such as one that was read from a journal, which also
-        holds the inputs that it made the script ask for.
+        """Handle exactly one redacted input, such as one from a journal.
+
+        A journal also holds the inputs that the script requested.
         """
         return self.engine.handle(input_)

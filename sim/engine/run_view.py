@@ -1,4 +1,4 @@
-"""What can be read of a run without changing it."""
+"""Everything that can be read of a run without changing it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim.world.world import World
 
 
 class RunView:
-    """Reads the run of an engine."""
+    """A read-only view of the run of an engine."""
 
     engine: Engine
 
@@ -29,7 +29,7 @@ class RunView:
 
     @property
     def seed(self) -> int:
-        """The seed that it runs with."""
+        """The seed of the run."""
         return self.engine.run.seed
 
     @property
@@ -39,7 +39,7 @@ class RunView:
 
     @property
     def settings(self) -> Settings:
-        """How the process around it behaves."""
+        """Settings of the process in which it runs."""
         return self.engine.run.settings
 
     @property
@@ -49,7 +49,7 @@ class RunView:
 
     @property
     def world(self) -> World:
-        """Who and what was there at the start, and the reference data."""
+        """The participants, instruments and reference data at the start."""
         return self.engine.world
 
     @property
@@ -59,12 +59,12 @@ class RunView:
 
     @property
     def journal(self) -> Journal:
-        """Every input so far, with everything that followed."""
+        """Every input so far, with everything that resulted."""
         return self.engine.journal
 
     @property
     def ended(self) -> BaseException | None:
-        """What ended the run early; None while it takes inputs. Each input after it is RunEnded."""
+        """What ended the run early; None while it accepts inputs. Further inputs raise RunEnded."""
         return self.journal.ended
 
     @property
@@ -79,29 +79,29 @@ class RunView:
 
     @property
     def seq(self) -> int:
-        """Number of inputs handled on this branch."""
+        """The number of inputs handled on this branch."""
         return self.engine.journal.seq
 
     @property
     def digest(self) -> str:
-        """Digest of everything so far, 64 hexadecimal digits."""
+        """The digest of everything so far, 64 hexadecimal digits."""
         return self.engine.journal.digest
 
     @property
     def branch(self) -> str:
-        """Name of the branch that it is on: "main" until the first journey in time."""
+        """The name of the current branch, "main" until the first time travel."""
         return self.engine.branch
 
     @property
     def epoch(self) -> int:
-        """How often it has travelled in time; tokens and streams of another epoch are gone."""
+        """The number of time travels so far. Tokens and streams of earlier epochs are invalid."""
         return self.engine.epoch
 
     def next_due(self) -> Instant | None:
-        """When the next thing happens by itself, or None.
+        """When the next timer fires, or None.
 
-        Never in the past: what waited for the end of maintenance is due now. Nor after the end of
-        the calendar: what is due then never happens.
+        Never in the past: timers that waited for the end of maintenance are due now. Never beyond
+        the end of the calendar: such timers never fire.
         """
         if self.engine.next_input() is not None:
             return self.now
@@ -109,14 +109,16 @@ class RunView:
         return None if due is None or not is_supported_instant(due) else max(due, self.now)
 
     def rpc_kind(self, method: str) -> str | None:
-        """The kind of a gRPC method served now ("unary", "server", "bidi"), else None."""
+        """Return the kind of a gRPC method that is served now ("unary", "server", "bidi"), else
+        None.
+        """
         operation = self.contract.by_rpc(method)
         return operation.kind if operation is not None and operation.exists_at(self.now) else None
 
     def rpc_serves(self, service: str) -> bool | None:
-        """Whether a gRPC service answers now; None for an unknown one, "" is all of them.
+        """Return whether a gRPC service is available now; None if unknown. "" means all services.
 
-        During maintenance none does (rule W8).
+        During maintenance none is (rule W8).
         """
         if service and not self.contract.has_service(service):
             return None
@@ -124,15 +126,17 @@ class RunView:
 
     @property
     def stream_buffer(self) -> int:
-        """How many messages a stream that begins now may have waiting for its reader."""
+        """How many messages may wait for the reader of a stream that is opened now."""
         return self.exchange.ctx.assumptions.number(STREAM_BUFFER_MESSAGES)
 
     def secret_for(self, fingerprint: str) -> bytes | None:
-        """The signing secret behind a fingerprint; None in a replay, which has no secrets."""
+        """Return the signing secret for a fingerprint; None in a replay, which has no secrets."""
         return self.engine.signing_secrets.get(fingerprint)
 
     def account_named(self, name: str) -> str:
-        """An account by its own name or that of a user; NotFound when there is none."""
+        """Return an account by its own name or that of a user. Refuses an unknown name as not
+        found.
+        """
         return self.engine.account_named(name)
 
     def requests(
@@ -143,22 +147,22 @@ class RunView:
         caller: str | None = None,
         since: int = 0,
     ) -> list[dict[str, Any]]:
-        """Rows of the request log."""
+        """Return rows of the request log."""
         return self.log.select(
             operation=operation or "", status=status or 0, caller=caller or "", since=since
         )
 
     def streams(self) -> list[dict[str, Any]]:
-        """Streams that are open."""
+        """Return the open streams."""
         return self.engine.hub.describe()
 
     def skip_to_head(self, stream: int, waiting: list[bytes]) -> list[bytes] | None:
-        """What a reader that fell behind gets in the place of the frames that wait for it.
+        """Return the frames that replace those waiting for a reader that fell behind.
 
         None unless its stream asked to skip. Changes nothing.
         """
         return self.engine.hub.skip_to_head(stream, waiting)
 
     def journal_lines(self, since: int = 0) -> Iterator[bytes]:
-        """Journal lines after the first `since` ones, as JSON."""
+        """Yield the lines of the journal after the first `since` ones, as JSON."""
         return self.journal.lines(since)

@@ -1,12 +1,13 @@
 """The start of a run, under the seed of its engine and under others.
 
-What a start takes from the seed is, in most scenarios, the identifiers of its first orders, reports
-and deposits and nothing else. Then the start under another seed is the same but for these names,
-and renaming costs a fraction of listing the instruments and placing the orders again.
+In most scenarios, only the identifiers of the first orders, reports and deposits depend on the seed
+at the start. The start under another seed is then the same except for these names, and renaming
+costs a fraction of listing the instruments and placing the orders again.
 
-`Start.follows_from_the_seed` decides whether it is so: randomness by name (`kernel/entropy.py`)
-tells what a start has used, so nothing has to be compared. A scenario whose participants draw, or
-whose start makes identifiers of a kind that is not renamed here, begins from nothing.
+`Start.follows_from_the_seed` decides whether that is so: randomness by name (`kernel/entropy.py`)
+tells what a start has used, so no comparison is necessary. A scenario whose participants draw
+random numbers, or whose start creates identifiers of a kind that is not renamed here, is always
+started without a copy.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ from sim.kernel.identifiers import Identifiers
 T = TypeVar("T")
 _NAMES = ("order", "execution", "cash")
 _UUIDS = ("funding",)
-_COUNTS = ("fault", "maintenance")  # names like f1, the same under any seed
+_COUNTS = ("fault", "maintenance")  # names such as f1, which are the same under any seed
 _RENAMED = frozenset((*_NAMES, *_UUIDS, *_COUNTS))
 
 
 class Start:
-    """The start of a run, where an engine stands that is not to be moved."""
+    """The start of a run, as the state of an engine that must not be moved."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._snapshot = engine.snapshots.start
         self._counts = engine.exchange.ctx.ids.save()
         self._names = self._identifiers(engine.run.seed)
-        # Of JSON: every string stands between two quotation marks.
+        # The state is JSON, in which every string is between two quotation marks.
         self._strings = self._snapshot.state.split(b'"')
         names_by_bytes = {name.encode(): name for name in self._names}
         self._places = [
@@ -50,15 +51,16 @@ class Start:
         ]
 
     def follows_from_the_seed(self) -> bool:
-        """Whether it has more of its seed than the identifiers that are renamed here."""
+        """Whether only identifiers that can be renamed here depend on the seed."""
         used = self.engine.exchange.ctx.entropy.used()
         return not (
             _RENAMED.issuperset(self._counts) and all(name.startswith("id.") for name in used)
         )
 
     def under(self, seed: int) -> Snapshot:
-        """The state at the start under a seed: another than the engine's only where nothing but
-        identifiers follows from it.
+        """Return the state at the start under a seed.
+
+        A seed other than the engine's is allowed only if nothing but identifiers depends on it.
         """
         if seed == self.engine.run.seed:
             return self._snapshot
@@ -70,7 +72,7 @@ class Start:
         return self._snapshot._replace(state=b'"'.join(strings), history=history)
 
     def _identifiers(self, seed: int) -> list[str]:
-        """All that a start makes under a seed, in the order of purposes."""
+        """Return all identifiers that a start creates under a seed, in the order of purposes."""
         ids, counts = Identifiers(Entropy(seed)), self._counts
         names = (ids.sequence(purpose).first(counts.get(purpose, 0)) for purpose in _NAMES)
         uuids = (ids.first_uuids(purpose, counts.get(purpose, 0)) for purpose in _UUIDS)

@@ -1,17 +1,17 @@
-"""Time travel: go to a snapshot, back to the start, back to any input, or on in two runs at once.
+"""Time travel: go to a snapshot, to the start or to any input, or continue as two runs.
 
 | | State comes from | Branch | Digest afterwards |
 |---|---|---|---|
 | restore | a named snapshot of any branch | a new one | that of the snapshot |
-| reset | the start, with the same seed | a new one, from the start | that of a fresh start |
-| rewind | the nearest snapshot; inputs after it are handled again | a new one | that of the input |
+| reset | the start, with the same seed | a new one, from the start | that of a new run |
+| rewind | the nearest snapshot; inputs after it are repeated | a new one | that of the input |
 | fork | a snapshot taken for it | a new one, in another run | the same |
 
-`snapshots.py` has the theory. This file adds what a snapshot does not hold. Streams are connections
-to somebody, so whoever travels ends them with UNAVAILABLE, a fork begins with none, and their
-timers are cancelled. The journal keeps every line ever written; a mark (`snapshot`, `restore`,
+`snapshots.py` has the theory. This module handles what a snapshot does not hold. Streams are
+connections to clients, so time travel ends them with UNAVAILABLE and cancels their timers; a fork
+begins without any. The journal keeps every line ever written; a mark (`snapshot`, `restore`,
 `reset`, `rewind`, `fork`) tells a replay to travel at the same place. Nothing here reads a clock or
-a file but the journal, and nothing knows which extensions there are.
+a file other than the journal, and nothing depends on which extensions there are.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ T = TypeVar("T")
 def all_or_nothing(
     travel: Callable[Concatenate[Engine, P], T],
 ) -> Callable[Concatenate[Engine, P], T]:
-    """Make a time travel complete or fatal: an error on the way ends the run, which would otherwise
-    continue between two moments.
+    """Make a time travel complete or fatal.
+
+    An error on the way ends the run, which would otherwise continue in a mixture of two moments.
     """
 
     @wraps(travel)
@@ -59,8 +60,9 @@ def all_or_nothing(
 
 
 def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:
-    """Load a saved state, with the streams that were open or without any. The caller takes care of
-    the journal.
+    """Load a saved state, with the streams that were open or without any.
+
+    The caller takes care of the journal.
     """
     engine.world.reference = snapshot.reference
     load_state(engine.exchange, engine.extensions, snapshot, engine.hub if streams else None)
@@ -81,7 +83,7 @@ def take_named(engine: Engine, name: str) -> None:
 
 @all_or_nothing
 def restore(engine: Engine, name: str) -> list[Effect]:
-    """Go to a named snapshot, back or forward."""
+    """Travel to a named snapshot, back or forward."""
     snapshot = engine.snapshots.named.get(name)
     if snapshot is None:
         raise NotFound(
@@ -99,7 +101,7 @@ def restore(engine: Engine, name: str) -> list[Effect]:
 
 @all_or_nothing
 def leave(engine: Engine, seed: int) -> list[Effect]:
-    """End the run; a new one begins in the same journal, with a seed."""
+    """End the current run and begin a new one with a seed, in the same journal."""
     effects = close_streams(engine, "the simulation was reset")
     engine.journal.mark("reset", str(seed))
     engine.journal.restart(seed)
@@ -118,7 +120,7 @@ def return_to_start(engine: Engine) -> None:
 
 @all_or_nothing
 def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
-    """Go back to right after an input, or to an instant with every input at it, on a new branch."""
+    """Return to right after an input, or to an instant after every input at it, on a new branch."""
     journal = engine.journal
     target = _target(engine, to, seq)
     effects = close_streams(engine, "the simulation was rewound")
@@ -128,19 +130,21 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     again = [(part, _recorded(journal, part, first, last)) for part, first, last in parts]
     load(engine, snapshot, streams=True)
     journal.resume(snapshot.checkpoint)
-    _handle_again(engine, left.holder(snapshot.checkpoint.seq), again)
+    _repeat(engine, left.holder(snapshot.checkpoint.seq), again)
     journal.branch = left
     journal.branch_off("rewind")
     engine.snapshots.leave(journal, log)
     journal.mark("rewind", str(target))
-    close_streams(engine, "the simulation was rewound")  # those of then: nobody holds them now
+    close_streams(
+        engine, "the simulation was rewound"
+    )  # streams of that moment, which no client holds any more
     if to is not None and engine.now < to:
         engine.handle(Advanced(to))
     return effects
 
 
 def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) -> Engine:
-    """An independent engine in the same state; see `Simulation.fork`."""
+    """Return an independent engine in the same state; see `Simulation.fork`."""
     forked = _fork(engine, engine.journal.fork(journal), settings or engine.settings)
     forked.snapshots = engine.snapshots.fork()
     load(forked, _saved(engine))
@@ -151,6 +155,7 @@ def fork(engine: Engine, journal: BinaryIO | None, settings: Settings | None) ->
 
 def fork_past(past: Engine, branch: Branch, file: BinaryIO, settings: Settings) -> Engine:
     """Return an independent engine in the state of a replica, at a moment of a branch.
+
     Its journal is written to a file and holds the inputs of that branch up to that moment.
     """
     journal = past.journal.along(branch, file)
@@ -162,16 +167,17 @@ def fork_past(past: Engine, branch: Branch, file: BinaryIO, settings: Settings) 
     return forked
 
 
-def go_on_as_fork(engine: Engine, origin: str) -> None:
-    """Continue as a fork of this moment. A replay of a fork's journal passes here too."""
+def continue_as_fork(engine: Engine, origin: str) -> None:
+    """Continue as a fork of this moment. The replay of a fork's journal calls this, too."""
     close_streams(engine, "the fork begins without them")
     engine.journal.mark("fork", origin)
     engine.journal.branch_off("fork")
 
 
 def replica(engine: Engine) -> Engine:
-    """Return an engine of the same run that can be brought to any moment and journals nothing. It
-    has no state yet.
+    """Return an engine of the same run that can be moved to any moment and writes no journal.
+
+    It has no state yet.
     """
     twin = _fork(engine, engine.journal.view(), engine.settings)
     twin.snapshots = Snapshots(engine.snapshots.start)
@@ -179,9 +185,10 @@ def replica(engine: Engine) -> Engine:
 
 
 def begin_as(start: Start, run: Run, journal: Journal, epoch: int) -> Engine:
-    """An engine at the start of a run, equal to one that begins from nothing. The run is that of
-    the start's engine but for the settings that no journal keeps, and for a seed from which nothing
-    but identifiers follows.
+    """Return an engine at the start of a run, equal to one that was started without a copy.
+
+    The run may differ from that of the start's engine in settings that the journal omits, and in
+    the seed if nothing but identifiers depends on it.
     """
     begun = _twin(start.engine, run, journal, epoch)
     snapshot = start.under(run.seed)._replace(checkpoint=journal.checkpoint())
@@ -196,7 +203,7 @@ def _fork(engine: Engine, journal: Journal, settings: Settings) -> Engine:
 
 
 def _twin(engine: Engine, run: Run, journal: Journal, epoch: int) -> Engine:
-    """Return an engine of the same run with the same start and no state."""
+    """Return an engine of the same run with the same start but without a state."""
     if run.settings.recorded() != engine.settings.recorded():
         raise ValueError("a fork keeps the settings that stand in the journal's header")
     twin = Engine(
@@ -214,7 +221,7 @@ def _twin(engine: Engine, run: Run, journal: Journal, epoch: int) -> Engine:
 
 
 def _saved(engine: Engine) -> Snapshot:
-    """Return a snapshot of this moment, with its calls. Conflict when the state cannot be saved."""
+    """Return a snapshot of this moment, with its calls. Refused if the state cannot be saved."""
     try:
         return engine.snapshot(log=True)
     except (TypeError, ValueError, OverflowError) as error:
@@ -223,7 +230,7 @@ def _saved(engine: Engine) -> Snapshot:
 
 
 def close_streams(engine: Engine, why: str) -> list[Effect]:
-    """End every stream, and every download with its next part; cancel the timers of streams."""
+    """End every stream, and every download at its next part. Cancel the timers of streams."""
     engine.pipeline.replies.epoch += 1
     engine.exchange.order_sessions.close_all()
     effects = engine.hub.close_all(Code.UNAVAILABLE, why)
@@ -238,11 +245,10 @@ def _recorded(journal: Journal, branch: Branch, first: int, last: int) -> list[I
     return [recorded_input(read_line(line)) for line in lines]
 
 
-def _handle_again(
-    engine: Engine, on: Branch, parts: Sequence[tuple[Branch, Sequence[Input]]]
-) -> None:
-    """Handle inputs again whose lines exist. Where the run left a branch for another it travelled,
-    which ended every stream.
+def _repeat(engine: Engine, on: Branch, parts: Sequence[tuple[Branch, Sequence[Input]]]) -> None:
+    """Repeat inputs whose lines exist.
+
+    Where the run moved from one branch to another, time travel ended every stream.
     """
     engine.journal.shadow = True
     try:
@@ -264,7 +270,7 @@ def _target(engine: Engine, to: Instant | None, seq: int | None) -> int:
             raise Conflict(f"this branch has inputs 0..{last}")
         return seq
     if to is None:
-        raise Conflict('say where to: {"to": instant} or {"seq": n}')
+        raise Conflict('send {"to": instant} or {"seq": n}')
     if not start <= to <= engine.now:
         raise Conflict(
             f"this branch runs from {format_instant(start)} to {format_instant(engine.now)}"

@@ -1,1 +1,1 @@
-"""Collections that know nothing of markets: ordered indexes, indexed logs, change indexes."""
+"""Generic collections: ordered indexes, indexed logs, change indexes."""

@@ -1,6 +1,6 @@
 """Names in the order in which they last changed.
 
-A reader that has kept what it computed from the names looks again only at those that changed since.
+A reader that caches results computed from names only needs to revisit those that changed since.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 
 class Changes:
-    """The version of the last change of each name. Versions only grow."""
+    """The version of the last change of each name. Versions only increase."""
 
     __slots__ = ("_versions",)
 
@@ -18,16 +18,16 @@ class Changes:
 
     def note(self, name: str, version: int) -> None:
         """Note a change, the latest of all."""
-        # removed first, so that the dictionary stays in order of version
+        # Remove it first, so that the dictionary stays in order of version.
         self._versions.pop(name, None)
         self._versions[name] = version
 
     def get(self, name: str, unchanged: int) -> int:
-        """The version of a name; `unchanged` for one that never changed."""
+        """Return the version of a name; `unchanged` if it never changed."""
         return self._versions.get(name, unchanged)
 
     def since(self, version: int) -> Iterator[str]:
-        """Names that changed after a version, the latest first."""
+        """Yield the names that changed after a version, the latest first."""
         versions = self._versions
         for name in reversed(versions):
             if versions[name] <= version:

@@ -1,11 +1,11 @@
-"""An append-only log with indexes by place, account, symbol, instant, and text of an attribute:
-what executions, trades and orders are kept in.
+"""An append-only log with indexes by position, account, symbol, instant and text of an attribute,
+used for executions, trades and orders.
 
-Rows leave only through time travel (`become`), which gives the log another list: who holds the one
-before still has the rows that it had. Whoever adds a row appends to `rows` and pays nothing
-more: each index is brought up to date when somebody reads it. A `LogView` is a range of rows as it
-stood at one moment. Rows that are added later are not in it, so a download may read it for as long
-as its client takes, and holds no more than the next row.
+Rows leave the log only through time travel (`become`), which gives it another list; holders of the
+previous list keep its rows. Adding a row means appending to `rows`, which costs nothing more,
+because each index is updated when it is read. A `LogView` is a range of rows at one moment. Rows
+added later are not in it, so a download may read it for as long as its client takes, and it holds
+no rows itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Run(NamedTuple):
 
 
 class LogView(Generic[R]):
-    """Rows of some slices of indexes, each row once, in either order, read as they are taken."""
+    """Rows of some slices of indexes, each row once, in either order, read on demand."""
 
     __slots__ = ("_of", "_rows", "_runs")
 
@@ -75,19 +75,19 @@ class LogView(Generic[R]):
 
 
 class _KeyIndex(Generic[R]):
-    """Seqs of rows by account and the text of one attribute, which must never change."""
+    """Seqs of rows by account and text of one attribute, which must never change."""
 
     __slots__ = ("_owners", "_read", "_seqs", "_text")
 
     def __init__(self, attribute: str, owners: Callable[[R], tuple[str, ...]]) -> None:
         self._text = attrgetter(attribute)
         self._owners = owners
-        # a bare number while a text has one row: a list for each of a million would cost seconds
+        # A bare number as long as a text has one row: lists for a million rows would take seconds.
         self._seqs: dict[str, dict[str, int | list[int]]] = {}
         self._read = 0
 
     def of(self, rows: Sequence[R], account: str, text: str) -> Sequence[int]:
-        """Seqs of an account's rows with this text, ascending."""
+        """Return the seqs of an account's rows with this text, ascending."""
         by_owner, text_of, owners = self._seqs, self._text, self._owners
         for seq in range(self._read, len(rows)):
             if value := text_of(row := rows[seq]):
@@ -110,7 +110,7 @@ def _add_seq(by_text: dict[str, int | list[int]], text: str, seq: int) -> None:
 class IndexedLog(Generic[R]):
     """Rows and their indexes.
 
-    `at` gives a row's instant, which never decreases from one row to the next, `symbol` its
+    `at` returns a row's instant, which never decreases from one row to the next, `symbol` its
     symbol, `owners` its accounts (one, or two that may be the same).
     """
 
@@ -156,25 +156,26 @@ class IndexedLog(Generic[R]):
         self._indexed = len(rows)
 
     def of_account(self, account: str) -> Sequence[int]:
-        """Seqs of an account's rows, ascending."""
+        """Return the seqs of an account's rows, ascending."""
         if self._indexed < len(self.rows):
             self._update()
         return self._by_account.get(account, _NONE)
 
     def of_symbol(self, symbol: str) -> Sequence[int]:
-        """Seqs of a symbol's rows, ascending."""
+        """Return the seqs of a symbol's rows, ascending."""
         if self._indexed < len(self.rows):
             self._update()
         return self._by_symbol.get(symbol, _NONE)
 
     def symbols(self) -> Iterable[str]:
-        """Symbols that have rows, or had some before `become`."""
+        """Return the symbols that have rows, or had some before `become`."""
         if self._indexed < len(self.rows):
             self._update()
         return self._by_symbol
 
     def of_text(self, attribute: str, account: str, text: str) -> Sequence[int]:
-        """Seqs of an account's rows whose attribute (a dotted path) has a text, ascending.
+        """Return the seqs of an account's rows whose attribute (a dotted path) has a text,
+        ascending.
 
         The attribute must never change once a row is added.
         """
@@ -191,9 +192,10 @@ class IndexedLog(Generic[R]):
         end: Instant | None = None,
         texts: Iterable[tuple[str, str]] = (),
     ) -> LogView[R]:
-        """Rows of accounts from start to end, both included, read from the shortest index.
+        """Return the rows of accounts from start to end, both inclusive, using the shortest index.
 
-        `symbol` and `texts` (attribute, text) only choose the index: the rows need not have them.
+        `symbol` and `texts` (attribute, text) only choose the index: the result may contain other
+        rows.
         """
         mine = frozenset(accounts)
         groups = [self.of_account(account) for account in sorted(mine)]
@@ -213,15 +215,17 @@ class IndexedLog(Generic[R]):
         return LogView(self.rows, [self._run(seqs, start, end) for seqs in groups if seqs], None)
 
     def some(self, seqs: Iterable[int], accounts: Iterable[str]) -> LogView[R]:
-        """The rows with these seqs that belong to accounts, in order."""
+        """Return the rows with these seqs that belong to the accounts, in order."""
         mine, owners = frozenset(accounts), self._owners
         ordered = sorted(set(seqs))
         run = _Run(ordered, 0, len(ordered))
         return LogView(self.rows, [run], lambda row: not mine.isdisjoint(owners(row)))
 
     def become(self, rows: list[R], count: int) -> None:
-        """Take over a list of rows. The first `count` are those that it has, or have the same
-        instant, symbol and owners.
+        """Take over another list of rows.
+
+        The first `count` rows must be the current ones, or have the same instant, symbol and
+        owners.
         """
         self.rows = rows
         self._texts.clear()
@@ -247,7 +251,7 @@ class IndexedLog(Generic[R]):
 
 
 def slice_by_time(rows: Sequence[D], start: Instant, end: Instant | None) -> range:
-    """Positions of the rows from start to end, both included."""
+    """Return the positions of the rows from start to end, both inclusive."""
     low = bisect_left(rows, start, key=lambda row: row.at)
     return range(
         low, len(rows) if end is None else bisect_right(rows, end, low, key=lambda row: row.at)

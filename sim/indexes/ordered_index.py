@@ -1,14 +1,15 @@
-"""Places in order of a key, kept up to date while keys change: what sorted lists are read from.
+"""Places in order of a key, kept up to date while keys change: the basis of sorted lists.
 
-A *place* is the number of a row, 0 to n - 1, and rows with equal keys stay in order of place. Which
-rows a list wants is said by *flags*, one byte for each place. `pick` walks an index and stops where
-the page ends, so a page costs what it skips and shows; only a few flagged rows are sorted.
+A *place* is the number of a row, 0 to n - 1. Rows with equal keys stay in order of place. *Flags*,
+one byte per place, say which rows a list contains. `pick` walks an index and stops where the page
+ends, so a page costs as much as the rows that it skips and shows; only a few flagged rows are
+sorted.
 
 | Index | For |
 |---|---|
 | `KeyIndex` | keys that several places share |
 | `SparseAmounts` | amounts that most places lack |
-| `Codes` | small numbers that are asked for, not sorted by |
+| `Codes` | small numbers for filtering, not for sorting |
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sortedcontainers import SortedDict
 
 
 class Missing:
-    """The key of a row that has none: smaller than any other key."""
+    """The key of a row without one. It is smaller than any other key."""
 
     def __lt__(self, other: object) -> bool:
         return other is not self
@@ -33,11 +34,12 @@ class Missing:
 
 
 MISSING = Missing()
-_FEW = 1024  # rows that are ordered with a sort, not with an index
+_FEW = 1024  # up to so many rows are sorted directly, not by an index
 
 
-# Places by key, the keys in order. The places of one key are a plain list: there may be as many
-# keys as places, and a sorted container takes 1.6 kB where a list of one takes 64 bytes.
+# Places by key, with the keys in order. The places of one key are a plain list: there may be as
+# many keys as places, and a sorted container takes 1.6 kB where a list with one element takes 64
+# bytes.
 
 
 def _join(groups: SortedDict[Any, list[int]], key: Any, place: int) -> None:
@@ -60,7 +62,7 @@ class KeyIndex:
     """Places by a key that several of them share."""
 
     def __init__(self, keys: Iterable[Any]) -> None:
-        """`keys` are those of the places, in order."""
+        """Build the index from the keys of the places, in order."""
         self._keys = list(keys)
         places: dict[Any, list[int]] = {}
         for place, key in enumerate(self._keys):
@@ -69,11 +71,11 @@ class KeyIndex:
         self._ordered: dict[bool, list[int]] = {}
 
     def key(self, place: int) -> Any:
-        """The key of a place."""
+        """Return the key of a place."""
         return self._keys[place]
 
     def move(self, place: int, key: Any) -> None:
-        """Give a place another key."""
+        """Change the key of a place."""
         was = self._keys[place]
         if was != key:
             self._keys[place] = key
@@ -82,7 +84,7 @@ class KeyIndex:
             _join(self._places, key, place)
 
     def groups(self, flags: bytes | bytearray, descending: bool) -> Iterator[Sequence[int]]:
-        """Flagged places by key, ascending within one key."""
+        """Yield the flagged places by key, ascending within one key."""
         for key in reversed(self._places) if descending else self._places:
             places = self._places[key]
             if len(places) > 1:
@@ -91,7 +93,7 @@ class KeyIndex:
                 yield places
 
     def ordered(self, descending: bool) -> list[int]:
-        """All places by key; kept until a key moves."""
+        """Return all places by key. The result is cached until a key changes."""
         if descending not in self._ordered:
             keys = reversed(self._places) if descending else self._places
             places = chain.from_iterable(map(self._places.__getitem__, keys))
@@ -99,17 +101,19 @@ class KeyIndex:
         return self._ordered[descending]
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
-        """Places whose key lies within inclusive bounds (None: no bound); never a missing key."""
+        """Yield the places whose key is within inclusive bounds (None: no bound), if it has a
+        key.
+        """
         inclusive = (low is not None, True)
         for key in self._places.irange(MISSING if low is None else low, high, inclusive):
             yield from self._places[key]
 
 
 class SparseAmounts:
-    """Places by an amount that most of them lack; only the others are kept."""
+    """Places by an amount that most of them lack. Only places with an amount are stored."""
 
     def __init__(self, amounts: Iterable[float]) -> None:
-        """`amounts` are those of the places, in order; 0 is none."""
+        """Build the index from the amounts of the places, in order; 0 means none."""
         listed = list(amounts)
         self._amounts: dict[int, float] = {}
         self._without = bytearray(b"\1" * len(listed))
@@ -118,11 +122,11 @@ class SparseAmounts:
             self.move(place, listed[place])
 
     def key(self, place: int) -> float:
-        """The amount of a place."""
+        """Return the amount of a place."""
         return self._amounts.get(place, 0)
 
     def move(self, place: int, key: float) -> None:
-        """Give a place another amount."""
+        """Change the amount of a place."""
         was = self._amounts.pop(place, 0)
         if key:
             self._amounts[place] = key
@@ -134,7 +138,7 @@ class SparseAmounts:
             self._without[place] = not key
 
     def groups(self, flags: bytes | bytearray, descending: bool) -> Iterator[Sequence[int]]:
-        """Flagged places by amount, ascending within one amount."""
+        """Yield the flagged places by amount, ascending within one amount."""
         if not descending:
             yield flagged(both(flags, self._without))
         for amount in reversed(self._places) if descending else self._places:
@@ -143,7 +147,7 @@ class SparseAmounts:
             yield flagged(both(flags, self._without))
 
     def within(self, low: float | None, high: float | None) -> bytearray:
-        """Flags of the places whose amount lies within inclusive bounds."""
+        """Return flags of the places whose amount is within inclusive bounds."""
         zero = (low is None or low <= 0) and (high is None or high >= 0)
         flags = bytearray(self._without) if zero else bytearray(len(self._without))
         for amount in self._places.irange(low, high):
@@ -153,21 +157,21 @@ class SparseAmounts:
 
 
 class Codes:
-    """A small number for each place, 0 to 255: what a few values are enough for."""
+    """A small number, 0 to 255, for each place."""
 
     def __init__(self, values: Iterable[int]) -> None:
         self._codes = bytearray(values)
 
     def key(self, place: int) -> int:
-        """The number of a place."""
+        """Return the number of a place."""
         return self._codes[place]
 
     def move(self, place: int, key: int) -> None:
-        """Give a place another number."""
+        """Change the number of a place."""
         self._codes[place] = key
 
     def among(self, *codes: int) -> bytes | bytearray:
-        """Flags of the places that have one of some numbers."""
+        """Return flags of the places that have any of some numbers."""
         return self._codes.translate(_table(codes))
 
 
@@ -186,7 +190,7 @@ def pick(
     offset: int,
     limit: int,
 ) -> list[int]:
-    """A page of the flagged places by several keys, of which the first decides."""
+    """Return a page of the flagged places, sorted by several keys, the first one being decisive."""
     if not keys:
         return list(islice(compress(range(len(flags)), flags), offset, offset + limit))
     if flags.count(1) <= _FEW:
@@ -222,12 +226,12 @@ def _sorted(group: Sequence[int], keys: Sequence[OrderedIndex], descending: bool
 
 
 def flagged(flags: bytes | bytearray) -> list[int]:
-    """The flagged places, ascending."""
+    """Return the flagged places, ascending."""
     return list(compress(range(len(flags)), flags))
 
 
 def flags_of(places: Iterable[int], count: int) -> bytearray:
-    """Flags of some of `count` places."""
+    """Return flags for some of `count` places."""
     flags = bytearray(count)
     for place in places:
         flags[place] = 1
@@ -235,12 +239,12 @@ def flags_of(places: Iterable[int], count: int) -> bytearray:
 
 
 def both(one: bytes | bytearray, other: bytes | bytearray) -> bytes:
-    """Flags of the places that are flagged in both."""
+    """Return flags of the places that are flagged in both."""
     bits = int.from_bytes(one, "little") & int.from_bytes(other, "little")
     return bits.to_bytes(len(one), "little")
 
 
 def neither(flags: bytes | bytearray) -> bytes:
-    """Flags of the places that are not flagged."""
+    """Return flags of the places that are not flagged."""
     bits = int.from_bytes(flags, "little") ^ int.from_bytes(b"\1" * len(flags), "little")
     return bits.to_bytes(len(flags), "little")

@@ -1,4 +1,4 @@
-"""What two lists of rows share, and the index of rows by account at another moment."""
+"""Compares two lists of rows, and adapts the index of rows by account to another moment."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ Row = TypeVar("Row", bound=_Owned)
 def shared(
     rows: Sequence[T], saved: Sequence[T], of: Callable[[T], object] = lambda row: row
 ) -> int:
-    """How many of their first rows two lists share: as objects, or in what `of` gives of a row.
+    """Return how many leading rows two lists share: as objects, or in what `of` returns for a row.
 
-    Rows never change and belong to one history only, so where two lists share a row they share all
-    rows before it, and the end of what they share can be searched by halves. A run that was handled
-    again has rows of its own, though equal ones, from where it began.
+    Rows never change and belong to one history only. Where two lists share a row, they share all
+    rows before it, so a binary search finds the end of the common part. A run that handles inputs
+    again creates new rows from where it began, even if they are equal.
     """
     most = min(len(rows), len(saved))
     return bisect_left(range(most), True, key=lambda at: of(rows[at]) is not of(saved[at]))
 
 
 def restore(by_account: dict[str, list[Row]], rows: Sequence[Row], saved: Sequence[Row]) -> None:
-    """Make the index of some rows that of saved ones, at the cost of the difference."""
+    """Turn the index of some rows into that of saved ones, at a cost proportional to the
+    difference.
+    """
     count = shared(rows, saved)
     if count:
         for row in reversed(rows[count:]):

@@ -1,4 +1,4 @@
-"""Which of many texts hold a word, wherever it occurs in them, also within a longer word."""
+"""Finds the texts that contain a word, also within a longer word."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _SEPARATOR = "\n"
 
 
 class TextIndex:
-    """Texts as one string, which a search scans at the speed of memory.
+    """Texts joined into one string, which a search scans at the speed of memory.
 
-    A word must not hold the separator, so it lies within one text. Building costs one copy of the
-    texts; a search jumps from each hit to the beginning of the next text.
+    A word must not contain the separator, so a match never spans two texts. Building costs one copy
+    of the texts; a search jumps from each hit to the beginning of the next text.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -22,7 +22,7 @@ class TextIndex:
         self._starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
 
     def holding(self, word: str) -> bytearray:
-        """Return flags of the texts in which a word occurs: one byte for each text."""
+        """Return flags of the texts that contain a word: one byte per text."""
         flags = bytearray(len(self._starts) - 1)
         at = self._whole.find(word) if flags else -1
         while at >= 0:

@@ -1,9 +1,10 @@
-"""Branches: lines of inputs, each of which begins at a moment of another.
+"""Branches: sequences of inputs, each of which begins at a moment of another.
 
-The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it goes to; a
-reset begins one of its own, at the start. A branch holds the places of its own lines only, and has
-the lines of the branches that it came from up to where it left them: one number names one line on
-each branch. Per line it keeps five integers (40 bytes), and nothing of what the line says.
+The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it returns
+to; a reset begins an independent one, at the start. A branch stores the places of its own lines
+only, and shares those of the branches it came from, up to where it left them. A number therefore
+identifies one line on each branch. Each line takes five integers (40 bytes); its content is not
+stored.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import NamedTuple, TypeAlias
 
 
 class Place(NamedTuple):
-    """Where the line of an input stands, and what it left behind.
+    """Where the line of an input is in the file, and what the input left behind.
 
-    `after` is the instant after the input, `timers` how many timers had been scheduled by then, and
-    `cause` the nearest earlier input without which this one would not be (0: none, it came from
+    `after` is the instant after the input, `timers` the number of timers scheduled by then, and
+    `cause` the nearest earlier input without which this one would not exist (0: none, it came from
     outside or from the start).
     """
 
@@ -34,15 +35,17 @@ _AFTER, _TIMERS = Place._fields.index("after"), Place._fields.index("timers")
 
 
 def grow(tree: Tree, seed: int, begun: str, parent: Branch | None = None, at: int = 0) -> Branch:
-    """A new branch of a tree; the first is called main."""
+    """Add a new branch to a tree and return it. The first one is called main."""
     name = f"branch-{len(tree)}" if tree else "main"
     branch = tree[name] = Branch(name, seed, begun, parent, at)
     return branch
 
 
 class Branch:
-    """A line of inputs. `begun` says by what: start, rewind, restore or reset; `timers` is how many
-    timers the start of the run had scheduled.
+    """A sequence of inputs.
+
+    `begun` is what began it: start, rewind, restore or reset. `timers` is the number of timers that
+    the start of the run had scheduled.
     """
 
     __slots__ = (
@@ -58,11 +61,11 @@ class Branch:
         self.parent = parent
         self.from_seq = at
         self.timers: int = parent.timers if parent is not None else 0
-        # an array for each field of `Place`: searching one calls no function for each step
+        # One array per field of `Place`, so that a search calls no function at each step.
         self._columns = tuple(array("q") for _ in Place._fields)
 
     def add(self, offset: int, size: int, after: int, timers: int, cause: int) -> None:
-        """Add the next line, as the fields of its `Place`."""
+        """Add the next line, given as the fields of its `Place`."""
         offsets, sizes, afters, numbers, causes = self._columns
         offsets.append(offset)
         sizes.append(size)
@@ -71,7 +74,9 @@ class Branch:
         causes.append(cause)
 
     def learn(self, seq: int, place: Place) -> None:
-        """Have what a replay has found out about a line of its own: all but where it stands."""
+        """Record what a replay has found out about a line of this branch: everything but its
+        position.
+        """
         row = seq - self.from_seq - 1
         for column, number in zip(self._columns[2:], place[2:], strict=True):
             column[row] = number
@@ -82,35 +87,37 @@ class Branch:
         return self.from_seq + len(self._columns[0])
 
     def copy(self, parent: Branch | None) -> Branch:
-        """The same branch for a run that goes its own way."""
+        """Return a copy of the branch for a run that continues independently."""
         branch = Branch(self.name, self.seed, self.begun, parent, self.from_seq)
         branch.timers = self.timers
         branch._columns = tuple(column[:] for column in self._columns)
         return branch
 
     def holder(self, seq: int) -> Branch:
-        """The branch that the line `seq` of this one was written on."""
+        """Return the branch on which line `seq` of this one was written."""
         branch = self
         while seq <= branch.from_seq and branch.parent is not None:
             branch = branch.parent
         return branch
 
     def place(self, seq: int) -> Place:
-        """Where the line of an input is, from 1 to `self.seq`."""
+        """Return the place of the line of an input, from 1 to `self.seq`."""
         branch = self.holder(seq)
         row = seq - branch.from_seq - 1
         return Place(*(column[row] for column in branch._columns))
 
     def places(self, start: int, end: int) -> Iterator[Place]:
-        """The places of the inputs `start`+1 … `end`."""
+        """Yield the places of the inputs `start`+1 … `end`."""
         for branch, first, last in self.parts(start, end):
             columns, origin = branch._columns, branch.from_seq
             for row in range(first - origin, last - origin):
                 yield Place(*(column[row] for column in columns))
 
     def parts(self, start: int, end: int) -> list[tuple[Branch, int, int]]:
-        """The inputs `start`+1 … `end` by the branch that each was written on, oldest first, each
-        part as (branch, the input before its first, its last).
+        """Return the inputs `start`+1 … `end` by the branch on which they were written, oldest
+        first.
+
+        Each part is (branch, the input before its first, its last).
         """
         spans: list[tuple[Branch, int, int]] = []
         branch: Branch | None = self
@@ -123,16 +130,20 @@ class Branch:
         return spans[::-1]
 
     def seq_at(self, at: int) -> int:
-        """Number of inputs that were complete at an instant, inclusive."""
+        """Return the number of inputs that were complete at an instant, inclusive."""
         return self._first(at, _AFTER, self.seq)
 
     def scheduled_by(self, timer: int, until: int) -> int:
-        """The input, up to `until`, that scheduled a timer, by the timer's number; 0: the start."""
+        """Return the input, up to `until`, that scheduled a timer, by the timer's number; 0: the
+        start.
+        """
         seq = self._first(timer, _TIMERS, until)
         return seq + 1 if seq < until and timer >= self.timers else 0
 
     def _first(self, limit: int, column: int, until: int) -> int:
-        """How many of the inputs up to `until` have at most `limit` in a column, which grows."""
+        """Return how many of the inputs up to `until` have at most `limit` in an ascending
+        column.
+        """
         for branch, first, last in self.parts(0, until):
             origin = branch.from_seq
             row = bisect_right(branch._columns[column], limit, first - origin, last - origin)

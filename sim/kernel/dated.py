@@ -1,8 +1,8 @@
 """Rules that change at known instants: maintenance hours, fee coefficients, retention, removals.
 
-Every such rule of the exchange is a `Dated` in the component that it belongs to, with a name, the
-section that documents it and a title. No other code compares against a literal date, so `sim
-catalogue dates` can list what changes when, and a scenario may start on either side of any date.
+Each of them is a `Dated` in the component to which it belongs, with a name, the section that
+documents it and a title. No other code compares with a literal date, so `sim catalogue dates` can
+list what changes when, and a scenario may start on either side of any date.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ T = TypeVar("T")
 
 
 class Dated(Generic[T]):
-    """A value that changes at instants: `Dated(first, ("2026-07-09", second))` is `first` until
-    then and `second` from then on. A bare date is 00:00 Eastern.
+    """A value that changes at instants.
+
+    `Dated(first, ("2026-07-09", second))` is `first` until then and `second` from then on. A bare
+    date is 00:00 Eastern.
     """
 
     __slots__ = ("_starts", "_values", "name", "section", "title")
@@ -40,7 +42,7 @@ class Dated(Generic[T]):
             raise ValueError("the changes of a dated value must be in ascending order")
 
     def at(self, now: Instant) -> T:
-        """The value in force at an instant."""
+        """Return the value at an instant."""
         return self._values[bisect_right(self._starts, now)]
 
     @property
@@ -49,15 +51,15 @@ class Dated(Generic[T]):
         return tuple(self._starts)
 
     def since(self, now: Instant) -> Instant | None:
-        """From when on the value has been in force that holds at an instant; None for the first."""
+        """Return since when the value at an instant has applied; None for the first value."""
         index = bisect_right(self._starts, now)
         return self._starts[index - 1] if index else None
 
     def next_change(self, after: Instant) -> Instant | None:
-        """First instant after this one at which another value comes into force."""
+        """Return the first later instant at which the value changes, or None."""
         index = bisect_right(self._starts, after)
         return self._starts[index] if index < len(self._starts) else None
 
     def changes(self) -> Iterator[tuple[Instant, T, T]]:
-        """Every change as (instant, value before, value from then on)."""
+        """Yield every change as (instant, value before, value after)."""
         yield from zip(self._starts, self._values, self._values[1:], strict=False)

@@ -1,10 +1,10 @@
 """Randomness by name: one independent stream per purpose, all derived from the seed.
 
 A stream is counter-based: draw n of stream "kyc.provision_delay" under seed 7 is the same number
-whatever else was drawn, in whatever order, on any Python. So switching one quirk on never changes
+whatever else is drawn, in whatever order, on any Python. So switching on one quirk never changes
 the draws of another, and the state of all randomness is one small integer per stream.
 
-The names of streams are part of every digest: another name draws other numbers.
+The names of streams are part of every digest, because another name draws other numbers.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _BITS = 64
-_LN_2 = 45_426  # of 65,536
+_LN_2 = 45_426  # ln 2 in units of 1
 
 
 class Stream:
-    """Draws of one purpose. State is the count of 64-bit words drawn so far."""
+    """The draws for one purpose. Its state is the number of 64-bit words drawn so far."""
 
     __slots__ = ("_key", "drawn")
 
@@ -28,14 +28,14 @@ class Stream:
         self.drawn = drawn
 
     def bits(self) -> int:
-        """A uniform 64-bit integer."""
+        """Return a uniform 64-bit integer."""
         number = self.drawn
         self.drawn = number + 1
         word = blake2b(number.to_bytes(8, "big"), digest_size=8, key=self._key).digest()
         return int.from_bytes(word, "big")
 
     def below(self, bound: int) -> int:
-        """Uniform in [0, bound), without bias. `bound` up to 2**64."""
+        """Return a uniform integer in [0, bound), without bias. `bound` is at most 2**64."""
         if not 0 < bound <= 1 << _BITS:
             raise ValueError(f"bound must be in 1..2**64, not {bound}")
         limit = (1 << _BITS) - (1 << _BITS) % bound
@@ -45,39 +45,41 @@ class Stream:
                 return word % bound
 
     def between(self, low: int, high: int) -> int:
-        """Uniform integer in [low, high], both included."""
+        """Return a uniform integer in [low, high], both inclusive."""
         return low + self.below(high - low + 1)
 
     def chance(self, numerator: int, denominator: int) -> bool:
-        """True with probability numerator/denominator.
+        """Return True with probability numerator/denominator.
 
-        Consumes one draw even when the outcome is certain, so the odds of a quirk may change
-        without shifting its later draws.
+        Consumes one draw even if the outcome is certain, so the odds of a quirk may change without
+        shifting its later draws.
         """
         return self.below(denominator) < numerator
 
     def choice(self, options: Sequence[T]) -> T:
-        """One of a non-empty sequence, uniformly."""
+        """Return one element of a non-empty sequence, uniformly."""
         return options[self.below(len(options))]
 
     def log_between(self, low: int, high: int) -> int:
-        """Integer in [low, high], roughly log-uniform; 0 < low <= high.
+        """Return an integer in [low, high], roughly log-uniform; 0 < low <= high.
 
-        Each octave is equally likely and uniform inside. Integers only, so equal on all machines.
+        Each octave is equally likely and uniform inside. Uses integers only, so the result is the
+        same on all machines.
         """
         octaves = (high // low).bit_length()
         start = low << self.below(octaves)
         return start + self.below(min(start, high + 1 - start))
 
     def exponential(self, mean: int) -> int:
-        """Exponentially distributed integer of this mean, at least 1: time to the next arrival.
+        """Return an exponentially distributed integer with this mean, at least 1: the time to the
+        next arrival.
 
         Computes the binary logarithm of a uniform word digit by digit: squaring the mantissa yields
-        one digit each time. Integers only, so equal on all machines.
+        one digit each time. Uses integers only, so the result is the same on all machines.
         """
         word = self.bits() | 1
         size = word.bit_length()
-        mantissa = word << (_BITS - size) >> (_BITS - 32)  # 32 bits, the highest set
+        mantissa = word << (_BITS - size) >> (_BITS - 32)  # 32 bits with the highest one set
         logarithm = size - 1
         for _ in range(16):
             square = mantissa * mantissa
@@ -98,22 +100,23 @@ class Entropy:
         self._keys: dict[str, bytes] = {}
 
     def stream(self, name: str) -> Stream:
-        """The stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
+        """Return the stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
         cached = self._streams.get(name)
         if cached is None:
             cached = self._streams[name] = Stream(self._key(name))
         return cached
 
     def key(self, name: str) -> bytes:
-        """32 bytes that look random and depend on seed and name only."""
+        """Return 32 bytes that look random and depend on seed and name only."""
         cached = self._keys.get(name)
         if cached is None:
             cached = self._keys[name] = self._key(name)
         return cached
 
     def used(self) -> list[str]:
-        """Names of the keys that were asked and of the streams that have drawn: where nothing else
-        was used, nothing else follows from the seed.
+        """Return the names of the keys requested and of the streams that have drawn.
+
+        Nothing else depends on the seed.
         """
         return [*self._keys, *self.save()]
 
@@ -123,15 +126,15 @@ class Entropy:
         ).digest()
 
     def save(self) -> dict[str, int]:
-        """How much each stream has drawn, if anything."""
+        """Return the number of draws of each stream that has drawn."""
         return {
             name: stream.drawn for name, stream in sorted(self._streams.items()) if stream.drawn
         }
 
     def load(self, state: dict[str, int]) -> None:
-        """Continue from saved counts; streams not named there start afresh.
+        """Continue from saved counts. Streams not named there start from the beginning.
 
-        A stream stays the same object, so whoever draws often may keep it.
+        A stream stays the same object, so frequent users may hold on to it.
         """
         for stream in self._streams.values():
             stream.drawn = 0

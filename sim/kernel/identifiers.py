@@ -1,10 +1,10 @@
 """Identifiers that look random, never repeat, and depend only on seed, purpose and a counter.
 
-An identifier is a head of two base-36 digits and a tail of ten. The counter modulo 1296 picks the
-head, from all pairs in an order that depends on the purpose's key. The counter divided by 1296 is
-scrambled to the tail by a keyed Feistel network over 50 bits, which ten base-36 digits can hold.
-Both steps are one-to-one, so identifiers are unique without a record of those given out, can be
-turned back into the counter, and cost one scrambling for 1296 of them.
+An identifier consists of a head of two base-36 digits and a tail of ten. The counter modulo 1296
+selects the head, from all pairs in an order that depends on the purpose's key. The counter divided
+by 1296 is scrambled into the tail by a keyed Feistel network over 50 bits, which fit into ten
+base-36 digits. Both steps are one-to-one. So identifiers are unique without a record of those
+issued, can be turned back into the counter, and need one scrambling per 1296 of them.
 
 Rule M8: order and execution ids are 12 or 13 upper-case letters and digits, and do not sort by
 creation.
@@ -28,7 +28,7 @@ _MASK = (1 << _HALF_BITS) - 1
 
 
 class Sequence:
-    """The identifiers of one purpose. `count` numbers were given out; the rest is a cache."""
+    """The identifiers of one purpose. `count` of them were issued; everything else is a cache."""
 
     __slots__ = ("_heads", "_index_of_head", "_key", "_keys", "_run", "_tail", "count")
 
@@ -42,7 +42,7 @@ class Sequence:
         self._tail = ""
 
     def next(self) -> str:
-        """Twelve upper-case letters and digits, unique for the purpose."""
+        """Return twelve upper-case letters and digits, unique for the purpose."""
         self.count = number = self.count + 1
         run = number // _RUN
         if run != self._run:
@@ -50,14 +50,14 @@ class Sequence:
         return self._heads[number % _RUN] + self._tail
 
     def first(self, count: int) -> list[str]:
-        """The first so many identifiers, given out or not."""
+        """Return the first `count` identifiers, issued or not."""
         again = Sequence(self._key)
         return [again.next() for _ in range(count)]
 
     def number(self, identifier: str) -> int:
-        """The number of an identifier that was given out, from 1; 0 for any other text.
+        """Return the number of an identifier that was issued, from 1; 0 for any other text.
 
-        Whoever keeps things in order of creation needs no index by id.
+        Collections in order of creation therefore need no index by id.
         """
         if not _FORM.fullmatch(identifier):
             return 0
@@ -76,8 +76,8 @@ class Sequence:
 
 @lru_cache(maxsize=64)
 def _heads(key: bytes) -> list[str]:
-    """All pairs in the order of a key, shared by runs of one seed."""
-    keyed = blake2b(digest_size=8, key=key)  # copying it costs a quarter of making another
+    """Return all pairs in the order given by a key. Runs with the same seed share them."""
+    keyed = blake2b(digest_size=8, key=key)  # copying it costs a quarter of creating one
     pairs = {}
     for encoded, pair in zip(_ENCODED_PAIRS, _PAIRS, strict=True):
         digest = keyed.copy()
@@ -87,7 +87,7 @@ def _heads(key: bytes) -> list[str]:
 
 
 class Identifiers:
-    """Sequences by purpose; `next("order")` gives the next identifier of that purpose."""
+    """Sequences by purpose. `next("order")` returns the next identifier of that purpose."""
 
     __slots__ = ("_entropy", "_sequences")
 
@@ -96,28 +96,28 @@ class Identifiers:
         self._sequences: dict[str, Sequence] = {}
 
     def sequence(self, purpose: str) -> Sequence:
-        """The sequence of a purpose; it stays the same object when a state is loaded."""
+        """Return the sequence of a purpose. It stays the same object when a state is loaded."""
         cached = self._sequences.get(purpose)
         if cached is None:
             cached = self._sequences[purpose] = Sequence(self._entropy.key(f"id.{purpose}"))
         return cached
 
     def next(self, purpose: str) -> str:
-        """Twelve upper-case letters and digits, unique for the purpose."""
+        """Return twelve upper-case letters and digits, unique for the purpose."""
         return self.sequence(purpose).next()
 
     def count(self, purpose: str) -> int:
-        """Next number of a purpose, from 1."""
+        """Return the next number of a purpose, from 1."""
         sequence = self.sequence(purpose)
         sequence.count += 1
         return sequence.count
 
     def uuid(self, purpose: str) -> str:
-        """A version 4 shaped UUID, unique for the purpose."""
+        """Return a UUID in the form of version 4, unique for the purpose."""
         return self._uuid(purpose, self.count(purpose))
 
     def first_uuids(self, purpose: str, count: int) -> list[str]:
-        """The first so many UUIDs of a purpose, given out or not."""
+        """Return the first `count` UUIDs of a purpose, issued or not."""
         return [self._uuid(purpose, number) for number in range(1, count + 1)]
 
     def _uuid(self, purpose: str, number: int) -> str:
@@ -130,7 +130,7 @@ class Identifiers:
         )
 
     def save(self) -> dict[str, int]:
-        """Counts by purpose."""
+        """Return the counts by purpose."""
         return {
             purpose: sequence.count
             for purpose, sequence in sorted(self._sequences.items())

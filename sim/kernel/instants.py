@@ -60,27 +60,27 @@ LATEST: Instant = (
 
 
 def seconds(n: int) -> Span:
-    """`n` seconds as a span."""
+    """Return `n` seconds as a span."""
     return n * NS_PER_S
 
 
 def minutes(n: int) -> Span:
-    """`n` minutes as a span."""
+    """Return `n` minutes as a span."""
     return n * MINUTE
 
 
 def hours(n: int) -> Span:
-    """`n` hours as a span."""
+    """Return `n` hours as a span."""
     return n * HOUR
 
 
 def days(n: int) -> Span:
-    """`n` times 24 hours as a span; a civil day in Eastern Time may differ by an hour."""
+    """Return `n` times 24 hours as a span. A civil day in Eastern Time may differ by an hour."""
     return n * DAY
 
 
 def from_datetime(moment: datetime) -> Instant:
-    """Instant of an aware datetime, exact to its microsecond."""
+    """Return the instant of an aware datetime, exact to its microsecond."""
     if moment.tzinfo is None:
         raise ValueError("a datetime without a time zone is not an instant")
     delta = moment - _EPOCH
@@ -88,23 +88,24 @@ def from_datetime(moment: datetime) -> Instant:
 
 
 def to_datetime(at: Instant, zone: ZoneInfo | None = None) -> datetime:
-    """Aware datetime of an instant (UTC unless a zone is given), cut to microseconds."""
+    """Return an instant as an aware datetime (UTC by default), cut to microseconds."""
     moment = _EPOCH + timedelta(microseconds=at // NS_PER_US)
     return moment.astimezone(zone) if zone else moment
 
 
 def is_supported_instant(at: Instant) -> bool:
-    """Whether virtual now may be this instant: civil calendar and weekly hours are known for it.
+    """Return whether virtual now may be this instant.
 
-    That is the case for the years 1990 to 2199.
+    That is so for the years 1990 to 2199, for which civil calendar and weekly hours are known.
     """
     return FIRST <= at < BEYOND
 
 
 def parse_instant(text: str) -> Instant:
-    """Instant of RFC 3339 text with an offset; a bare date means 00:00 Eastern.
+    """Return the instant of RFC 3339 text with an offset; a bare date means 00:00 Eastern.
 
-    ValueError for text without an offset, impossible dates and more than nine fractional digits.
+    Raises ValueError for text without an offset, impossible dates and more than nine fractional
+    digits.
     """
     bare = _DATE.fullmatch(text)
     if bare:
@@ -129,7 +130,7 @@ def parse_instant(text: str) -> Instant:
 
 
 def format_instant(at: Instant) -> str:
-    """RFC 3339 UTC text with `Z`; the fraction has 0, 3, 6 or 9 digits, as protobuf writes it."""
+    """Return RFC 3339 UTC text with `Z`; the fraction has 0, 3, 6 or 9 digits, as in protobuf."""
     whole, fraction = divmod(at, NS_PER_S)
     text = _whole_second(whole)
     if not fraction:
@@ -147,10 +148,11 @@ def _whole_second(second: int) -> str:
 
 
 def parse_span(text: str) -> Span:
-    """Span of an ISO 8601 duration ("PT5M", "P1DT2H") or the short form ("5m", "1h30m", "250ms").
+    """Return the span of an ISO 8601 duration ("PT5M", "P1DT2H") or of the short form ("5m",
+    "1h30m", "250ms").
 
-    A sign may stand before either. ValueError for empty or mixed text, for months and years, whose
-    length depends on the calendar, and for spans longer than the calendar.
+    A sign may precede either. Raises ValueError for empty or mixed text, for months and years,
+    whose length depends on the calendar, and for spans longer than the calendar.
     """
     sign = 1
     body = text
@@ -185,12 +187,14 @@ def parse_span(text: str) -> Span:
 
 def _bounded(span: Span, text: str) -> Span:
     if span > BEYOND - FIRST:
-        raise ValueError(f"{text[:40]!r} is longer than time goes on: {OUT_OF_RANGE}")
+        raise ValueError(f"{text[:40]!r} is longer than the calendar: {OUT_OF_RANGE}")
     return span
 
 
 def format_span(span: Span) -> str:
-    """Short text of a span from 0, largest units first ("1h30m", "4.2s"), for `parse_span`."""
+    """Return a non-negative span as short text, largest units first ("1h30m", "4.2s"), for
+    `parse_span`.
+    """
     parts = []
     for unit, length in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
         count, span = divmod(span, length)
@@ -202,13 +206,15 @@ def format_span(span: Span) -> str:
 
 
 def format_seconds(span: Span) -> str:
-    """Seconds as the shortest exact decimal text, without a unit: "30", "0.13"."""
+    """Return the seconds of a span as the shortest exact decimal text, without a unit: "30",
+    "0.13".
+    """
     whole, fraction = divmod(span, NS_PER_S)
     return str(whole) if not fraction else f"{whole}.{fraction:09d}".rstrip("0")
 
 
 def eastern(day: date, hour: int = 0, minute: int = 0, second: int = 0) -> Instant:
-    """Instant at which Eastern wall clocks show this time.
+    """Return the instant at which Eastern wall clocks show this time.
 
     In autumn the first of the two; in the gap of spring the time is shifted forward.
     """
@@ -217,7 +223,7 @@ def eastern(day: date, hour: int = 0, minute: int = 0, second: int = 0) -> Insta
 
 
 def eastern_date(at: Instant) -> date:
-    """Civil date in Eastern Time."""
+    """Return the civil date in Eastern Time."""
     return to_datetime(at, EASTERN).date()
 
 
@@ -225,12 +231,14 @@ TRADE_DAY_ROLL_HOUR = 17  # rule L11
 
 
 def trade_date(at: Instant) -> date:
-    """Trade date; it rolls at 17:00 Eastern every day, and 17:00 belongs to the next (rule L11)."""
+    """Return the trade date. It rolls at 17:00 Eastern every day, and 17:00 belongs to the next
+    (rule L11).
+    """
     return _trade_date_of_hour(at // HOUR)
 
 
 def last_trade_day_roll(at: Instant) -> Instant:
-    """The instant at which the trade date of an instant began."""
+    """Return the instant at which the trade date of an instant began."""
     return _roll_before_hour(at // HOUR)
 
 
@@ -241,19 +249,21 @@ def _roll_before_hour(hour: int) -> Instant:
 
 
 def midnight_utc(day: date) -> Instant:
-    """The first instant of a date in UTC."""
+    """Return the first instant of a date in UTC."""
     return from_datetime(datetime(day.year, day.month, day.day, tzinfo=UTC))
 
 
 def same_trade_date(one: Instant, other: Instant) -> bool:
-    """Whether two instants have one trade date; two of one UTC hour always have."""
+    """Return whether two instants have the same trade date. Instants of the same UTC hour always
+    do.
+    """
     hours = one // HOUR, other // HOUR
     return hours[0] == hours[1] or _trade_date_of_hour(hours[0]) == _trade_date_of_hour(hours[1])
 
 
 @lru_cache(maxsize=4096)
 def _trade_date_of_hour(hour: int) -> date:
-    # Eastern offsets are whole hours, so every instant of one UTC hour has one trade date.
+    # Eastern offsets are whole hours, so all instants of one UTC hour have the same trade date.
     moment = to_datetime(hour * HOUR, EASTERN)
     return (
         moment.date() + timedelta(days=1) if moment.hour >= TRADE_DAY_ROLL_HOUR else moment.date()
@@ -261,19 +271,19 @@ def _trade_date_of_hour(hour: int) -> date:
 
 
 def next_trade_day_roll(after: Instant) -> Instant:
-    """First 17:00 Eastern strictly after an instant."""
+    """Return the first 17:00 Eastern strictly after an instant."""
     day = eastern_date(after)
     roll = eastern(day, TRADE_DAY_ROLL_HOUR)
     return roll if roll > after else eastern(day + timedelta(days=1), TRADE_DAY_ROLL_HOUR)
 
 
 def next_midnight(after: Instant) -> Instant:
-    """First Eastern midnight strictly after an instant."""
+    """Return the first Eastern midnight strictly after an instant."""
     return eastern(eastern_date(after) + timedelta(days=1))
 
 
 def next_weekly(after: Instant, weekday: int, hour: int, minute: int = 0) -> Instant:
-    """First Eastern `weekday` (Monday 0) at hour:minute strictly after an instant."""
+    """Return the first Eastern `weekday` (Monday is 0) at hour:minute strictly after an instant."""
     day = eastern_date(after)
     day += timedelta(days=(weekday - day.weekday()) % 7)
     candidate = eastern(day, hour, minute)

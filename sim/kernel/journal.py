@@ -1,20 +1,20 @@
-"""The journal: a header line, then one JSON line for each input with everything that followed.
+"""The journal: a header line, then one JSON line for each input with everything that resulted.
 
 | Line | Holds | In the digest |
 |---|---|---|
 | header | scenario, seed, start | yes, by the scenario's own digest |
 | | name, settings, versions of the sandbox and of libraries | no |
-| record | `seq`, `at`, `input`, `out` | yes, its bytes as they stand |
-| | `aside`: what the client drew at random | no, so that equal runs have equal digests |
-| mark | a jump: reset, rewind, snapshot, restore, fork | no; it says where the chain goes on |
+| record | `seq`, `at`, `input`, `out` | yes, byte for byte |
+| | `aside`: random values of the client | no, so that equal runs have equal digests |
+| mark | a jump: reset, rewind, snapshot, restore, fork | no; it says where the chain continues |
 
-The digest is a running SHA-256 over the records of the present branch. A line is written before its
-outcome leaves the process, in one unbuffered write: a killed process leaves a journal that holds
-everything that was acknowledged, and at most one torn last line, which reading drops.
+The digest is a running SHA-256 over the records of the current branch. A line is written before its
+outcome leaves the process, in one unbuffered write. A killed process therefore leaves a journal
+that holds everything that was acknowledged, and at most one torn last line, which readers drop.
 
-The file is append-only. A rewind cuts no lines off; it resumes the chain at an earlier checkpoint,
-and `lines` shows the present branch only. What an input and an outcome look like is the engine's
-affair; this module knows bytes. `engine/snapshots.py` explains branches and checkpoints.
+The file is append-only. A rewind removes no lines; it resumes the chain at an earlier checkpoint,
+and `lines` shows the current branch only. The engine defines the form of inputs and outcomes; this
+module handles bytes. `engine/snapshots.py` explains branches and checkpoints.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _COPY_BYTES = 1 << 20
 class Header(Struct, kw_only=True):
     """First line of a journal.
 
-    `scenario` is fully resolved, so a replay needs no other file. `places` says where its steps
-    stand, such as "file.yaml:12". `settings` are those settings of
-    the process that change what comes out. `check` is the CRC-32 of the line with an empty `check`.
+    `scenario` is fully resolved, so a replay needs no other file. `places` are the positions of its
+    steps, such as "file.yaml:12". `settings` are those settings of the process that affect the
+    output. `check` is the CRC-32 of the line with an empty `check`.
     """
 
     journal: int = FORMAT
@@ -58,9 +58,10 @@ class Header(Struct, kw_only=True):
 
 
 class Line(Struct, kw_only=True, omit_defaults=True):
-    """A line as read back: a record, or the mark of a jump that a replay has to make too.
+    """A line that was read: a record, or the mark of a jump that a replay has to repeat.
 
-    `digest` is the first 16 digits after the record; `check` the CRC-32 of `aside`.
+    `digest` is the first 16 digits of the digest after the record; `check` is the CRC-32 of
+    `aside`.
     """
 
     seq: int = 0
@@ -75,7 +76,7 @@ class Line(Struct, kw_only=True, omit_defaults=True):
 
 
 class Chain(Protocol):
-    """The part of a hashlib object that a journal needs."""
+    """The methods of a hashlib object that a journal needs."""
 
     def update(self, data: bytes, /) -> None: ...
     def digest(self) -> bytes: ...
@@ -84,9 +85,9 @@ class Chain(Protocol):
 
 
 class Checkpoint(NamedTuple):
-    """A point of a branch: how many inputs led to it, and the digest so far.
+    """A point on a branch: how many inputs led to it, and the digest so far.
 
-    `branch` is the name of the branch. It may go on beyond the point.
+    `branch` is the name of the branch, which may continue beyond the point.
     """
 
     seq: int
@@ -95,29 +96,33 @@ class Checkpoint(NamedTuple):
 
 
 class JournalLost(OSError):
-    """The journal's file takes no more lines, or does not give back what was written there."""
+    """The journal's file accepts no more lines, or does not return what was written to it."""
 
 
 class RunEnded(RuntimeError):
-    """The run has ended early: what a further input did would follow from something that stands in
-    no journal. The cause says why.
+    """The run has ended early, because further inputs would depend on something that no journal
+    records.
+
+    The cause says why.
     """
 
 
 class Journal:
-    """Append-only record of one run. `last_line` is the line of the latest input, with its end."""
+    """Append-only record of one run. `last_line` is the line of the latest input, including its
+    newline.
+    """
 
     def __init__(self, header: Header, file: BinaryIO | None = None) -> None:
         self.header = header
-        self.shadow = False  # set while a rewind handles inputs again: their lines exist already
+        self.shadow = False  # set while a rewind repeats inputs whose lines already exist
         self._file: BinaryIO = file if file is not None else BytesIO()
-        self._origin: Journal | None = None  # of a fork: its file holds the bytes before `_start`
+        self._origin: Journal | None = None  # for a fork: its file holds the bytes before `_start`
         self._start = self._end = 0
         self.ended: BaseException | None = None
         self._on_end: Callable[[BaseException], None] | None = None
         self.seq = 0
         self.last_line = b""
-        self.branches: Tree = {}  # every one there ever was, oldest first
+        self.branches: Tree = {}  # all past and present ones, oldest first
         self.branch: Branch
         self._chain: Chain = sha256()
         self._write(encode_header(header) + b"\n")
@@ -125,54 +130,54 @@ class Journal:
 
     @property
     def file(self) -> BinaryIO:
-        """Where lines are written."""
+        """The file to which lines are written."""
         return self._file
 
     @property
     def digest(self) -> str:
-        """Running digest, 64 hexadecimal digits."""
+        """The running digest, 64 hexadecimal digits."""
         return self._chain.hexdigest()
 
     def restart(self, seed: int) -> None:
-        """Count and chain from the beginning, as a fresh run with this seed would, on a branch of
-        its own.
+        """Start counting and chaining anew on an independent branch, like a new run with this
+        seed.
         """
         self.stand_at_start(grow(self.branches, seed, "reset" if self.branches else "start"))
 
     def stand_at_start(self, branch: Branch) -> None:
-        """Stand at the beginning of a branch that begins at a start."""
+        """Move to the beginning of a branch that begins at a start."""
         self.seq, self.branch = 0, branch
         text = f"{self.header.scenario_digest}\n{branch.seed}\n{self.header.start}\n"
         self._chain = sha256(text.encode())
 
     def end(self, cause: BaseException) -> None:
-        """Take no more lines: the run did something that stands in none, and `cause` stopped it.
+        """Accept no more lines, because `cause` interrupted something that no line records.
 
-        The lines so far stay true.
+        The lines written so far stay valid.
         """
         if self.ended is None:
             self.ended = cause
             if self._on_end is not None:
                 self._on_end(cause)
 
-    def hear_of_end(self, hears: Callable[[BaseException], None] | None) -> None:
-        """Tell one listener, instead of the one before, when the journal takes no more lines."""
-        self._on_end = hears
+    def set_end_listener(self, listener: Callable[[BaseException], None] | None) -> None:
+        """Set the only listener, which is called when the journal stops accepting lines."""
+        self._on_end = listener
 
     def check_open(self) -> None:
-        """Raise RunEnded once the journal takes no more lines."""
+        """Raise RunEnded if the journal accepts no more lines."""
         if self.ended is not None:
             raise RunEnded("this run has ended early") from self.ended
 
     def _write(self, line: bytes) -> None:
-        """Add a line, its newline included. Raises JournalLost."""
+        """Add a line, including its newline. Raises JournalLost."""
         self.check_open()
         try:
             self._file.write(line)
         except OSError as error:
             raise JournalLost(*error.args) from error
         except BaseException as error:
-            self.end(error)  # nobody knows how much of the line was written
+            self.end(error)  # it is unknown how much of the line was written
             raise
         self._end += len(line)
 
@@ -188,14 +193,16 @@ class Journal:
     ) -> None:
         """Add the next record.
 
-        `at` and `after` are the instants before and after the input; `redacted` and `out` are the
-        input and the outcome as JSON; for `timers` and `cause` see `Place`. Raises JournalLost,
-        after which nothing can be appended.
+        `at` and `after` are the instants before and after the input; `redacted` and `out` are input
+        and outcome as JSON; for `timers` and `cause` see `Place`. Raises JournalLost, after which
+        nothing can be appended.
         """
         self.seq += 1
         head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, redacted)
         self._chain.update(head)
-        self._chain.update(out)  # not joined to the head: a page of a catalogue is megabytes
+        self._chain.update(
+            out
+        )  # not joined to the head, because a page of a catalogue takes megabytes
         if self.shadow:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
@@ -210,23 +217,26 @@ class Journal:
         self._write(json.encode(Line(mark=mark, argument=argument)) + b"\n")
 
     def checkpoint(self) -> Checkpoint:
-        """What `resume` needs to continue from here."""
+        """Return what `resume` needs in order to continue from here."""
         return Checkpoint(self.seq, self._chain.copy(), self.branch.name)
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Stand at a checkpoint of any branch. To write there, begin a branch (`branch_off`)."""
+        """Move to a checkpoint of any branch. Begin a branch (`branch_off`) before writing
+        there.
+        """
         self.seq = checkpoint.seq
         self._chain = checkpoint.chain.copy()
         self.branch = self.branches[checkpoint.branch]
 
     def branch_off(self, begun: str) -> None:
-        """Begin a branch here: the lines so far are those of the present one."""
+        """Begin a branch here; it shares the lines so far with the current one."""
         parent = self.branch.holder(self.seq)
         self.branch = grow(self.branches, parent.seed, begun, parent, self.seq)
 
     def on_branch(self, checkpoint: Checkpoint, branch: Branch | None = None) -> bool:
-        """Whether a checkpoint lies on a branch, the present one unless given. All starts with one
-        seed are the same.
+        """Return whether a checkpoint is on a branch, by default the current one.
+
+        All starts with the same seed are equal.
         """
         branch, seq = branch or self.branch, checkpoint.seq
         theirs = self.branches.get(checkpoint.branch)
@@ -237,14 +247,17 @@ class Journal:
         return branch.holder(seq) is theirs.holder(seq)
 
     def seq_at(self, at: int) -> int:
-        """Number of inputs of this branch that were complete at an instant, inclusive."""
+        """Return the number of inputs of this branch that were complete at an instant,
+        inclusive.
+        """
         return min(self.branch.seq_at(at), self.seq)
 
     def lines(
         self, start: int = 0, end: int | None = None, branch: Branch | None = None
     ) -> Iterator[bytes]:
-        """Lines of the inputs `start`+1 … `end` of a branch, without newlines; of the present one
-        up to now unless given.
+        """Yield the lines of the inputs `start`+1 … `end`, without newlines.
+
+        By default, those of the current branch up to now.
         """
         last = self.seq if branch is None else branch.seq
         branch = branch or self.branch
@@ -252,14 +265,14 @@ class Journal:
             yield self.line_at(place)
 
     def line_at(self, place: Place) -> bytes:
-        """The line at a place, without its newline."""
+        """Return the line at a place, without its newline."""
         return self._read(place.offset, place.size)
 
     def fork(self, file: BinaryIO | None = None) -> Journal:
-        """A journal that goes on from here by itself.
+        """Return a journal that continues from here independently.
 
-        With a file, everything so far is copied there, byte for byte. Without, it is read from the
-        file of this journal, which only grows.
+        With a file, everything so far is copied to it, byte for byte. Without one, the fork reads
+        from the file of this journal, which only grows.
         """
         forked = copy(self)
         forked.branches = {}
@@ -278,9 +291,10 @@ class Journal:
         return forked
 
     def along(self, branch: Branch, file: BinaryIO) -> Journal:
-        """A journal of its own that holds the lines of a branch up to where this one stands: what
-        led there and nothing else, so that it replays alone. Where the run travelled from branch to
-        branch it has the mark of a fork, which ends streams as that did.
+        """Return a separate journal with the lines of a branch up to the current point of this one.
+
+        It holds nothing else and can be replayed alone. Where the run moved from branch to branch,
+        it has the mark of a fork, which ends streams as that move did.
         """
         along = Journal(self.header, file)
         if branch.seed != self.header.seed:
@@ -300,7 +314,9 @@ class Journal:
         return along
 
     def view(self) -> Journal:
-        """A journal that stands anywhere on these branches and writes nothing, for looking back."""
+        """Return a journal for views of the past, which can move to any point but writes
+        nothing.
+        """
         seen = copy(self)
         seen.shadow, seen.ended, seen._on_end = True, None, None
         seen._origin, seen._start = self, maxsize
@@ -315,10 +331,10 @@ class Journal:
             try:
                 self._file.seek(offset - self._start)
                 text = self._file.read(size)
-            finally:  # whatever fails, such as memory: the next line goes to the end
+            finally:  # even after a failure, the next line must go to the end
                 self._stand_at_end()
             if len(text) < size:
-                raise OSError(EIO, "somebody else has cut the journal off")
+                raise OSError(EIO, "the journal was truncated by another process")
         except OSError as error:
             lost = JournalLost(*error.args)
             self.end(lost)
@@ -329,11 +345,11 @@ class Journal:
         try:
             self._file.seek(self._end - self._start)
         except BaseException as error:
-            self.end(error)  # the next line would overwrite an earlier one
+            self.end(error)  # else the next line would overwrite an earlier one
             raise
 
 
 def encode_header(header: Header) -> bytes:
-    """The header's line with its check filled in."""
+    """Return the header's line, with its check filled in."""
     bare = json.encode(structs.replace(header, check=""))
     return json.encode(structs.replace(header, check=f"{crc32(bare):08x}"))

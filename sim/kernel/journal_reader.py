@@ -1,8 +1,8 @@
 """Reads a journal from a file: its header and its lines, as `journal.py` writes them.
 
 Only the form is checked here: that a file is a journal of this format, and each line a record or a
-mark. A torn last line is dropped, because a killed process may leave one. Whether a line says what
-the run did is for a replay to find out.
+mark. A torn last line is dropped, because a killed process may leave one. Whether a line matches
+what the run does is checked by a replay.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 _GZIP = b"\x1f\x8b"
 _ANY_FORMAT = re.compile(rb'\{"journal":\d+')
 _YAML_KEY = re.compile(r"[a-z_]+:( |$)")
-_SHOWN = 200  # bytes of another file that are looked at
-# Far longer than any line that a run writes: a file that has no lines is not read into memory.
+_SHOWN = 200  # bytes of an unknown file that are examined
+# Far longer than any line that a run writes, so that a file without lines is not read into memory.
 LINE_MAX = 256 << 20
 
 
 class NotAJournal(ValueError):
-    """The file is not a journal of this format, or `line` of it is none."""
+    """The file is not a journal of this format, or its line `line` is invalid."""
 
     def __init__(self, reason: str, line: int = 1) -> None:
         super().__init__(reason)
@@ -36,29 +36,29 @@ class NotAJournal(ValueError):
 
 
 def unreadable(error: Exception) -> str:
-    """Why a journal cannot be read, in words."""
+    """Describe why a journal cannot be read."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 _read_header = json.Decoder(Header).decode
 read_line = json.Decoder(Line).decode
-# What reading JSON that somebody has written over may raise.
+# Exceptions that reading overwritten JSON may raise.
 UNREADABLE = (DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
-    """The header of a journal file, and its lines with their numbers.
+    """Return the header of a journal file, and an iterator over its lines with their numbers.
 
-    The file may be compressed by gzip; a torn last line is dropped. NotAJournal says what is wrong.
+    The file may be compressed by gzip; a torn last line is dropped. Raises NotAJournal.
     """
     lines = _lines(file)
     first = next(lines, b"")
     if not first:
-        raise NotAJournal("the file is empty, no journal")
+        raise NotAJournal("the file is empty")
     if first.endswith(b"\r\n"):
         raise NotAJournal(
-            "its lines end in CR LF: something has rewritten the journal, and its digests no longer"
-            " fit; take the original"
+            "its lines end in CR LF: a program has rewritten the journal, so its digests no longer"
+            " match; use the original"
         )
     try:
         _check_text(first)
@@ -71,7 +71,7 @@ def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
     except UNREADABLE as error:
         cut = _ANY_FORMAT.match(first) and not first.endswith(b"\n")
         raise NotAJournal(
-            "the journal ends within its first line: nothing of the run is left"
+            "the journal ends within its first line, so the run is lost"
             if cut and not isinstance(error, ValidationError)
             else f"line 1 is not a journal header: {error}"
         ) from error
@@ -79,7 +79,7 @@ def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
 
 
 def _records(lines: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Whole lines with their numbers, each of them one that `read_line` can read."""
+    """Yield complete lines with their numbers, each of which `read_line` can read."""
     for number, raw in enumerate(lines, start=2):
         if not raw.endswith(b"\n"):
             return
@@ -87,19 +87,22 @@ def _records(lines: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
             _check_text(raw)
             read_line(raw)
         except UNREADABLE as error:
-            raise NotAJournal(f"no journal record: {error}", number) from error
+            raise NotAJournal(f"not a journal record: {error}", number) from error
         yield number, raw[:-1]
 
 
 def _check_text(raw: bytes) -> None:
-    """Raise UnicodeDecodeError for what is no UTF-8; reading a line does not look at all of it."""
+    """Raise UnicodeDecodeError for invalid UTF-8, because reading a line does not decode all of
+    it.
+    """
     if not raw.isascii():
         raw.decode()
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Lines of a file or pipe, decompressed if need be; a compressed file that is cut yields what
-    is whole.
+    """Yield the lines of a file or pipe, decompressed if necessary.
+
+    From a truncated compressed file, yields the complete part.
     """
     peek = getattr(file, "peek", None)
     if peek is None or peek(2)[:2] != _GZIP:
@@ -114,7 +117,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _other_file(line: bytes) -> str:
-    """What somebody has to know who named another file, of which this is the beginning."""
+    """Return what to do with another kind of file, given its beginning."""
     text = line.decode(errors="replace").strip()
     if text.startswith(("#", "---")) or _YAML_KEY.match(text):
         looks = "this is not a journal but a scenario, by its first line"
@@ -124,7 +127,9 @@ def _other_file(line: bytes) -> str:
 
 
 def _bounded(file: BinaryIO | GzipFile) -> Iterator[bytes]:
-    """Lines; NotAJournal at what does not begin as a journal, or does not end as a line."""
+    """Yield lines. Raises NotAJournal if the file does not begin as a journal, or a line is too
+    long.
+    """
     first = file.readline(1)
     if first not in (b"", b"{"):
         raise NotAJournal(_other_file(first + file.readline(_SHOWN)))

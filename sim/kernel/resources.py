@@ -11,7 +11,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @cache
 def folder(kind: str) -> Path:
-    """Folder of a kind of `KINDS`; FileNotFoundError if there is none."""
+    """Return the folder of a kind of `KINDS`. Raises FileNotFoundError if there is none."""
     if kind not in KINDS:
         raise ValueError(f"unknown kind of resource {kind!r}")
     for candidate in (_PACKAGE / "_data" / kind, _PACKAGE.parent / kind):
@@ -21,10 +21,10 @@ def folder(kind: str) -> Path:
 
 
 def path(kind: str, name: str) -> Path:
-    """Path of a file of a kind, for example `path("fixtures", "keys/atlas.pem")`."""
+    """Return the path of a file of a kind, for example `path("fixtures", "keys/atlas.pem")`."""
     return folder(kind) / name
 
 
 def bundled_scenarios() -> tuple[str, ...]:
-    """Names of the bundled scenarios, sorted."""
+    """Return the names of the bundled scenarios, sorted."""
     return tuple(sorted(file.stem for file in folder("scenarios").glob("*.yaml")))

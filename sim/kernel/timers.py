@@ -1,25 +1,25 @@
-"""The queue of everything that will happen by itself: timers as data, in one total order.
+"""The queue of everything that is due to happen: timers as data, in one total order.
 
 Theory. Virtual time moves only when an input says so (`advance_to`). Between two inputs nothing
-happens; during an advance everything happens that is due, one timer after the other, and virtual
-now stands at each timer's own instant while its owner acts. There is no second clock and no
-concurrency, so the run is a function of its inputs if, and only if, the order of timers is one.
+happens. During an advance everything happens that is due, one timer after the other, and virtual
+now is each timer's own instant while its owner acts. There is no second clock and no concurrency,
+so the run is a function of its inputs if and only if the order of timers is unambiguous.
 
 * Instants are integers of nanoseconds, so two timers are often due at the same instant: a market
   closes when a good-till-time order expires, thousands of markets open at noon.
 * At one instant the order is (priority, seq). `seq` counts calls of `schedule`: what was scheduled
-  first fires first. This suffices wherever one timer was caused by another.
-* It does not suffice where two causes know nothing of each other: then the order would depend on
-  which of them somebody mentioned first. For those kinds a priority decides
-  (`core/model/timer_priority.py`), by kind, and within some kinds by subject.
-* A timer that schedules another one at the same instant is followed by it in the same advance. A
-  timer due in the past (one that was suspended) fires at virtual now: time never moves back.
+  first fires first. This is enough wherever one timer causes another.
+* It is not enough where two causes are independent: the order would depend on which of them was
+  created first. For those kinds a priority decides (`core/model/timer_priority.py`), by kind, and
+  within some kinds by subject.
+* If a timer schedules another one at the same instant, that one fires in the same advance. A timer
+  that is overdue (because it was suspended) fires at virtual now: time never moves back.
 
 A timer names what to do (`kind`) and to whom (`subject`). It holds no code, so that a queue can be
-saved, compared and printed. The code stands with the components: each declares the kinds that it
-owns (`timers`, a mapping from kind to function), `merge_owners` makes one dictionary of them, and
-from then on (`close`) the queue accepts no other kind. Thus a kind with two owners or none is an
-error when a simulation starts or a timer is scheduled, and never a timer that is lost.
+saved, compared and printed. The code belongs to the components: each declares the kinds that it
+owns (`timers`, a mapping from kind to function), `merge_owners` merges these mappings, and after
+`close` the queue accepts no other kind. A kind with two owners or none is thus an error when a
+simulation starts or a timer is scheduled, and never a timer that is lost.
 
 Cost. Scheduling and popping are O(log n). Cancelling is O(1): the entry stays in the heap and is
 skipped when it surfaces. The heap is rebuilt once more than half of it is dead, so memory follows
@@ -37,13 +37,14 @@ from msgspec import Struct
 
 from sim.kernel.instants import Instant
 
-# The priority of kinds that have none of their own: after all that do.
+# The priority of kinds without an explicit one. It comes after all others.
 _LAST = "~"
 
 
 class Timer(Struct, frozen=True, order=True, array_like=True, gc=False):
-    """Something due at an instant. `seq` is unique in its queue: timers order by (due, priority,
-    seq), as quickly as bare tuples would.
+    """Something due at an instant.
+
+    `seq` is unique in its queue. Timers order by (due, priority, seq), as fast as bare tuples.
     """
 
     due: Instant
@@ -63,7 +64,7 @@ class TimerOwnershipError(ValueError):
 
 
 def merge_owners(owners: Iterable[Mapping[Kind, Handler]]) -> dict[Kind, Handler]:
-    """Merge the timer kinds of several components. TimerOwnershipError if two declare the same."""
+    """Merge the timer kinds of several components. Raises TimerOwnershipError for duplicates."""
     merged: dict[Kind, Handler] = {}
     for owned in owners:
         for kind, handler in owned.items():
@@ -74,7 +75,7 @@ def merge_owners(owners: Iterable[Mapping[Kind, Handler]]) -> dict[Kind, Handler
 
 
 class _AnyKind(dict[str, str]):
-    """Priorities of a queue that is not closed: every kind is accepted."""
+    """Priorities of a queue that is not closed, which accepts every kind."""
 
     def __missing__(self, kind: str) -> str:
         return _LAST
@@ -88,8 +89,8 @@ class TimerQueue:
     def __init__(self, first: Sequence[str] = (), by_subject: Collection[str] = ()) -> None:
         """Create an empty queue.
 
-        Kinds in `first` go before all others at their instant, in this order; timers of a kind in
-        `by_subject`, which must be one of them, are ordered by subject among themselves.
+        Kinds in `first` fire before all others at the same instant, in this order. Timers of a kind
+        in `by_subject`, which must be in `first`, are ordered by subject among themselves.
         """
         self._priorities: dict[str, str] = _AnyKind(
             (kind, str(index)) for index, kind in enumerate(first)
@@ -104,7 +105,8 @@ class TimerQueue:
     def close(self, kinds: Collection[str]) -> None:
         """Accept only these kinds from now on.
 
-        TimerOwnershipError if a timer of another kind is pending or another kind has a priority.
+        Raises TimerOwnershipError if a timer of another kind is pending or another kind has a
+        priority.
         """
         pending = (timer.kind for timer in (*self._heap, *self._suspended))
         for kind in (*self._priorities, *pending):
@@ -117,11 +119,11 @@ class TimerQueue:
 
     @property
     def scheduled(self) -> int:
-        """The number that the next timer will have: all that were scheduled have lower ones."""
+        """The number that the next timer will have. All timers so far have lower ones."""
         return self._next_seq
 
     def __contains__(self, seq: int) -> bool:
-        """Whether a timer has yet to fire."""
+        """Return whether a timer has yet to fire."""
         return seq in self._live
 
     def schedule(self, due: Instant, kind: str, subject: str = "") -> int:
@@ -139,11 +141,11 @@ class TimerQueue:
         return seq
 
     def cancel(self, seq: int) -> bool:
-        """Forget a timer; False when it has fired or was cancelled before."""
+        """Forget a timer. Return False if it has already fired or been cancelled."""
         if seq not in self._live:
             return False
         self._live.discard(seq)
-        # A suspended timer is not in the heap, but counting it costs at most an early rebuild.
+        # A suspended timer is not in the heap, but counting it causes at most an early rebuild.
         self._dead += 1
         if self._dead > 64 and self._dead * 2 > len(self._heap):
             self._heap = [timer for timer in self._heap if timer.seq in self._live]
@@ -152,7 +154,7 @@ class TimerQueue:
         return True
 
     def next_due(self) -> Instant | None:
-        """Due instant of the next live timer, or None."""
+        """Return the due instant of the next live timer, or None."""
         heap = self._heap
         while heap and heap[0].seq not in self._live:
             heappop(heap)
@@ -171,14 +173,14 @@ class TimerQueue:
         return None
 
     def suspend(self, timer: Timer) -> None:
-        """Set a popped timer aside, under its seq, until `resume`."""
+        """Set a popped timer aside, with its seq, until `resume`."""
         self._live.add(timer.seq)
         self._suspended.append(timer)
 
     def resume(self) -> int:
         """Put suspended timers back and return how many there were.
 
-        Long due, they are the next to surface, in order of their due instants.
+        They are overdue, so they surface next, in order of their due instants.
         """
         live = [timer for timer in self._suspended if timer.seq in self._live]
         for timer in live:
@@ -187,21 +189,21 @@ class TimerQueue:
         return len(live)
 
     def cancel_kinds(self, prefix: str) -> None:
-        """Forget every timer whose kind begins with the prefix, suspended ones excepted."""
+        """Forget every timer whose kind begins with the prefix, except suspended ones."""
         for seq in [timer.seq for timer in self._heap if timer.kind.startswith(prefix)]:
             self.cancel(seq)
 
     def pending(self) -> list[Timer]:
-        """Live timers in firing order, without suspended ones."""
+        """Return the live timers in firing order, without suspended ones."""
         return sorted(timer for timer in self._heap if timer.seq in self._live)
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """Differs from an earlier one whenever `pending` does."""
+        """A value that changes whenever `pending` does."""
         return self._next_seq, len(self._live), len(self._suspended)
 
     def save(self) -> tuple[int, list[Timer], list[Timer]]:
-        """State as plain data: the next seq, the live timers, the suspended ones."""
+        """Return the state as plain data: the next seq, the live timers, the suspended ones."""
         return (
             self._next_seq,
             self.pending(),
@@ -211,7 +213,7 @@ class TimerQueue:
     def load(self, state: tuple[int, list[Timer], list[Timer]]) -> None:
         """Replace the queue by a saved one."""
         self._next_seq = state[0]
-        self._heap = list(state[1])  # sorted, therefore a heap
+        self._heap = list(state[1])  # sorted, and therefore a heap
         self._suspended = list(state[2])
         self._live = {timer.seq for timer in [*self._heap, *self._suspended]}
         self._dead = 0

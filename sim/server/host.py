@@ -77,7 +77,7 @@ class Host:
         self._observer = observer
         self._meters = meters
         self._on_end = on_end
-        simulation.journal.hear_of_end(self._run_ended)
+        simulation.journal.set_end_listener(self._run_ended)
         self.replies = HeldReplies(self)
         self.streams = OpenStreams(self)
         self.tasks = Tasks()
@@ -350,9 +350,9 @@ class Host:
     async def become(self, simulation: Simulation) -> None:
         """Serve another simulation of the same settings instead, from its start."""
         async with self._moving:
-            self.simulation.journal.hear_of_end(None)
+            self.simulation.journal.set_end_listener(None)
             self.simulation = simulation
-            simulation.journal.hear_of_end(self._run_ended)
+            simulation.journal.set_end_listener(self._run_ended)
             self.__dict__.pop("history", None)
             self._start_over([])
 

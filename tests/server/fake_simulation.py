@@ -29,7 +29,7 @@ class FakeSimulation:
         self.settings = settings or Settings()
         self.scenario = SimpleNamespace(name="fake")
         self.journal = SimpleNamespace(
-            hear_of_end=lambda hears: None, header=SimpleNamespace(start=START)
+            set_end_listener=lambda listener: None, header=SimpleNamespace(start=START)
         )
         self.seed, self.branch = 7, "main"
         choices = SimpleNamespace(assumptions=Assumptions(), quirks=Quirks(Entropy(7)))

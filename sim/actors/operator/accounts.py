@@ -56,7 +56,7 @@ def _move_at_once(
 ) -> FundingTransaction:
     available = exchange.trading.buying_power(account)
     if amount < 0 and available < -amount:
-        raise Conflict(f"{account} has only {cash_text(available)} to pay out", rule="P6")
+        raise Conflict(f"{account} has only {cash_text(available)} available", rule="P6")
     exchange.funding.check_room(amount)
     move = exchange.funding.move
     if purpose:

@@ -1,1 +1,1 @@
-"""Assumptions and quirks: every named choice with its reason."""
+"""Assumptions, quirks, observations and bounds: every named choice with its reason."""

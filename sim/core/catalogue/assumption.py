@@ -1,8 +1,8 @@
-"""What an assumption is: an answer of ours to a question that the specification leaves open, with a
-name, a default, a reason, a source and the values that it accepts.
+"""What an assumption is: our answer to a question that the specification leaves open.
 
-Values are plain: booleans, integers, words from a list, text, or spans. `assumptions/` has the
-catalogue, `assumption_values.py` the values in force.
+It has a name, a default, a reason, a source and a set of accepted values. Values are plain:
+booleans, integers, options from a list, text, or spans. `assumptions/` holds the catalogue,
+`assumption_values.py` the current values.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ UNDOCUMENTED = "our choice: no document says"
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
-    """One choice. `span` marks a number of nanoseconds, which people write as "60s"; `options`
-    lists the words that a text may be, any where it is empty; `least` bounds a number.
+    """One choice.
+
+    `span` marks a number of nanoseconds, which people write as "60s". `options` lists the accepted
+    texts; if it is empty, any text is accepted. `least` is the minimum of a number.
     """
 
     name: str
@@ -34,11 +36,11 @@ class Assumption(Struct, frozen=True, kw_only=True):
     least: int = 0
 
     def because(self, reason: str) -> Assumption:
-        """The same assumption with its reason."""
+        """Return the same assumption with its reason."""
         return replace(self, reason=reason)
 
     def parse(self, value: object) -> Value:
-        """Value from a scenario or a control call; ValueError says what is accepted."""
+        """Return the value for text or data of a scenario or control call. Raises ValueError."""
         if self.span:
             if isinstance(value, str) and (span := parse_span(value)) >= self.least:
                 return span
@@ -58,7 +60,7 @@ class Assumption(Struct, frozen=True, kw_only=True):
         raise ValueError(f"{self.name} accepts {self.accepts()}, not {value!r}")
 
     def accepts(self) -> str:
-        """What values are accepted, in words."""
+        """Describe the accepted values."""
         if self.span:
             least = f", at least {format_span(self.least)}" if self.least else ""
             return f'a duration such as "60s"{least}'
@@ -69,8 +71,9 @@ class Assumption(Struct, frozen=True, kw_only=True):
         return "one of " + ", ".join(self.options) if self.options else "text"
 
     def alternatives(self) -> list[str]:
-        """Other values than the default that are worth trying, as people write them: every word; of
-        a number or a span, a smaller and a larger one.
+        """Return values other than the default that are worth trying, as people write them.
+
+        These are all other options, or a smaller and a larger number or span.
         """
         if isinstance(self.default, bool):
             return ["false" if self.default else "true"]
@@ -81,7 +84,7 @@ class Assumption(Struct, frozen=True, kw_only=True):
         return [str(self.show(value)) for value in tried if value != self.default]
 
     def show(self, value: Value) -> Value:
-        """A value as people write it."""
+        """Return a value as people write it."""
         return format_span(value) if self.span and isinstance(value, int) else value
 
 
@@ -90,26 +93,26 @@ def _is_integer(text: str) -> bool:
 
 
 def flag(name: str, default: bool, *, source: str = UNDOCUMENTED) -> Assumption:
-    """An assumption that is true or false."""
+    """Return an assumption that is true or false."""
     return Assumption(name=name, default=default, source=source)
 
 
 def number(name: str, default: int, *, least: int = 0, source: str = UNDOCUMENTED) -> Assumption:
-    """An assumption that is an integer."""
+    """Return an assumption that is an integer."""
     return Assumption(name=name, default=default, source=source, least=least)
 
 
 def span(name: str, default: str, *, least: str = "0s", source: str = UNDOCUMENTED) -> Assumption:
-    """An assumption that is a duration."""
+    """Return an assumption that is a duration."""
     length = parse_span(default)
     return Assumption(name=name, default=length, source=source, span=True, least=parse_span(least))
 
 
 def choice(name: str, *options: str, default: str = "", source: str = UNDOCUMENTED) -> Assumption:
-    """An assumption that is one of some words, by default the first."""
+    """Return an assumption with a list of options, by default the first."""
     return Assumption(name=name, default=default or options[0], options=options, source=source)
 
 
 def text(name: str, default: str, *, source: str = UNDOCUMENTED) -> Assumption:
-    """An assumption that is any text."""
+    """Return an assumption that is any text."""
     return Assumption(name=name, default=default, source=source)

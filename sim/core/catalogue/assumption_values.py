@@ -1,4 +1,4 @@
-"""The values of the assumptions that are in force in one exchange."""
+"""The current values of the assumptions in one exchange."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COMPARED_MAX = 80
 
 
 class _Reads(dict[str, Value]):
-    """Values that note in `names` which of them are asked for, or changed."""
+    """Values that record in `names` which of them are read or changed."""
 
     __slots__ = ("names",)
 
@@ -32,8 +32,8 @@ class _Reads(dict[str, Value]):
 class Assumptions:
     """Values by name, each the default until somebody changes it.
 
-    `changes` differs whenever a value may have changed, so that what follows from values can be
-    kept; it is no part of the state.
+    `changes` increases whenever a value may have changed, so that results derived from values can
+    be cached. It is not part of the state.
     """
 
     __slots__ = ("_catalogue", "_values", "changes")
@@ -46,25 +46,25 @@ class Assumptions:
         }
 
     def text(self, assumption: Assumption) -> str:
-        """Value of an assumption that is a word or text."""
+        """Return the value of an assumption that is an option or text."""
         value = self._values[assumption.name]
         if not isinstance(value, str):
             raise TypeError(f"{assumption.name} is not a text")
         return value
 
     def number(self, assumption: Assumption) -> int:
-        """Value of an assumption that is an integer or a span (nanoseconds)."""
+        """Return the value of an assumption that is an integer or a span (nanoseconds)."""
         value = self._values[assumption.name]
         if not isinstance(value, int):
             raise TypeError(f"{assumption.name} is not a number")
         return value
 
     def flag(self, assumption: Assumption) -> bool:
-        """Value of an assumption that is true or false."""
+        """Return the value of an assumption that is true or false."""
         return self._values[assumption.name] is True
 
     def change(self, name: str, value: object) -> Assumption:
-        """Set a value by name. KeyError names the nearest; ValueError says what is accepted."""
+        """Set a value by name. Raises KeyError with the nearest name, or ValueError."""
         assumption = self._catalogue.get(name)
         if assumption is None:
             raise KeyError(unknown_name("assumption", name, self._catalogue))
@@ -73,29 +73,30 @@ class Assumptions:
         return assumption
 
     def as_written(self, name: str) -> Value:
-        """Value of a named assumption as people write it."""
+        """Return the value of a named assumption as people write it."""
         return self._catalogue[name].show(self._values[name])
 
     def watch(self) -> set[str]:
-        """Names of the values that are asked for or changed from now on; the set grows."""
+        """Return the set of names that are read or changed from now on. The set grows."""
         reads = _Reads(self._values)
         self._values = reads
-        self.changes += 1  # what follows from values is asked for again
+        self.changes += 1  # cached results are computed again, so that their reads are recorded
         return reads.names
 
     def save(self) -> dict[str, Value]:
-        """Values by name."""
+        """Return the values by name."""
         return self._values
 
     def load(self, state: dict[str, Value]) -> None:
-        """Take saved values."""
+        """Restore saved values."""
         self._values = dict(state)
         self.changes += 1
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """Message for a name that a catalogue does not have, with the nearest one that it has. A name
-    much longer than any is cut, and not compared.
+    """Return the message for a name unknown to a catalogue, with the nearest known name.
+
+    A name much longer than any known one is cut and not compared.
     """
     names = list(known) if len(name) <= _COMPARED_MAX else []
     near = [each for each in names if each.startswith(name)][:1]

@@ -1,20 +1,20 @@
-"""The edges of the state: what a quantity, a sum, a count or a name may be at most, in one table.
+"""The bounds of the state: the limits of quantities, sums, counts and names, in one table.
 
-A state beyond an edge could be computed, for integers have no size here, but not told: the contract
-has 64 bits for a number. So an edge is checked where something enters (a scenario, a call, a
-control call), and what would cross it is refused there. What follows by itself then fits: sums have
-edges of their own, below what the encoding holds by more than one input can add.
+The exchange could compute with values beyond a bound, because its integers are unlimited, but it
+could not report them: the contract has 64 bits for a number. So a bound is checked where a value
+enters (a scenario, a call, a control call), and a value beyond it is refused there. Everything
+derived then fits: sums have bounds of their own, which leave room for more than one input can add.
 
 The sums, in units of which an int64 holds 9.22 x 10^18:
 
-* Accounts together hold at most `MONEY`, 4 x 10^18 units of cash. Checked when money comes in.
-  Without money from outside only rebates of maker fees add to it, and those have an edge too
-  (`REBATES`). A correction may leave one account in debt and another with the money, so what all
-  debts together come to is part of the sum.
-* What came in less what went out, which house accounts keep, lies between -`MONEY` and `MONEY`.
-* `CONTRACTS` of one instrument have traded at most. A contract costs at most a dollar, so volume,
-  notional, profit and fees of an instrument fit at every scale (price_scale x qty_scale divides
-  10^8). Orders that rest when the edge is reached can add what their money buys: `MONEY` again.
+* Accounts together hold at most `MONEY`, 4 x 10^18 units of cash. This is checked when money comes
+in. Without money from outside, only rebates of maker fees add to it, and these have a bound, too
+(`REBATES`). A correction may leave one account in debt and another with the money, so the sum
+includes all debts. * Money received less money paid out, the balance of house accounts, is between
+-`MONEY` and `MONEY`. * At most `CONTRACTS` trade in one instrument. A contract costs at most a
+dollar, so volume, notional, profit and fees of an instrument fit at every scale (price_scale x
+qty_scale divides 10^8). Orders that rest when the bound is reached can add what their money buys:
+`MONEY` again.
 
 Limits that the specification states (§8) are not here: they are rules of the service.
 """
@@ -25,11 +25,11 @@ from typing import NamedTuple
 
 
 class OutOfBounds(ValueError):
-    """A value beyond its edge; the message says which edge, and what is accepted."""
+    """A value beyond its bound. The message names the bound and the accepted values."""
 
 
 class Bound(NamedTuple):
-    """An edge: values from `low` to `high` of a unit are accepted, for a reason."""
+    """A bound: values from `low` to `high` of a unit are accepted, for a reason."""
 
     name: str
     low: int
@@ -39,13 +39,13 @@ class Bound(NamedTuple):
     reason: str
 
     def check(self, value: int, scale: int = 1) -> int:
-        """The value, in units of 1/scale. OutOfBounds when it lies outside."""
+        """Return the value, in units of 1/scale. Raises OutOfBounds if it is outside."""
         if self.low * scale <= value <= self.high * scale:
             return value
         raise OutOfBounds(self.text())
 
     def text(self) -> str:
-        """What is accepted, in words."""
+        """Describe the accepted values."""
         return f"{self.name}: from {self.low} to {self.high} {self.unit}".rstrip()
 
 

@@ -1,8 +1,8 @@
 """The catalogue of quirks: documented oddities of the service, each with its documented odds and a
-switch. `sim catalogue quirks` prints it.
+switch.
 
-Each quirk draws from its own random stream, so changing the odds of one never changes what another
-does.
+`sim catalogue quirks` prints it. Each quirk draws from its own random stream, so changing the odds
+of one never changes another.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ NEVER = Chance(0, 1)
 
 
 class Quirk(Struct, frozen=True):
-    """A documented oddity: its name, the section that documents it, what it does, and how often it
-    does by default.
+    """A documented oddity: its name, the section that documents it, its effect, and its default
+    odds.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Quirk(Struct, frozen=True):
     summary: str = ""
 
     def described(self, summary: str) -> Quirk:
-        """The same quirk with its summary."""
+        """Return the same quirk with its summary."""
         return replace(self, summary=summary)
 
 
@@ -83,18 +83,19 @@ INSTRUMENT_COLUMNS_FAIL = Quirk("instrument_columns_fail", "4.3", ALWAYS).descri
 
 
 def catalogue() -> dict[str, Quirk]:
-    """Every quirk by name, in the order of this file."""
+    """Return every quirk by name, in the order of this file."""
     return {value.name: value for value in globals().values() if isinstance(value, Quirk)}
 
 
-_STRUCK_MAX = 1_000  # that are remembered where nobody asks for them
+_STRUCK_MAX = 1_000  # entries kept while nobody takes them
 _FRACTION = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 _DECIMAL = re.compile(r"0?\.(\d{1,9})", re.ASCII)
 
 
 def parse_chance(value: object) -> Chance:
-    """Chance from "always", "never", true, false, "2/3" or "0.25", or a number of JSON; ValueError
-    otherwise.
+    """Return the chance for "always", "never", true, false, "2/3", "0.25", or a JSON number.
+
+    Raises ValueError for anything else.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = f"{value:g}"
@@ -116,7 +117,7 @@ def parse_chance(value: object) -> Chance:
 
 
 class Quirks:
-    """The odds in force."""
+    """The current odds."""
 
     __slots__ = ("_catalogue", "_decide", "_entropy", "_odds", "_struck")
 
@@ -124,11 +125,11 @@ class Quirks:
         self._entropy = entropy
         self._catalogue = catalogue()
         self._odds = {name: quirk.default for name, quirk in self._catalogue.items()}
-        self._struck: list[str] = []  # for whoever watches; no part of the state
+        self._struck: list[str] = []  # for observers; not part of the state
         self._decide: Callable[[str], bool] | None = None
 
     def possible(self, quirk: Quirk) -> bool:
-        """Whether the quirk can occur at all."""
+        """Return whether the quirk can occur at all."""
         return self._decide is not None or self._odds[quirk.name].numerator > 0
 
     def strikes(self, quirk: Quirk) -> bool:
@@ -147,18 +148,18 @@ class Quirks:
         return True
 
     def decided_by(self, decide: Callable[[str], bool]) -> None:
-        """Let somebody who knows what happened decide in the place of chance, quirk by name."""
+        """Use a function of the quirk's name in place of chance, for replays of known events."""
         self._decide = decide
 
     def take_struck(self) -> list[str]:
-        """Names of the quirks that have occurred since the last call, in order, so many of them."""
+        """Return the names of the quirks that occurred since the last call, in order, with
+        repeats.
+        """
         struck, self._struck = self._struck, []
         return struck
 
     def change(self, name: str, value: object) -> Quirk:
-        """Set the odds of a quirk by name. KeyError names the nearest; ValueError says what is
-        accepted.
-        """
+        """Set the odds of a quirk by name. Raises KeyError with the nearest name, or ValueError."""
         quirk = self._catalogue.get(name)
         if quirk is None:
             raise KeyError(unknown_name("quirk", name, self._catalogue))
@@ -166,13 +167,13 @@ class Quirks:
         return quirk
 
     def as_written(self, name: str) -> str:
-        """Odds in force, as people write them."""
+        """Return the current odds, as people write them."""
         return str(self._odds[name])
 
     def save(self) -> dict[str, tuple[int, int]]:
-        """Odds by name."""
+        """Return the odds by name."""
         return {name: (odds.numerator, odds.denominator) for name, odds in self._odds.items()}
 
     def load(self, state: dict[str, tuple[int, int]]) -> None:
-        """Take saved odds."""
+        """Restore saved odds."""
         self._odds = {name: Chance(*odds) for name, odds in state.items()}

@@ -1,7 +1,7 @@
-"""The catalogue of assumptions: our answers where the specification does not give one.
+"""The catalogue of assumptions: our answers where the specification gives none.
 
-One module a topic; import any of them from here. `sim catalogue assumptions` prints the catalogue.
-A scenario or the control plane changes a value by its name.
+There is one module per topic, and all assumptions can be imported from here. `sim catalogue
+assumptions` prints the catalogue. A scenario or the control plane changes a value by its name.
 """
 
 from sim.core.catalogue.assumption import Assumption
@@ -28,6 +28,6 @@ _TOPICS = (lifecycle, trading, money, access, webhooks, service, surfaces, readi
 
 
 def catalogue() -> dict[str, Assumption]:
-    """Every assumption by name, topic by topic."""
+    """Return every assumption by name, topic by topic."""
     values = (value for topic in _TOPICS for value in vars(topic).values())
     return {value.name: value for value in values if isinstance(value, Assumption)}

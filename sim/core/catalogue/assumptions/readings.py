@@ -1,5 +1,7 @@
-"""Assumptions about what recordings of the service show and the specification does not say, or says
-otherwise. The reading `observed` sets them together; `observations/` has the evidence.
+"""Assumptions about behaviour that recordings show and that the specification does not describe, or
+describes differently.
+
+The reading `observed` sets them together; `observations/` has the evidence.
 """
 
 from sim.core.catalogue.assumption import choice, span

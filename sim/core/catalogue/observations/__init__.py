@@ -1,8 +1,9 @@
-"""The catalogue of observations, and the two readings of the service that follow from it.
+"""The catalogue of observations, and the two readings of the service based on it.
 
-One module a topic; `sim catalogue observations` prints the catalogue. The reading `documented`
-leaves every switch as the specification has it, `observed` sets those of all observations that the
-specification contradicts. A switch can also be set alone, by its own name.
+There is one module per topic; `sim catalogue observations` prints the catalogue. The reading
+`documented` leaves every switch as the specification demands. The reading `observed` sets the
+switches of all observations that the specification contradicts. A switch can also be set by its own
+name.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ _TOPICS = (retail, exchange, rfqs_and_crypto, confirmed)
 
 
 def catalogue() -> dict[str, Observation]:
-    """Every observation by name, topic by topic."""
+    """Return every observation by name, topic by topic."""
     values = (value for topic in _TOPICS for value in vars(topic).values())
     return {value.name: value for value in values if isinstance(value, Observation)}
 
 
 def settings(reading: str) -> dict[str, str]:
-    """Values by assumption or quirk that a reading sets: the same names in each of them."""
+    """Return the values by assumption or quirk that a reading sets; both readings set the same
+    names.
+    """
     chosen: dict[str, str] = {}
     for one in catalogue().values():
         if one.switch is not None and one.in_observed:
@@ -36,7 +39,7 @@ def settings(reading: str) -> dict[str, str]:
 
 
 def apply(reading: str, assumptions: Assumptions, quirks: Quirks) -> None:
-    """Set every switch as a reading has it."""
+    """Set every switch according to a reading."""
     values = settings(reading)
     for one in catalogue().values():
         if one.switch is not None and one.switch.name in values:
@@ -45,7 +48,7 @@ def apply(reading: str, assumptions: Assumptions, quirks: Quirks) -> None:
 
 
 def in_force(one: Observation, assumptions: Assumptions, quirks: Quirks) -> bool:
-    """Whether an exchange does as observed now."""
+    """Return whether an exchange now behaves as observed."""
     if one.switch is None:
         return one.done
     target = quirks if isinstance(one.switch, Quirk) else assumptions
@@ -53,7 +56,7 @@ def in_force(one: Observation, assumptions: Assumptions, quirks: Quirks) -> bool
 
 
 def reading_in_force(assumptions: Assumptions, quirks: Quirks) -> str:
-    """The reading that the switches amount to; "mixed" where they are those of neither."""
+    """Return the reading to which the switches correspond; "mixed" if there is none."""
     states = {
         in_force(one, assumptions, quirks)
         for one in catalogue().values()

@@ -1,9 +1,9 @@
-"""What an observation is: something that recordings or newer public pages show of the service, with
-where it was seen, when, and what kind of evidence that is.
+"""What an observation is: behaviour of the service that recordings or newer public pages show, with
+place, date and kind of the evidence.
 
-Where the specification is silent, the exchange does as observed: such an observation has no switch.
-Where the specification says otherwise, it stays the default, and the observation names the switch
-(an assumption or a quirk) and the value with which the exchange does as observed.
+Where the specification is silent, the exchange behaves as observed, and the observation has no
+switch. Where the specification differs, it stays the default, and the observation names the switch
+(an assumption or a quirk) and the value with which the exchange behaves as observed.
 """
 
 from __future__ import annotations
@@ -28,49 +28,49 @@ EVIDENCE = {
 
 
 def written(value: object) -> str:
-    """A value as a scenario writes it."""
+    """Return a value as a scenario writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Observation(Struct, frozen=True):
-    """One thing that was seen. `date` is the day of the newest evidence (YYYY-MM or YYYY-MM-DD)."""
+    """One observation. `date` is the day of the newest evidence (YYYY-MM or YYYY-MM-DD)."""
 
     name: str
     date: str
     evidence: tuple[str, ...]
     source: str
     summary: str = ""
-    section: str = ""  # of the specification, where that says otherwise
+    section: str = ""  # of the specification, if that differs
     switch: Switch | None = None
-    value: str = ""  # of the switch, with which the exchange does as observed
+    value: str = ""  # of the switch, for the observed behaviour
     in_observed: bool = True  # whether the reading `observed` sets the switch
-    operations: tuple[str, ...] = ()  # those that showed it; () is more than one can name
-    done: bool = True  # whether the exchange can do so at all
+    operations: tuple[str, ...] = ()  # operations that showed it; () means too many to list
+    done: bool = True  # whether the exchange can behave so at all
 
     def shows(self, summary: str) -> Observation:
-        """The same observation with what was seen."""
+        """Return the same observation with a summary of what was observed."""
         return replace(self, summary=summary)
 
     def of(self, *operations: str) -> Observation:
-        """The same observation with the operations and streams that showed it."""
+        """Return the same observation with the operations and streams that showed it."""
         return replace(self, operations=operations)
 
     def against(self, section: str) -> Observation:
-        """The same observation, which contradicts a section of the specification."""
+        """Return the same observation, marked as contradicting a section of the specification."""
         return replace(self, section=section)
 
     def set_by(self, switch: Switch, value: str, *, in_observed: bool = True) -> Observation:
-        """The same observation with the switch and the value that make the exchange do so."""
+        """Return the same observation with the switch and the value for the observed behaviour."""
         return replace(self, switch=switch, value=value, in_observed=in_observed)
 
     @property
     def overrides(self) -> str:
-        """What the specification says about it: "silent", or the section that says otherwise."""
+        """What the specification says about it: "silent", or the section that differs."""
         return f"§{self.section}" if self.section else "silent"
 
     @property
     def setting(self) -> str:
-        """The switch and its value as a scenario writes them; "" where nothing switches it."""
+        """The switch and its value as a scenario writes them; "" if there is no switch."""
         if self.switch is None:
             return ""
         key = "quirks" if isinstance(self.switch, Quirk) else "assumptions"
@@ -78,14 +78,14 @@ class Observation(Struct, frozen=True):
 
     @property
     def default(self) -> str:
-        """The value of the switch by default, as a scenario writes it."""
+        """The default of the switch, as a scenario writes it."""
         if isinstance(self.switch, Quirk):
             return str(self.switch.default)
         return "" if self.switch is None else written(self.switch.show(self.switch.default))
 
     @property
     def holds(self) -> str:
-        """In which reading the exchange does as observed."""
+        """The readings in which the exchange behaves as observed."""
         if not self.done:
             return "neither"
         if self.switch is None or self.default == self.value:
