@@ -354,7 +354,7 @@ world:
         ('price: "0.3", qty: "1", tif: gtt', "good_till must be in the future"),
         ('price: "0.3", qty: "1", type: stop_limit', "stop_price is required for a stop order"),
         ('price: "0.3", qty: "1", stop_price: "0.4"', "stop_price needs a stop order"),
-        ('price: "0.3", qty: "1", cash: "5"', "qty and cash exclude each other"),
+        ('price: "0.3", qty: "1", cash: "5"', "qty and cash are mutually exclusive"),
         ('price: "0", qty: "1"', "price is required for a limit order"),
         ('price: "0.3"', "qty is required"),
     ],

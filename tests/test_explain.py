@@ -148,7 +148,7 @@ def _rejected(world: Connection) -> str:
     ("make", "part", "rule", "section", "assumption"),
     [
         (_filled, "2 traded at 0.6", "M1", "§3.4", ""),
-        (_canceled, "canceled as asked", "M34", "§3.4", ""),
+        (_canceled, "canceled as requested", "M34", "§3.4", ""),
         (
             _maintenance,
             "a maintenance window was about to begin",
@@ -166,8 +166,8 @@ def _rejected(world: Connection) -> str:
             "§3.1",
             "lifecycle.collapse_to_expired",
         ),
-        (lambda w: _state(w, tif=IOC), "does not rest", "M16", "§3.4", ""),
-        (lambda w: _state(w, tif=FOK), "does not rest", "M17", "§3.4", ""),
+        (lambda w: _state(w, tif=IOC), "must not rest", "M16", "§3.4", ""),
+        (lambda w: _state(w, tif=FOK), "must not rest", "M17", "§3.4", ""),
         (_unfunded, "could no longer pay for it", "P5", "§3.4", ""),
         (_rejected, "rejected: ", "P3", "§3.4", ""),
     ],
@@ -246,7 +246,7 @@ def test_a_refusal_about_an_order_tells_what_became_of_it(world: Connection) -> 
     found = why(world, _refused(world))
     assert found["status"] == 409 and found["rule"] == "M34"
     assert [link["what"] for link in found["chain"]][1:] == [
-        "canceled as asked",
+        "canceled as requested",
         "refused: Unknown order",
     ]
     body = order(quiet(world.simulation), "buy", 41, 1, clordId="mine")
@@ -265,7 +265,7 @@ def test_a_refusal_for_the_rate_shows_the_calls_that_used_the_limit_up(world: Co
     assert found["status"] == 429 and found["retry"] and found["retry_after_s"] == "5"
     assert found["caller"] == firm(world.simulation).users[0].name
     assert len(found["chain"]) == 6
-    assert {link["what"] for link in found["chain"][:-1]} == {"took from the limit"}
+    assert {link["what"] for link in found["chain"][:-1]} == {"counted against the limit"}
 
 
 def test_a_refusal_in_maintenance_names_the_window(world: Connection) -> None:
@@ -335,7 +335,7 @@ def test_streams_that_were_hung_up_closed_or_left_behind_say_so(world: Connectio
     gone.close()
     world.absorb(world.simulation.control("stream.close", str(closed.number), {}))
     world.simulation.rewind(seq=world.simulation.seq)
-    assert why(world, f"stream/{gone.number}")["summary"] == "the client hung up"
+    assert why(world, f"stream/{gone.number}")["summary"] == "the client disconnected"
     assert why(world, f"stream/{closed.number}")["summary"] == "the tester ended it"
     assert (
         why(world, f"stream/{left.number}")["summary"]
@@ -446,7 +446,7 @@ def test_a_journal_explains_itself_on_the_command_line(
     assert f"{refused}  409  POST /v1/trading/orders/cancel  Unknown order" in sim()[1]
     _, said, _ = sim(refused)
     assert said.startswith(f"request {refused}: firms/atlas/users/mara-voss was refused: 409")
-    assert "canceled as asked (rule M34, section 3.4)" in said
+    assert "canceled as requested (rule M34, section 3.4)" in said
     assert "retry          no" in said
     assert json.loads(sim(made, "--json")[1])["state"] == "CANCELED"
     code, said, problem = sim(refused, "--until", "2026-09-08T18:00:30Z")
@@ -492,7 +492,7 @@ def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> N
         "DOCUMENT",
         False,
         "",
-    ) and "document is owed" in found["summary"]
+    ) and "document is required" in found["summary"]
     world.absorb(world.simulation.control("kyc.document", token, {"result": "uploaded"}))
     found = why(world, "person-1")
     assert found["state"] == "UPLOADED" and found["summary"].endswith(found["due"]) and found["due"]
@@ -586,7 +586,7 @@ def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() ->
         ("the document was examined", "timer"),
         ("the document was uploaded", "too-early"),
     ]
-    assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("owes no document")
+    assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("requires no document")
     world.exchange(simulation.exchange.firms.require("firms/atlas")).get(
         "/v1/kyc/status?external_id=person-1"
     )

@@ -24,16 +24,18 @@ def call(
     who: str = "",
     exchange: str = "",
 ) -> str:
-    """Make one call as a client makes it."""
+    """Make one call in the way a client would."""
     running = session.find(exchange)
     if verb not in _VERBS or not path.startswith("/"):
-        raise ToolError(f"verb is one of {', '.join(_VERBS)} and path begins with a slash.")
+        raise ToolError(
+            f"verb must be one of {', '.join(_VERBS)}, and path must begin with a slash."
+        )
     reply = running.caller.call(plane, verb, path, body, who)
     headline = f"{reply.status} for {verb} {quoted(path)} on the {plane} plane."
-    then = "`history` shows what the exchange made of it."
+    then = "`history` shows how the exchange handled it."
     if reply.status >= 400:
         subject = f" {reply.request_id}" if reply.request_id else ""
-        then = f"`explain` with subject{subject} says which rule refused it and what helps."
+        then = f"`explain` with subject{subject} says which rule refused it and what would work."
     return answer(headline, reply.body, then=then)
 
 
@@ -48,7 +50,7 @@ def order(
     clord_id: str = "",
     exchange: str = "",
 ) -> str:
-    """Place an order as a partner's participant; without a price at the market."""
+    """Place an order as a partner's participant; a market order if there is no price."""
     running = session.find(exchange)
     scales = _scales(running, symbol)
     body: dict[str, Any] = {
@@ -65,7 +67,7 @@ def order(
         return answer(
             f"The order was refused with {reply.status}.",
             reply.body,
-            then=f"`explain` with subject {reply.request_id} says why and what helps.",
+            then=f"`explain` with subject {reply.request_id} says why and what would work.",
         )
     number = str(reply.body.get("orderId", ""))
     rows = running.served.control("GET", f"/state/orders?{urlencode({'symbol': symbol})}")["orders"]
@@ -73,7 +75,7 @@ def order(
     return answer(
         f"Order {quoted(number)} was accepted; this is its state now.",
         state,
-        then=f"`explain` with subject {number} tells its story; `advance` lets timers fire.",
+        then=f"`explain` with subject {number} explains its state; `advance` lets timers fire.",
     )
 
 
@@ -99,7 +101,9 @@ def _scaled(name: str, text: str, scale: int) -> str:
     try:
         exact = Decimal(text) * scale
     except InvalidOperation:
-        raise ToolError(f"{name} is a decimal number such as 0.45, not {quoted(text)}.") from None
+        raise ToolError(
+            f"{name} must be a decimal number such as 0.45, not {quoted(text)}."
+        ) from None
     if exact != exact.to_integral_value():
         raise ToolError(
             f"{name} {quoted(text)} is finer than 1/{scale}, the finest this market takes."
@@ -110,7 +114,7 @@ def _scaled(name: str, text: str, scale: int) -> str:
 def advance(session: Session, by: str = "", to: str = "", exchange: str = "") -> str:
     """Move time forward."""
     if bool(by) is bool(to):
-        raise ToolError("Say either by (a duration such as 5m) or to (an instant, RFC 3339).")
+        raise ToolError("Give either by (a duration such as 5m) or to (an instant, RFC 3339).")
     running = session.find(exchange)
     moved = _control(running, "POST", "/clock/advance", {"by": by} if by else {"to": to})
     fired = moved["fired"]
@@ -130,20 +134,20 @@ def fault(
     remove: str = "",
     exchange: str = "",
 ) -> str:
-    """Inject a fault, remove one, or list those in force."""
+    """Inject a fault, remove one, or list the active ones."""
     running = session.find(exchange)
     if remove:
         _control(running, "DELETE", f"/faults/{quote(remove, safe='')}")
         return answer(f"Fault {quoted(remove)} ended.", then="run the client again.")
     if act is None:
         rows = _control(running, "GET", "/faults")["faults"]
-        headline = f"Faults in force: {len(rows)}." if rows else "No fault is in force."
+        headline = f"Faults in force: {len(rows)}." if rows else "No fault is active."
         return answer(headline, rows or None, then="`fault` with operation and act injects one.")
     body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": act}
     body |= {} if times is None else {"times": times}
     created = _control(running, "POST", "/faults", body)
     return answer(
-        f"Fault `{created['id']}` is in force for {quoted(operation or 'every operation')}.",
+        f"Fault `{created['id']}` is active for {quoted(operation or 'every operation')}.",
         then=f"run the client, look at `history`, then end it with remove={created['id']}.",
     )
 

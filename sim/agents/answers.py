@@ -1,8 +1,8 @@
 """Answers to agents: short Markdown that ends with what to do next.
 
-Whatever comes out of a run may hold text that a client chose: names, order ids, paths. It is data,
-and an agent must be able to tell it from our words. So it stands in a fenced block as JSON without
-control characters and without backticks, and every text and the whole are cut.
+The output of a run may contain text that a client chose: names, order ids, paths. An agent must be
+able to distinguish such data from our own words. So data is JSON in a fenced block, without control
+characters or backticks, and both single texts and the whole are cut to a maximum length.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ TEXT_MAX, BLOCK_MAX, ROWS_MAX = 200, 5_000, 50
 
 
 class ToolError(Exception):
-    """A tool cannot do what was asked; the message says why and what to do instead."""
+    """A tool cannot do what was requested. The message says why and what to do instead."""
 
 
 def answer(headline: str, data: Any = None, *, then: str = "") -> str:
-    """A sentence, the data that it is about, and what to do next."""
+    """Return a sentence, the data that it is about, and what to do next."""
     parts = [headline]
     if data is not None:
         parts.append(block(data))
@@ -28,7 +28,9 @@ def answer(headline: str, data: Any = None, *, then: str = "") -> str:
 
 
 def block(data: Any) -> str:
-    """Data in a fenced block that nothing in it can end: a line for each row of a list."""
+    """Return data in a fenced block that no content can end, with one line for each row of a
+    list.
+    """
     rows = data if isinstance(data, list) else [data]
     lines = [line(row) for row in rows[:ROWS_MAX]]
     text = "\n".join(lines)
@@ -40,12 +42,12 @@ def block(data: Any) -> str:
 
 
 def line(value: Any) -> str:
-    """A value as JSON on one line, in ASCII, with long texts cut."""
+    """Return a value as JSON on one line, in ASCII, with long texts cut."""
     return json.dumps(truncated(value), default=str).replace("`", "\\u0060")
 
 
 def truncated(value: Any) -> Any:
-    """The value with every text cut to `TEXT_MAX` characters, keys included."""
+    """Return the value with every text cut to `TEXT_MAX` characters, including keys."""
     if isinstance(value, str) and len(value) > TEXT_MAX:
         return f"{value[:TEXT_MAX]}… (+{len(value) - TEXT_MAX} characters)"
     if isinstance(value, dict):
@@ -56,5 +58,5 @@ def truncated(value: Any) -> Any:
 
 
 def quoted(text: object) -> str:
-    """A text of the run inside a sentence of ours: as JSON, so it is seen where it ends."""
+    """Return a text of the run for a sentence of ours, as JSON, so that its end is recognisable."""
     return line(str(text))

@@ -1,4 +1,6 @@
-"""Calls on a served exchange as a client makes them: over HTTP, signed (§5.1, §5.2)."""
+"""Calls on a served exchange in the way a client would make them: over HTTP, signed (§5.1,
+§5.2).
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from sim.agents.answers import ToolError, quoted
 from sim.testing.credentials import retail_headers, token_form
 from sim.testing.exchange_fixture import ServedExchange
 
-# An answer that does not come within this waits for the clock, which only a command moves.
+# An answer that takes longer than this waits for the clock, which only a command moves.
 ANSWER_S = 5.0
 TOKEN_LEFT_S = 30
 
 
 class Answer(NamedTuple):
-    """An answer: its body is decoded JSON, or text."""
+    """An answer. Its body is decoded JSON, or text."""
 
     status: int
     request_id: str
@@ -27,7 +29,7 @@ class Answer(NamedTuple):
 
 
 class Caller:
-    """Makes calls on one exchange. Tokens are kept until shortly before they end."""
+    """Makes calls on one exchange. Tokens are reused until shortly before they expire."""
 
     def __init__(self, exchange: ServedExchange) -> None:
         self._exchange = exchange
@@ -35,8 +37,8 @@ class Caller:
         self._assertions = 0
 
     def call(self, plane: str, verb: str, path: str, body: Any = None, who: str = "") -> Answer:
-        """Make a call on a plane as an API key, a firm or a participant; the first one if `who` is
-        empty.
+        """Make a call on a plane as an API key, a firm or a participant; by default as the first
+        one.
         """
         headers = {"content-type": "application/json"}
         if plane == "retail":
@@ -52,7 +54,7 @@ class Caller:
         }[plane]
         answer = _send(address, verb, path, headers, b"" if body is None else json.encode(body))
         if answer.status == 401 and plane == "exchange" and self._tokens:
-            self._tokens.clear()  # a reset or a journey in time ends tokens
+            self._tokens.clear()  # a reset or time travel invalidates tokens
             again = {**headers, **self._bearer(who)}
             answer = _send(address, verb, path, again, b"" if body is None else json.encode(body))
         return answer

@@ -1,4 +1,4 @@
-"""Tools about exchanges as wholes: start, stop, status, branch, compare."""
+"""Tools that handle whole exchanges: start, stop, status, branch, compare."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.testing.exchange_fixture import ServedExchange
 
 _SYMBOLS_SHOWN = 10
 _DIFFERENCES_MAX = 40
-# What two exchanges are compared by, and the key of a row.
+# The views by which two exchanges are compared, with the key of a row.
 _VIEWS = {"accounts": "account", "orders": "id", "trades": "id", "instruments": "symbol"}
 
 
@@ -26,7 +26,7 @@ def start(session: Session, scenario: str = "quickstart", seed: int | None = Non
     )
     session.add(RunningExchange(name, served))
     return answer(
-        f"Exchange `{name}` runs, its clock stands still at {served.ready['now']}. Configure the"
+        f"Exchange `{name}` is running; its clock stands at {served.ready['now']}. Configure the"
         " client with these addresses and one of these credentials.",
         _credentials(served),
         then="run the client, or use `call` and `order`; then `history` shows what the exchange saw"
@@ -35,7 +35,7 @@ def start(session: Session, scenario: str = "quickstart", seed: int | None = Non
 
 
 def scenario_of(session: Session, what: str) -> Scenario:
-    """A scenario by bundled name, as YAML text, or, unless confined, by path."""
+    """Return a scenario by bundled name, as YAML text, or, unless confined, by path."""
     from sim.loader.load import load_scenario, load_submitted
     from sim.scenario.yaml_tree import ScenarioError
 
@@ -72,7 +72,7 @@ def stop(session: Session, exchange: str = "") -> str:
 
 
 def status(session: Session, exchange: str = "") -> str:
-    """Where an exchange stands."""
+    """Describe the current state of an exchange."""
     if not session.names and not session.shared:
         return "No exchange is running.\n\nNext: `start`."
     running = session.find(exchange)
@@ -102,7 +102,7 @@ def status(session: Session, exchange: str = "") -> str:
 
 
 def branch(session: Session, exchange: str = "", seq: int | None = None) -> str:
-    """Serve a copy of an exchange, as it is or as it was right after an input."""
+    """Serve a copy of an exchange, in its current state or in that right after an input."""
     origin = session.find(exchange)
     name = session.new_name()
     try:
@@ -121,7 +121,7 @@ def branch(session: Session, exchange: str = "", seq: int | None = None) -> str:
 
 
 def compare(session: Session, other: str, exchange: str = "") -> str:
-    """How the states of two exchanges differ."""
+    """Compare the states of two exchanges."""
     one, two = session.find(exchange), session.find(other)
     differences = [row for view, key in _VIEWS.items() for row in _differences(one, two, view, key)]
     if not differences:

@@ -1,7 +1,7 @@
-"""The tool that searches: the smallest scenario that still fails, and what its failure depends on.
+"""The search tool: finds the smallest scenario that still fails, and what its failure depends on.
 
-The search runs in processes of its own, so that it can be ended when its time is over and the
-exchanges of the session are left alone.
+The search runs in processes of its own, so that it can be stopped when its time is up and does not
+affect the exchanges of the session.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _NOTHING_FAILS = 2
 def investigate(
     session: Session, scenario: str = "", expect: str = "", only: str = "*", exchange: str = ""
 ) -> str:
-    """Shrink a failing scenario, or the run of an exchange that ends unlike `expect`, and find the
-    assumptions and quirks that the failure depends on.
+    """Shrink a failing scenario, or the run of an exchange that does not satisfy `expect`, and find
+    the assumptions and quirks on which the failure depends.
     """
     with_expect = [f"--expect={expect}"] if expect else []
     source = session.folder / "investigated.yaml"
@@ -58,7 +58,9 @@ def investigate(
 
 
 def _text_of(session: Session, scenario: str) -> str:
-    """The text of a scenario that exists; a bundled name becomes a scenario that extends it."""
+    """Return the text of an existing scenario. A bundled name becomes a scenario that extends
+    it.
+    """
     from sim.agents.exchanges import scenario_of
 
     scenario_text = scenario_of(session, scenario)
@@ -70,7 +72,7 @@ def _text_of(session: Session, scenario: str) -> str:
 
 
 def _causes(small: Path, only: str) -> str:
-    """What the failure depends on: alternatives under which the scenario passes."""
+    """Describe what the failure depends on: alternatives under which the scenario passes."""
     table = small.with_suffix(".json")
     table.unlink(missing_ok=True)
     options = ["--vary=assumptions", "--vary=quirks", f"--only={only}", "--jobs=1"]
@@ -82,12 +84,12 @@ def _causes(small: Path, only: str) -> str:
     rows: list[dict[str, Any]] = json.decode(table.read_bytes())["rows"]
     passing = [row["change"] for row in rows if not row["failed"] and row["change"] != "as it is"]
     if not passing:
-        return f"It fails under every one of {len(rows) - 1} alternatives: no assumption causes it."
+        return f"It fails under all {len(rows) - 1} alternatives: no assumption causes it."
     return "It passes, and so depends on these, with:\n\n" + block(passing)
 
 
 def _sim(*arguments: str, within: float) -> subprocess.CompletedProcess[str] | None:
-    """Run a command; None when its time is over."""
+    """Run a command; None if it took too long."""
     try:
         return subprocess.run(
             [sys.executable, "-m", "sim", *arguments],

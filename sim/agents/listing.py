@@ -1,7 +1,7 @@
-"""The table of tools: name, what it is for, what it takes, and whether it changes anything.
+"""The table of tools: name, purpose, arguments, and whether it changes anything.
 
-A model reads the whole listing before it does anything, so it is short: `tests/agents` holds it
-below 15 tools and 10,000 characters.
+A model reads the whole list before it does anything, so it is short: `tests/agents` limits it to 15
+tools and 10,000 characters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EXCHANGE = {"exchange": {"type": "string", "description": "which one, where sev
 
 
 class Tool(NamedTuple):
-    """A tool. `takes` is the JSON schema of each argument; those in `needs` must be there."""
+    """A tool. `takes` is the JSON schema of each argument; those in `needs` are required."""
 
     name: str
     does: str
@@ -33,7 +33,7 @@ class Tool(NamedTuple):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON schema of the arguments."""
+        """Return the JSON schema of the arguments."""
         schema: dict[str, Any] = {
             "type": "object",
             "properties": self.takes,
@@ -43,7 +43,7 @@ class Tool(NamedTuple):
 
 
 def perform(session: Session, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
-    """The answer of a tool, and whether it could not do what was asked."""
+    """Return the answer of a tool, and whether it failed."""
     tool = TOOLS.get(name)
     if tool is None:
         return f"There is no tool {quoted(name)}. Tools: {', '.join(TOOLS)}.", True
@@ -62,7 +62,7 @@ _KINDS: dict[str, Any] = {"string": str, "integer": int, "object": dict[str, Any
 
 
 def _problem(tool: Tool, arguments: dict[str, Any]) -> str:
-    """What is wrong with the arguments of a tool; empty when nothing is."""
+    """Return what is wrong with the arguments of a tool; empty if nothing is."""
     if lacking := [name for name in tool.needs if name not in arguments]:
         return f"`{tool.name}` needs {'; '.join(_argument_text(tool, name) for name in lacking)}."
     for name, value in arguments.items():
@@ -74,14 +74,14 @@ def _problem(tool: Tool, arguments: dict[str, Any]) -> str:
             if kind is not None:
                 msgspec.convert(value, kind)
         except msgspec.ValidationError:
-            return f"{name} is a {schema['type']}, not {line(value)}."
+            return f"{name} must be a {schema['type']}, not {line(value)}."
         if "enum" in schema and value not in schema["enum"]:
-            return f"{name} is one of {', '.join(schema['enum'])}, not {line(value)}."
+            return f"{name} must be one of {', '.join(schema['enum'])}, not {line(value)}."
     return ""
 
 
 def _argument_text(tool: Tool, name: str) -> str:
-    """An argument with what it says, and with its choices where it has some."""
+    """Return the description of an argument, with its choices if it has any."""
     schema = tool.takes[name]
     choices = f" ({', '.join(schema['enum'])})" if "enum" in schema else ""
     return f"{name}: {schema.get('description', '')}{choices}"

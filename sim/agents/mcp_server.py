@@ -1,9 +1,9 @@
-"""The Model Context Protocol around the table of tools, over stdio and HTTP, by its official
-library: the only module that knows it, and the extra `sandbox-exchange[mcp]`.
+"""The Model Context Protocol for the table of tools, over stdio and HTTP.
 
-Over stdio the process is the session. Over HTTP a connection of the older protocol has a session of
-its own; a request of the newer one stands alone, and the name of an exchange, which cannot be
-guessed, says whose it is.
+This is the only module that uses the protocol's official library, the extra
+`sandbox-exchange[mcp]`. Over stdio the process is the session. Over HTTP, a connection of the older
+protocol has a session of its own; a request of the newer one stands alone and refers to an exchange
+by its name, which cannot be guessed.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ _CHECKED_EVERY_S = 30.0
 
 
 class Sessions:
-    """A session for each connection that has one, and one for requests that stand alone."""
+    """One session for each connection that has one, and one for requests that stand alone."""
 
     def __init__(self, make: Callable[[bool], Session]) -> None:
         self._make = make
         self._by_id: dict[str, Session] = {}
 
     def of(self, number: str) -> Session:
-        """The session of a connection; of a request that stands alone, ""."""
+        """Return the session of a connection; "" is the one for requests that stand alone."""
         if number not in self._by_id:
             self._by_id[number] = self._make(not number)
         return self._by_id[number]
 
     async def watch(self) -> None:
-        """End what nobody uses."""
+        """End unused exchanges and sessions periodically."""
         while True:
             await asyncio.sleep(_CHECKED_EVERY_S)
             for session in list(self._by_id.values()):
                 await asyncio.to_thread(session.expire)
 
     def close(self) -> None:
-        """End everything."""
+        """End every session."""
         for session in self._by_id.values():
             session.close()
         self._by_id.clear()
 
 
 def listed() -> list[types.Tool]:
-    """The tools as the protocol lists them."""
+    """Return the tools in the form that the protocol lists them."""
     return [
         types.Tool(
             name=tool.name,
@@ -76,14 +76,14 @@ def listed() -> list[types.Tool]:
 
 
 def make_server(sessions: Sessions, version: str) -> Server[Any]:
-    """A server of the protocol."""
+    """Return a server of the protocol."""
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed())
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         session = sessions.of(_session_of(context))
-        # Tools wait for the exchange, which runs in a thread of its own.
+        # Tools wait for the exchange, so they run in a thread.
         text, failed = await asyncio.to_thread(
             perform, session, params.name, dict(params.arguments or {})
         )
@@ -116,7 +116,7 @@ async def _watched(sessions: Sessions) -> AsyncIterator[None]:
 
 
 async def serve_stdio(lease_s: float, version: str) -> None:
-    """Serve over standard input and output until input ends."""
+    """Serve over standard input and output until the input ends."""
     sessions = Sessions(lambda alone: Session(lease_s))
     server = make_server(sessions, version)
     _end_at_once_on_signals(sessions)
@@ -125,7 +125,9 @@ async def serve_stdio(lease_s: float, version: str) -> None:
 
 
 def _end_at_once_on_signals(sessions: Sessions) -> None:
-    """A thread that waits for standard input cannot be interrupted, so the process ends here."""
+    """End the process on a signal, because a thread waiting for standard input cannot be
+    interrupted.
+    """
 
     def end(number: int, frame: object) -> None:
         sessions.close()
@@ -138,7 +140,7 @@ def _end_at_once_on_signals(sessions: Sessions) -> None:
 async def serve_http(
     host: str, port: int, lease_s: float, version: str, announce: Callable[[str], None]
 ) -> None:
-    """Serve over HTTP until interrupted. Scenarios are bundled ones or text: no file is read."""
+    """Serve over HTTP until interrupted. Scenarios are bundled ones or text, so no file is read."""
     import uvicorn
 
     from sim.server.listeners import bind_one, reachable

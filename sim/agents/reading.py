@@ -15,7 +15,7 @@ from sim.testing.control import ControlError
 
 _ROWS_MAX = 30
 _SECTION_MAX, _SECTIONS = 1_800, 3
-_REQUEST_ID = 16  # digits; shorter numbers are those of inputs
+_REQUEST_ID = 16  # digits of a request id; shorter numbers are input numbers
 _SHORT = ("seq", "at", "kind", "title", "caller", "subject", "result")
 
 
@@ -28,7 +28,7 @@ def history(
     caller: str = "",
     exchange: str = "",
 ) -> str:
-    """What happened, a row an input, or everything about one input."""
+    """List what happened, one row per input, or show everything about one input."""
     served = session.find(exchange).served
     try:
         if seq is not None:
@@ -43,20 +43,20 @@ def history(
         raise ToolError(f"{quoted(error)}.") from None
     rows = [{key: row[key] for key in _SHORT if row.get(key)} for row in page["rows"]]
     if not rows:
-        then = "a call that you expect and that is not here never left the client."
+        then = "a call that you expected but that is missing never left the client."
         return answer("Nothing of that kind happened.", then=then)
-    then = "`history` with seq shows one whole; `explain` says why a call was refused."
+    then = "`history` with seq shows all of one input; `explain` says why a call was refused."
     if page["next"] is not None:
         then = f"`history` with after={page['next']} goes on. " + then
     return answer(f"{len(rows)} of {page['last']} inputs, oldest first:", rows, then=then)
 
 
 def explain(session: Session, subject: str, exchange: str = "") -> str:
-    """Why a call was refused, or why something is as it is."""
+    """Explain why a call was refused, or why something is in its state."""
     from sim.analysis.explain.text import lines
 
     served = session.find(exchange).served
-    if subject.isdecimal() and len(subject) < _REQUEST_ID:  # the number of an input
+    if subject.isdecimal() and len(subject) < _REQUEST_ID:  # an input number
         calls = served.requests(since=int(subject) - 1)
         subject = next((one["explain"] for one in calls if one["seq"] == int(subject)), subject)
     explanation = served.explain(subject or "-")
@@ -89,7 +89,7 @@ def judge(session: Session, caller: str = "", exchange: str = "") -> str:
         for verdict in report.verdicts
         if verdict.broken
     ]
-    then = "`history` with seq shows a broken call whole."
+    then = "`history` with seq shows a broken call in full."
     if not rows:
         then = "no rule is broken: look at `history`, and at an account or order with `explain`."
     return answer(summary, rows or None, then=then)
@@ -98,7 +98,7 @@ def judge(session: Session, caller: str = "", exchange: str = "") -> str:
 def catalogue(
     session: Session, kind: str = "operations", pattern: str = "*", exchange: str = ""
 ) -> str:
-    """Rows of a catalogue whose names match, with the values in force on an exchange."""
+    """List the rows of a catalogue whose names match, with the current values of an exchange."""
     from sim.analysis.catalogues import rows
 
     if kind == "scenarios":
@@ -114,7 +114,7 @@ def catalogue(
         entries = served.running.call(lambda: rows(kind, served.running.simulation, pattern))
     if not entries:
         raise ToolError(
-            f"None of the {kind} matches {quoted(pattern)}. Try a part of a name, or *."
+            f"No entry of {kind} matches {quoted(pattern)}. Try a part of a name, or *."
         )
     if len(entries) > 8:
         names = [next(iter(row.values())) for row in entries]
@@ -133,10 +133,10 @@ class _Section(NamedTuple):
 
 
 def docs(session: Session, query: str) -> str:
-    """Sections of the guides that say most about some words."""
+    """Return the sections of the guides that are most relevant to some words."""
     words = [one for one in re.findall(r"[a-z0-9_.]+", query.lower()) if len(one) > 1]
     if not words:
-        raise ToolError("Say some words to look for, such as 'sign retail requests'.")
+        raise ToolError("Give some words to search for, such as 'sign retail requests'.")
     scored = sorted(
         ((_score(section, words), -number, section) for number, section in enumerate(_sections())),
         reverse=True,
@@ -166,7 +166,7 @@ def _sections() -> tuple[_Section, ...]:
 
 
 def _read_sections() -> Iterator[_Section]:
-    """Every section of the guides, and the skill's."""
+    """Yield every section of the guides, and those of the skill."""
     folder = resources.folder("docs")
     pages = [*sorted(folder.rglob("*.md")), resources.path("fixtures", "skill.md")]
     for page in pages:

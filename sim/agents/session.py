@@ -1,5 +1,5 @@
-"""The exchanges of one session: started, forked, ended with it, or when nobody has used them for as
-long as the lease.
+"""The exchanges of one session: started, forked, and ended with the session or when unused for the
+duration of the lease.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ NONE_YET = "No exchange is running. Call `start` first."
 
 
 class RunningExchange:
-    """An exchange of the session and who calls on it; `origin` is what it was forked of."""
+    """An exchange of the session and the caller for it. `origin` is the one from which it was
+    forked.
+    """
 
     def __init__(self, name: str, served: ServedExchange, origin: str = "") -> None:
         self.name = name
@@ -33,10 +35,10 @@ class RunningExchange:
 
 
 class Session:
-    """At most `EXCHANGES_MAX` exchanges by name. Tools use it one after the other.
+    """At most `EXCHANGES_MAX` exchanges by name. Tools use the session one after the other.
 
-    `confined` keeps files out of reach. A `shared` one has users who know nothing of each other:
-    names cannot be guessed, and only who started an exchange knows what to call it.
+    `confined` denies access to files. The users of a `shared` session are independent: names cannot
+    be guessed, so only the client that started an exchange can refer to it.
     """
 
     def __init__(
@@ -55,18 +57,20 @@ class Session:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """One tool at a time. What nobody has used for a lease ends before its turn."""
+        """Run one tool at a time. Exchanges that were unused for a lease are ended first."""
         with self._lock:
             self.expire()
             yield
 
     @property
     def names(self) -> list[str]:
-        """Names of the exchanges that a user may know of, oldest first."""
+        """Return the names of the exchanges that a user may know of, oldest first."""
         return [] if self.shared else list(self._running)
 
     def find(self, name: str = "") -> RunningExchange:
-        """An exchange by name; without one the only one, or the one that all others come of."""
+        """Return an exchange by name. Without a name, return the only one or the origin of all
+        others.
+        """
         if name in self._expired:
             raise ToolError(
                 f"The exchange {quoted(name)} ended: nobody used it for"
@@ -86,29 +90,31 @@ class Session:
         if not first:
             raise ToolError(NONE_YET)
         if len(first) > 1:
-            raise ToolError(f"Several exchanges run: {', '.join(self._running)}. Name one.")
+            raise ToolError(f"Several exchanges are running: {', '.join(self._running)}. Name one.")
         first[0].used = time.monotonic()
         return first[0]
 
     # ---- beginning and ending
 
     def new_name(self) -> str:
-        """A name for the next exchange. ToolError where there are too many."""
+        """Return a name for the next exchange. Raises ToolError if there are too many."""
         if len(self._running) >= EXCHANGES_MAX * (4 if self.shared else 1):
-            raise ToolError(f"{len(self._running)} exchanges run already: `stop` one of them.")
+            raise ToolError(
+                f"{len(self._running)} exchanges are already running: `stop` one of them."
+            )
         self._numbered += 1
         return f"x{self._numbered}-{secrets.token_hex(4)}"
 
     def add(self, running: RunningExchange) -> None:
-        """Take over an exchange."""
+        """Add an exchange, which the session will end."""
         self._running[running.name] = running
 
     def journal(self, name: str) -> Path:
-        """Where the journal of an exchange is written."""
+        """Return the path of the journal of an exchange."""
         return self.folder / f"{name}.ndjson"
 
     def stop(self, name: str) -> list[str]:
-        """End an exchange and its forks; the names of all that ended."""
+        """End an exchange and its forks. Return the names of all that ended."""
         ended = [name]
         for other in [one for one in self._running.values() if one.origin == name]:
             ended += self.stop(other.name)
@@ -117,7 +123,7 @@ class Session:
         return ended
 
     def expire(self) -> None:
-        """End what nobody has used for a lease; forks end with what they come of."""
+        """End exchanges that were unused for a lease. Forks end with their origin."""
         with self._lock:
             oldest = time.monotonic() - self._lease_s
             for running in list(self._running.values()):
@@ -126,7 +132,7 @@ class Session:
                     self._expired.update(self.stop(running.name))
 
     def _family(self, running: RunningExchange) -> list[RunningExchange]:
-        """An exchange and everything that was forked of it."""
+        """Return an exchange and all forks of it, direct or indirect."""
         forks = [one for one in self._running.values() if one.origin == running.name]
         return [running, *(each for fork in forks for each in self._family(fork))]
 

@@ -1,1 +1,1 @@
-"""Everything that reads runs from outside: explain, conformance, search, replay, timeline."""
+"""Everything that reads runs from outside: explanations, conformance, search, replay, timeline."""

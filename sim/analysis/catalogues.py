@@ -46,7 +46,7 @@ def _operations(sim: Simulation | None) -> Rows:
 
 
 def _needs(operation: Operation) -> str:
-    """What a request cannot do without, beside what its path says."""
+    """Return the fields that a request requires in addition to those in its path."""
     paths = " ".join(path for _, path, _ in operation.bindings)
     return ", ".join(needs_of(operation.request, json=bool(operation.planes), in_path=paths))
 
@@ -167,13 +167,14 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
 
 
 def rows(kind: str, sim: Simulation | None = None, pattern: str = "*") -> Rows:
-    """Rows of a catalogue in which a column matches; with a simulation, values in force there.
+    """Return the rows of a catalogue in which a column matches, with the current values of a
+    simulation.
 
-    A pattern without wildcards matches anywhere in a column, in either case; a row of exactly that
-    name is the only one. NotFound for an unknown catalogue.
+    A pattern without wildcards matches anywhere in a column, ignoring case; if a row has exactly
+    that name, it is the only one returned. Refuses an unknown catalogue as not found.
     """
     if kind not in CATALOGUES:
-        raise NotFound(f"there is no catalogue {kind!r}", remedy="one of " + ", ".join(CATALOGUES))
+        raise NotFound(f"unknown catalogue {kind!r}", remedy="one of " + ", ".join(CATALOGUES))
     entries = CATALOGUES[kind](sim)
     named = [row for row in entries if name_of(row) == pattern]
     if named or pattern == "*":
@@ -183,11 +184,11 @@ def rows(kind: str, sim: Simulation | None = None, pattern: str = "*") -> Rows:
 
 
 def name_of(row: dict[str, Any]) -> str:
-    """The name of a row: its first column, behind what kind of row it is."""
+    """Return the name of a row: its first column, prefixed by the kind of the row if it has one."""
     return str(row["name"] if "name" in row else next(iter(row.values())))
 
 
 def _matches(row: dict[str, Any], shape: str) -> bool:
-    """Whether a column of a row matches; of a list, one entry of it."""
+    """Return whether a column of a row, or one entry of a list in it, matches."""
     columns = (each if isinstance(each, list) else [each] for each in row.values())
     return any(fnmatchcase(str(text).casefold(), shape) for texts in columns for text in texts)

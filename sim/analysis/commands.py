@@ -1,8 +1,9 @@
-"""Commands that are printed to be copied: they work in any shell and from any folder.
+"""Commands that are printed for copying: they work in any shell and from any folder.
 
-Words are quoted, files have their whole path, and `sim` is the one that runs here: by its name
-where a shell would find it, else by its path (after `make demo` it stands in `.venv/bin` only). A
-command stands on a line of its own, which never wraps, because a wrapped one is two commands.
+Words are quoted, and files are written with their absolute path. `sim` is the program that is
+running: by its name if a shell would find it, else by its path (after `make demo` it is in
+`.venv/bin` only). A command is printed on one line and never wrapped, because a wrapped one would
+be two commands.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from pathlib import Path
 
 
 def sim_command(*words: str | Path) -> str:
-    """`sim` with these words; each Path is a file of this machine, relative to this folder."""
+    """Return a `sim` command with these words. Each Path is a file relative to the current
+    folder.
+    """
     return shlex.join([*_program(), *map(_word, words)])
 
 
 def python_command(*words: str | Path) -> str:
-    """The same for a module of Python, such as pytest: `python -m` with these words."""
+    """Return `python -m` with these words, for a Python module such as pytest."""
     return shlex.join([sys.executable, "-m", *map(_word, words)])
 
 
 def curl_command(url: str, ca_file: str | None = None) -> str:
-    """`curl` of a URL; `ca_file` is the certificate to trust under TLS."""
+    """Return a `curl` command for a URL. `ca_file` is the certificate to trust with TLS."""
     trust = ["--cacert", ca_file] if ca_file else []
     return shlex.join(["curl", *trust, url])
 
@@ -34,7 +37,7 @@ def _word(word: str | Path) -> str:
 
 
 def _program() -> list[str]:
-    """The words that start this installation of `sim`."""
+    """Return the words that start this installation of `sim`."""
     beside = Path(sys.executable).with_name("sim")
     path = shutil.which("sim")
     if path is not None and Path(path).absolute() == beside.absolute():

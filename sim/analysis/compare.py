@@ -1,8 +1,8 @@
-"""Two journals side by side: the first line that differs, and how the states differ after it.
+"""Compares two journals: the first line that differs, and how the states differ after it.
 
-`compare` (`sim bisect` with two journals) ignores sequence numbers and digests, which follow from
-earlier lines, and replays both journals to show how the state of the exchange differs right there.
-`run_diff.py` compares whole runs, by what their lines mean.
+`compare` (`sim bisect` with two journals) ignores sequence numbers and digests, which depend on
+earlier lines, and replays both journals to show how the states of the exchange differ at that
+point. `run_diff.py` compares whole runs by the meaning of their lines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sim.kernel.journal import Header
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
-# Views whose rows are compared, and the key that names a row.
+# Views whose rows are compared, with the key that identifies a row.
 VIEWS = {
     "instruments": "symbol",
     "books": "symbol",
@@ -42,7 +42,7 @@ VIEWS = {
     "faults": "id",
     "breakers": "firm",
 }
-OF_ONE_RUN = ("orders", "faults")  # views of what has no name but an identifier
+OF_ONE_RUN = ("orders", "faults")  # views whose rows have no name other than an identifier
 DIFFERENCES_MAX = 12
 WRITTEN = ("mark", "argument", "seq", "at", "input", "out", "digest")
 WHAT_HAPPENED = ("mark", "argument", "at", "input", "out")
@@ -57,8 +57,10 @@ _MEANINGS = {
 
 
 class Difference(NamedTuple):
-    """Where two journals first differ: the number of equal lines, the part of the next line that
-    differs, and that line of each as it is written (b"" where a journal has ended).
+    """Where two journals first differ.
+
+    `same` is the number of equal lines. The difference is in a part of the next line; both versions
+    of it are stored as written (b"" if a journal has ended).
     """
 
     same: int
@@ -68,14 +70,14 @@ class Difference(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of the line that differs; line 1 is the header."""
+        """The number of the line that differs. Line 1 is the header."""
         return self.same + 2
 
 
 def first_difference(
     first: NumberedLines, second: NumberedLines, parts: Sequence[str] = WHAT_HAPPENED
 ) -> Difference | None:
-    """The first pair of lines that differ in one of the parts."""
+    """Return the first pair of lines that differ in one of the parts."""
     pairs = zip_longest(first, second, fillvalue=(0, b""))
     for same, ((_, left), (_, right)) in enumerate(pairs):
         if not left or not right:
@@ -90,7 +92,7 @@ def first_difference(
 
 
 class Comparison:
-    """Where two journals first differ, and how the states differ right after it."""
+    """Where two journals first differ, and how the states differ right after that."""
 
     def __init__(self, first: Path, second: Path) -> None:
         self.paths = (first, second)
@@ -118,7 +120,7 @@ class Comparison:
             self.not_compared = f"interrupted after {stop}"
 
     def document(self) -> dict[str, Any]:
-        """The comparison for a program."""
+        """Return the comparison as a document for programs."""
         difference = self.difference
         sides = () if difference is None else (difference.first, difference.second)
         records = [plain(next(rows(iter([raw])))) if raw else None for raw in sides] or [None, None]
@@ -168,7 +170,7 @@ class Comparison:
 
 
 def header_differences(one: Header, other: Header) -> dict[str, tuple[Any, Any]]:
-    """How two runs begin differently, by part of the header."""
+    """Return the parts of the header in which two runs differ, with both values."""
     names = ("name", "seed", "start", "scenario_digest", "settings", "libraries")
     both = {name: (getattr(one, name), getattr(other, name)) for name in names}
     return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
@@ -188,10 +190,10 @@ def _state_after(path: Path, lines: int) -> Simulation:
 def state_differences(
     one: Simulation, other: Simulation, *, two_runs: bool = False
 ) -> Iterator[str]:
-    """How two states differ, a line for each value: `accounts maker: balance 10 → 12`.
+    """Yield the differences of two states, one line per value: `accounts maker: balance 10 → 12`.
 
-    States of two different runs share no identifiers: orders and faults are left out, and of other
-    names and values the identifiers.
+    States of two different runs share no identifiers, so orders and faults are omitted, and
+    identifiers are ignored in other names and values.
     """
     for view, key in VIEWS.items():
         if two_runs and view in OF_ONE_RUN:
@@ -209,7 +211,7 @@ def state_differences(
 
 
 def _text(value: Any) -> str:
-    """A value as people read it: levels as "0.45 x 10", positions as "symbol 10"."""
+    """Return a value in readable form: levels as "0.45 x 10", positions as "symbol 10"."""
     if not isinstance(value, list):
         return str(value)
     rows = (f"{row['px']} x {row['qty']}" if "px" in row else list(row.values()) for row in value)
@@ -220,7 +222,7 @@ def _text(value: Any) -> str:
 
 
 def _without_identifiers(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Rows by name and number, because names that differ in an identifier alone become one."""
+    """Return rows by name and number, because names that differ only in an identifier coincide."""
     counts: Counter[str] = Counter()
     plain: dict[str, dict[str, Any]] = {}
     for name, row in tables.items():

@@ -1,4 +1,4 @@
-"""A journal as `sim diff` compares it: what happened by its meaning, without identifiers."""
+"""A journal as `sim diff` compares it: events by their meaning, without identifiers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REQUEST_KEYS = ("query", "body", "arguments", "frame", "request")
 
 
 class Description(NamedTuple):
-    """What happened, without what differs between any two runs."""
+    """What happened, without anything that differs between any two runs."""
 
     kind: str
     who: str
@@ -43,7 +43,7 @@ class Occurrence(NamedTuple):
 
 
 class ComparedRun(NamedTuple):
-    """A journal as it is compared."""
+    """A journal prepared for comparison."""
 
     path: Path
     header: Header
@@ -53,7 +53,7 @@ class ComparedRun(NamedTuple):
     events: Counter[str]
 
     def document(self) -> dict[str, Any]:
-        """The run for a program."""
+        """Return the run as a document for programs."""
         return {
             "journal": str(self.path),
             "scenario": self.header.name,
@@ -63,21 +63,21 @@ class ComparedRun(NamedTuple):
         }
 
     def raw(self, number: int) -> bytes:
-        """A line of the journal; line 1 is the header."""
+        """Return a line of the journal. Line 1 is the header."""
         with journal_lines(self.path) as (_, lines):
             return next(islice(lines, number - 2, None))[1]
 
     def line(self, number: int) -> Row:
-        """A line of the journal as a row of a timeline."""
+        """Return a line of the journal as a row of a timeline."""
         return next(rows(iter([self.raw(number)]), self.header))
 
     def request(self, number: int) -> str:
-        """What a line asks for, as JSON."""
+        """Return the request of a line, as JSON."""
         return _request_text(read_line(self.raw(number)))
 
 
 def read_run(path: Path) -> ComparedRun:
-    """Read a journal for a comparison. UnreadableJournal names the line."""
+    """Read a run for a comparison. Raises UnreadableJournal with the line."""
     occurrences: defaultdict[Description, list[Occurrence]] = defaultdict(list)
     events: Counter[str] = Counter()
     inputs, now, number = 0, 0, 1
@@ -98,13 +98,13 @@ def read_run(path: Path) -> ComparedRun:
                     occurrence = Occurrence(number, now - header.start, request, answered)
                     occurrences[_description(row, out)].append(occurrence)
         except MALFORMED as error:
-            # Nothing has checked these lines: anything that has not the form of a record fails.
-            raise UnreadableJournal(path, f"no journal record: {error!r}", number) from error
+            # These lines have not been validated: anything that is not a record fails here.
+            raise UnreadableJournal(path, f"not a journal record: {error!r}", number) from error
         return ComparedRun(path, header, inputs, now or header.start, dict(occurrences), events)
 
 
 def _description(row: Row, out: dict[str, Any]) -> Description:
-    """What a row is about. A timer is named by what it is and whom it belongs to."""
+    """Return what a row is about. A timer is identified by its kind and its owner."""
     what = row.what
     if row.kind == "timer":
         fired = out["fired"]
@@ -112,7 +112,7 @@ def _description(row: Row, out: dict[str, Any]) -> Description:
         what += f" {fired[0]['subject']}" if len(fired) == 1 else ""
     elif row.kind == "step":
         what = what.rpartition(" (")[0] or what
-        what = re.sub(r"^step \d+ (?=.)", "step ", what)  # a name lasts longer than a number
+        what = re.sub(r"^step \d+ (?=.)", "step ", what)  # names are more stable than numbers
     elif row.kind == "control":
         action, _, rest = what.partition(" ")
         subject = "" if rest.startswith("{") else rest.partition(" ")[0]

@@ -1,7 +1,7 @@
 """Everything that changes on a date: dated rules, operations and fields of the contract, entries of
 the changelog.
 
-A rule is a `Dated` in the component that it belongs to; `RULES` lists them all, and a test compares
+A rule is a `Dated` in the component that it belongs to. `RULES` lists them all, and a test compares
 the list with the source. Operations and fields carry their dates in the contract.
 """
 
@@ -48,7 +48,9 @@ Row = dict[str, Any]
 
 
 def rows() -> list[Row]:
-    """One row for each change: rules, then operations, fields and entries of the changelog."""
+    """Return one row for each change: rules, then operations, fields and entries of the
+    changelog.
+    """
     return [*_rules(), *_operations(), *_fields(), *_changelog()]
 
 
@@ -76,7 +78,7 @@ def _rules() -> Iterator[Row]:
 
 def _operations() -> Iterator[Row]:
     for operation in load_contract().operations:
-        # statements are called "S4.3-1"
+        # Ids of statements have the form "S4.3-1".
         sections = {f"§{name[1:].partition('-')[0]}" for name in operation.statements}
         for at, change in _life(operation.since, operation.until, "served"):
             section = ", ".join(sorted(sections))
@@ -95,7 +97,7 @@ def _fields() -> Iterator[Row]:
 def _life(
     since: Instant | None, until: Instant | None, word: str
 ) -> Iterator[tuple[Instant, tuple[str, str]]]:
-    """The changes of something that exists from one instant on, or until another."""
+    """Yield the changes of something that exists from one instant on, or until another."""
     if since is not None:
         yield since, (f"not {word}", word)
     if until is not None:
@@ -108,7 +110,7 @@ def _changelog() -> Iterator[Row]:
 
 
 def _text(value: object) -> str:
-    """A dated value in words."""
+    """Return a dated value in words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Struct) and type(value).__str__ is Struct.__str__:

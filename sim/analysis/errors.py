@@ -1,10 +1,10 @@
-"""Errors that tell a user what to change; commands print their text without a traceback."""
+"""Errors that tell a user what to change. Commands print their text without a traceback."""
 
 from __future__ import annotations
 
 from msgspec import DecodeError
 
-# What reading a record fails with that has not its form.
+# Exceptions raised by reading a record with an invalid form.
 MALFORMED = (
     *(ArithmeticError, AttributeError, DecodeError, LookupError, RecursionError),
     *(TypeError, ValueError),
@@ -16,10 +16,10 @@ class UsageError(ValueError):
 
 
 class UnreadableJournal(Exception):
-    """A file that is no journal, or cannot be read.
+    """A file that is not a journal, or cannot be read.
 
-    The message begins with `path:line:1:`, or with the path alone where there is no line to look
-    at (`line` 0), because the file is not there.
+    The message begins with `path:line:1:`, or only the path if there is no line to refer to (`line`
+    0), because the file is missing.
     """
 
     def __init__(self, path: object, reason: str, line: int = 1) -> None:

@@ -1,11 +1,11 @@
-"""What a test suite met of the exchange: operations, answers, quirks, faults and dates, and what it
-never met.
+"""Which operations, answers, quirks, faults and dates of the exchange a test suite has exercised,
+and which it has not.
 
-A `Recorder` watches simulations from outside and changes none. It counts each call by operation,
-plane, status and rule, what quirks and injected faults struck, and over which virtual instants the
-runs went. `Coverage` is what it counted; two of them add up, so parts of a suite that ran in
-several processes are one in the end. The universe comes from the catalogues: whatever stands there
-and was never met is in the document with a count of 0.
+A `Recorder` observes simulations from outside and changes none. It counts each call by operation,
+plane, status and rule, counts quirks and injected faults, and notes the virtual instants over which
+the runs went. `Coverage` is the result; two of them can be added, so that parts of a suite in
+several processes become one. The catalogues define what can be covered: every entry that was never
+exercised is in the document with a count of 0.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ from sim.kernel.instants import Instant, format_instant, parse_instant
 from sim.simulation import Simulation
 
 _NO_OPERATION = "unknown path"
-# Where each kind of fault can strike; `code` is another way to write `status`.
+# Where each kind of fault can be injected; `code` is another way to write `status`.
 _POINTS = [(kind.name, plane) for kind in KINDS if kind.name != "code" for plane in kind.planes]
-_SHOWN = 20  # names of a list in the summary
+_SHOWN = 20  # names shown of a list in the summary
 
 
 class Answer(NamedTuple):
-    """A kind of answer. `rule` is that of the refusal; a refusal without a rule has its stage."""
+    """A kind of answer. `rule` is that of the refusal; without one, it is the stage of the
+    refusal.
+    """
 
     operation: str
     plane: str
@@ -44,7 +46,7 @@ class Answer(NamedTuple):
 
 
 class Coverage(Struct):
-    """What was met: counts, and the first and last virtual instant of all runs (0: none)."""
+    """The counts, and the first and last virtual instant of all runs (0: none)."""
 
     runs: int = 0
     answers: Counter[Answer] = field(default_factory=Counter)
@@ -54,7 +56,7 @@ class Coverage(Struct):
     last: Instant = 0
 
     def add(self, other: Coverage) -> None:
-        """Add what another process or an earlier run met."""
+        """Add the coverage of another process or an earlier run."""
         self.runs += other.runs
         self.answers += other.answers
         self.quirks += other.quirks
@@ -63,25 +65,27 @@ class Coverage(Struct):
             self.note_instant(at)
 
     def note_instant(self, at: Instant) -> None:
-        """Note an instant of a run; 0 is none."""
+        """Note an instant of a run; 0 means none."""
         if at:
             self.first = min(self.first or at, at)
             self.last = max(self.last, at)
 
 
 class Recorder:
-    """Counts what simulations do. It hears of each input after it happened, as a console does."""
+    """Counts what simulations do. It is notified of each input after it happened, like a
+    console.
+    """
 
     def __init__(self) -> None:
         self.coverage = Coverage()
 
     def begin(self, simulation: Simulation) -> None:
-        """Note that a run begins."""
+        """Note the beginning of a run."""
         self.coverage.runs += 1
         self.coverage.note_instant(simulation.now)
 
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
-        """Count the calls of an input, what it changed about earlier ones, and what struck."""
+        """Count the calls of an input, later changes to earlier calls, and injected faults."""
         coverage, log = self.coverage, simulation.log
         for entry in log.since(outcome.seq - 1):
             coverage.answers[_answer(entry)] += 1
@@ -95,20 +99,20 @@ class Recorder:
         coverage.note_instant(simulation.now)
 
     def after_attempt(self, simulation: Simulation, *attempt: object) -> None:
-        """Nothing: an attempt is no call of a client."""
+        """Do nothing: an attempt is not a call of a client."""
 
 
 def _answer(entry: LoggedCall) -> Answer:
     why = entry.why
     rule = (why.rule or why.stage) if why is not None else ""
     if entry.fault and rule == f"fault {entry.fault}":
-        rule = "fault"  # ids of faults differ from test to test
+        rule = "fault"  # ids of faults differ between tests
     name = entry.operation or _NO_OPERATION
     return Answer(name, entry.plane, entry.status, entry.code, rule)
 
 
 def _kinds_of(act: str) -> Iterator[str]:
-    """Kinds of a fault, from its act in words: "status 503 and delay 2s"."""
+    """Yield the kinds of a fault, from the description of its act: "status 503 and delay 2s"."""
     for part in act.removesuffix(" after the call was handled").split(" and "):
         yield part.partition(" ")[0]
 
@@ -117,7 +121,7 @@ def _kinds_of(act: str) -> Iterator[str]:
 
 
 def document(coverage: Coverage) -> dict[str, Any]:
-    """What was met and what was not, for programs; `read` takes it back."""
+    """Return what was covered and what was not, for programs. `read` is the inverse."""
     return {
         "coverage": 1,
         "runs": coverage.runs,
@@ -132,7 +136,7 @@ def document(coverage: Coverage) -> dict[str, Any]:
 
 
 def _faults(coverage: Coverage) -> dict[str, dict[str, int]]:
-    """How often each kind of fault struck, by plane."""
+    """Return how often each kind of fault was injected, by plane."""
     rows: dict[str, dict[str, int]] = {}
     for kind, plane in _POINTS:
         rows.setdefault(kind, {})[plane] = coverage.faults[kind, plane]
@@ -140,7 +144,7 @@ def _faults(coverage: Coverage) -> dict[str, dict[str, int]]:
 
 
 def packed(coverage: Coverage) -> str:
-    """What was met, and only that, as JSON that `read` takes back."""
+    """Return only what was covered, as JSON for `read`."""
     whole = document(coverage)
     operations = whole["operations"]
     whole["operations"] = {name: row for name, row in operations.items() if row["calls"]}
@@ -149,7 +153,7 @@ def packed(coverage: Coverage) -> str:
 
 
 def _operations(coverage: Coverage) -> dict[str, Any]:
-    """Every operation: planes with their calls, and the answers that came."""
+    """Return every operation: planes with their calls, and the answers."""
     rows: dict[str, Any] = {
         operation.name: {"calls": 0, "planes": dict.fromkeys(_planes(operation), 0), "answers": []}
         for operation in load_contract().operations
@@ -172,7 +176,7 @@ def _planes(operation: Operation) -> tuple[str, ...]:
 
 
 def _dates(coverage: Coverage) -> list[dict[str, Any]]:
-    """Each date on which something changes, and on which sides of it a run stood."""
+    """Return each date on which something changes, with the sides of it that runs covered."""
     rows = []
     for row in dates.rows():
         at = parse_instant(row["from"])
@@ -183,7 +187,7 @@ def _dates(coverage: Coverage) -> list[dict[str, Any]]:
 
 
 def read(text: bytes, name: str) -> Coverage:
-    """The coverage of a document that `document` made. UsageError for anything else."""
+    """Return the coverage in a document made by `document`. Raises UsageError for anything else."""
     coverage = Coverage()
     try:
         document = json.decode(text)
@@ -208,7 +212,7 @@ def read(text: bytes, name: str) -> Coverage:
 
 
 def merged(parts: Iterable[Coverage]) -> Coverage:
-    """The coverage of several parts as one."""
+    """Return the coverage of several parts as one."""
     whole = Coverage()
     for part in parts:
         whole.add(part)
@@ -219,7 +223,9 @@ def merged(parts: Iterable[Coverage]) -> Coverage:
 
 
 def _totals(coverage: Coverage) -> dict[str, tuple[int, int]]:
-    """How many were met, of how many there are. Answers have no universe: both are what came."""
+    """Return how many entries were covered, and of how many. For answers, both numbers are the
+    same.
+    """
     operations = _operations(coverage)
     operation_names = [name for name in operations if name != _NO_OPERATION]
     kinds = len({answer for answer, count in coverage.answers.items() if count > 0})
@@ -238,7 +244,7 @@ def _totals(coverage: Coverage) -> dict[str, tuple[int, int]]:
 
 
 def headline(coverage: Coverage) -> str:
-    """One line: how much was met."""
+    """Return one line that says how much was covered."""
     totals = _totals(coverage)
     parts = [
         f"{met} different answers" if name == "answers" else f"{met} of {all_} {name}"
@@ -249,7 +255,7 @@ def headline(coverage: Coverage) -> str:
 
 
 def lines(coverage: Coverage) -> Iterator[str]:
-    """The summary for people: what was met with its answers, then what never was."""
+    """Yield the summary for people: what was covered, with its answers, then what was not."""
     operations = _operations(coverage)
     yield from wrap(headline(coverage), 80)
     yield ""
@@ -282,7 +288,7 @@ def lines(coverage: Coverage) -> Iterator[str]:
 
 
 def _without(operations: dict[str, Any], *, refused: bool) -> list[str]:
-    """Operations that were called and have no answer of a kind."""
+    """Return operations that were called and have no answer of a kind."""
     return [
         name
         for name, row in operations.items()

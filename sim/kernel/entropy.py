@@ -15,7 +15,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _BITS = 64
-_LN_2 = 45_426  # ln 2 in units of 1
+_LN_2 = 45_426  # ln 2 in units of 1/65,536
 
 
 class Stream:

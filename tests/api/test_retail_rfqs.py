@@ -94,7 +94,7 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Conn
     [
         (lambda found: found[:1], "legs: 2 to 10"),
         (lambda found: found * 4, "legs: 2 to 10"),
-        (lambda found: [found[0], found[0]], "at most once"),
+        (lambda found: [found[0], found[0]], "once only"),
         (lambda found: [found[0], found[1] | {"side": "SIDE_UNDEFINED"}], "legs[1].side"),
         (lambda found: [found[0], {"side": "SIDE_BUY"}], "legs[1].symbol"),
     ],

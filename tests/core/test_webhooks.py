@@ -167,9 +167,9 @@ URLS = [
     ("https://127.1/", "127.1 is not listed"),
     ("ftp://127.0.0.1/", "https URL"),
     ("//127.0.0.1/", "https URL"),
-    ("https://user:pw@127.0.0.1/", "no credentials"),
-    ("https://127.0.0.1/#x", "no fragment"),
-    ("https://127.0.0.1:99999/", "no URL"),
+    ("https://user:pw@127.0.0.1/", "contain credentials"),
+    ("https://127.0.0.1/#x", "or a fragment"),
+    ("https://127.0.0.1:99999/", "not a valid URL"),
     ("https://127.0.0.1/\r\nX: y", "https URL"),
     ("", "https URL"),
 ]

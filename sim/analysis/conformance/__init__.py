@@ -1,14 +1,14 @@
-"""Conformance: what clients did in a run, checked against the documented rules for clients (§5-§8).
+"""Conformance: checks what clients did in a run against the documented rules for clients (§5-§8).
 
-A check reads the journal of the current branch, so a live exchange, a test's and a recorded run are
-checked alike. It reads; nothing is journalled and nothing moves.
+A check reads the journal of the current branch, so it works the same for a live exchange, for that
+of a test and for a recorded run. It journals and changes nothing.
 
 How a rule is written: a generator with the decorator `@rule(name, section, sentence)` takes the
 `Run` and yields a `Finding` each time the rule *applied*, that is, each time the client could have
 broken it. A finding with a text in `broken` says how it did; one without says that it did not. So
-"kept" always rests on evidence, and a rule that never applied is reported as skipped: a client that
-was never answered 429 has not shown that it respects Retry-After. `because_of` names the input that
-made the rule apply. A rule module stands in `MODULES`, in the order of the report.
+"kept" is always based on evidence, and a rule that never applied is reported as skipped: a client
+that was never answered 429 has not shown that it respects Retry-After. `because_of` names the input
+that made the rule apply. Modules with rules are listed in `MODULES`, in the order of the report.
 
 | Verdict | Meaning |
 |---|---|
@@ -17,8 +17,8 @@ made the rule apply. A rule module stands in `MODULES`, in the order of the repo
 | advice | a client broke it, and the rule is only advice |
 | skipped | the rule never applied |
 
-Time is virtual. A client that sleeps in real time while the clock stands still looks hasty, so
-check runs on a paced clock, or clients that follow the virtual clock.
+Time is virtual. A client that sleeps in real time while the clock stands still seems to hurry, so
+check runs with a paced clock, or clients that follow the virtual clock.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODULES = (retries, tokens, orders, streams, onboarding, usage, rfqs)
 
 
 def rulebook() -> dict[str, Rule]:
-    """Every rule by name, in the order of the report."""
+    """Return every rule by name, in the order of the report."""
     return {
         rule.name: rule
         for module in MODULES
@@ -45,16 +45,16 @@ def rulebook() -> dict[str, Rule]:
 
 
 def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
-    """Check what clients did, or only one caller's calls, or only some rules.
+    """Check what clients did, optionally only one caller's calls or only some rules.
 
-    A caller is a participant, firm or address, as the request log names it; a firm includes its
-    participants. NotFound for an unknown rule.
+    A caller is a participant, firm or address, as in the request log; a firm includes its
+    participants. Refuses an unknown rule as not found.
     """
     book = rulebook()
     for name in rules:
         if name not in book:
             raise NotFound(
-                f"there is no rule {name!r}", rule="conformance", remedy="one of " + ", ".join(book)
+                f"unknown rule {name!r}", rule="conformance", remedy="one of " + ", ".join(book)
             )
     run = Run(sim)
     verdicts = [

@@ -1,4 +1,4 @@
-"""A finding: one time that a rule applied to what a client did."""
+"""A finding: one case in which a rule applied to what a client did."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sim.kernel.instants import Instant, format_instant
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One time that a rule applied; `broken` says how the client broke it, or is "".
+    """One case in which a rule applied. `broken` says how the client broke it, or is "".
 
-    `seq` is the journal position it is about, `what` names the call there. `because_of` is the
-    input that made the rule apply: the 429, the 5xx, the end of a stream.
+    `seq` is the position in the journal, and `what` names the call there. `because_of` is the input
+    that made the rule apply: the 429, the 5xx, the end of a stream.
     """
 
     seq: int
@@ -25,14 +25,14 @@ class Finding(Struct, frozen=True, kw_only=True):
     because_of: int = 0
 
     def is_about(self, caller: str) -> bool:
-        """Whether it is about a caller, or a participant of that firm; "" is everybody."""
+        """Return whether it is about a caller, or a participant of that firm; "" means anybody."""
         if not caller or is_called(self.caller, caller):
             return True
         firms = (f"{caller}/", f"firms/{caller}/")
         return self.caller.startswith(firms)
 
     def document(self) -> dict[str, Any]:
-        """The finding as JSON."""
+        """Return the finding as JSON."""
         return {
             "seq": self.seq,
             "request_id": f"{self.seq:016x}",
@@ -44,5 +44,5 @@ class Finding(Struct, frozen=True, kw_only=True):
         }
 
     def line(self) -> str:
-        """The finding as text."""
+        """Return the finding as text."""
         return f"#{self.seq} {format_instant(self.at)} {self.caller}: {self.what}: {self.broken}"

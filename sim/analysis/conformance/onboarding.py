@@ -35,12 +35,12 @@ def ssn_conflict_is_a_stop(run: Run) -> Iterator[Finding]:
 @rule(
     "poll-kyc-status",
     "3.5",
-    "Poll the status of a verification that is under way instead of starting it again.",
+    "Poll the status of a verification that is in progress instead of starting it again.",
     applies_to="the start of a verification",
 )
 def poll_kyc_status(run: Run) -> Iterator[Finding]:
     begun: dict[tuple[str, str], Call] = {}
-    again = "started again while it was under way: poll GET /v1/kyc/status instead"
+    again = "started again while it was in progress: poll GET /v1/kyc/status instead"
     for call in run.calls:
         if call.rpc not in (_START, _STATUS) or call.request is None:
             continue

@@ -40,15 +40,15 @@ def _reject_reasons(call: Call) -> Iterator[Any]:
 
 
 def _market_is_shut(call: Call) -> bool:
-    """Whether an order was refused, or rejected, because the instrument does not accept any."""
+    """Return whether an order was refused or rejected because the instrument accepts none."""
     refused = call.status == 422 and call.message.startswith("Book is ")
     return refused or RejectReason.EXCHANGE_CLOSED in _reject_reasons(call)
 
 
 def _state_changes(run: Run, symbol: str, now: Instant) -> int:
-    """How often an instrument changed its state up to an instant.
+    """Return how often an instrument changed its state up to an instant.
 
-    Two calls with the same number saw the same state.
+    Two calls with the same number were made in the same state.
     """
     return sum(1 for at, _ in run.states.get(symbol, ()) if at <= now)
 
@@ -56,7 +56,7 @@ def _state_changes(run: Run, symbol: str, now: Instant) -> int:
 @rule(
     "market-state",
     "3.1",
-    "Do not go on sending orders to a market that has refused them, until its state changes.",
+    "Stop sending orders to a market that has refused them until its state changes.",
     applies_to="an order that a market refused because of its state",
 )
 def market_state(run: Run) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def scales_are_read(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         peer = call.input.peer
         if call.rpc in _TERMS and call.status < 400:
-            informed |= {call.caller, peer}  # the gateway does not know who asks
+            informed |= {call.caller, peer}  # the gateway does not identify its callers
         symbol = _symbol_of(call)
         if call.rpc not in _ENTRY or (call.caller, symbol) in reported:
             continue

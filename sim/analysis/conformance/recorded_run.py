@@ -1,8 +1,8 @@
-"""A run as the rules read it: calls, streams and webhook answers, in the order of the journal. What
-the scenario's own steps call is left out: it says nothing about a client.
+"""A run as the rules read it: calls, streams and webhook answers, in the order of the journal.
 
-The journal has what was asked and what came of it; the request log adds why a call was refused.
-Messages are decoded when a rule first asks for one, because few rules look at few calls.
+Calls of the scenario's own steps are excluded, because they say nothing about a client. The journal
+holds requests and their results; the request log adds why a call was refused. Messages are decoded
+on first use, because few rules look at few calls.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _HTTP_OF_CODE = (
 class Call:
     """One request, or the opening of a stream.
 
-    `status` is the HTTP status, or the nearest one of a gRPC code. `caller` is a participant, firm
-    or address. Two calls with one `fingerprint` ask for the same: operation or address, query, body
-    or message, participant. `over` names the published limits that it was over. `read` decodes the
-    message.
+    `status` is the HTTP status, or the nearest one to a gRPC code. `caller` is a participant, firm
+    or address. Two calls with the same `fingerprint` make the same request: operation or address,
+    query, body or message, participant. `over` names the published limits that it exceeded. `read`
+    decodes the message.
     """
 
     seq: int
@@ -68,12 +68,12 @@ class Call:
 
     @cached_property
     def request(self) -> Any:
-        """The message; None where there is none or it cannot be decoded."""
+        """The message; None if there is none or it cannot be decoded."""
         return self.read()
 
     @cached_property
     def rpc(self) -> str:
-        """The name of the rpc, or the address of an unknown one."""
+        """The name of the rpc, or the address if that is unknown."""
         return self.operation.rpartition(".")[2] or self.fingerprint[:60]
 
     @property
@@ -82,7 +82,7 @@ class Call:
         return self.input.credential
 
     def finding(self, what: str = "", broken: str = "", because_of: Call | int = 0) -> Finding:
-        """A finding about this call."""
+        """Return a finding about this call."""
         return Finding(
             seq=self.seq,
             at=self.at,
@@ -95,7 +95,7 @@ class Call:
 
 class RecordedStream(Struct, kw_only=True):
     """A stream. `code` is the gRPC status with which the exchange ended it, -1 while it is open or
-    when the client hung up.
+    if the client disconnected.
     """
 
     opened: Call
@@ -107,7 +107,7 @@ class RecordedStream(Struct, kw_only=True):
 
 
 class WebhookAnswer(Struct, frozen=True):
-    """What a receiver answered to a webhook attempt."""
+    """The answer of a receiver to a webhook attempt."""
 
     seq: int
     at: Instant
@@ -124,7 +124,7 @@ class WebhookAnswer(Struct, frozen=True):
 class Run(Struct):
     """Everything that clients did on the current branch of a simulation.
 
-    `states` has (instant, state) of every change of an instrument's state.
+    `states` holds (instant, state) for every change of an instrument's state.
     """
 
     sim: Simulation
@@ -138,14 +138,14 @@ class Run(Struct):
         _Reader(self).read()
 
     def add(self, call: Call) -> None:
-        """Add one more call."""
+        """Add another call."""
         self.calls.append(call)
         self.calls_of.setdefault(call.caller, []).append(call)
 
     def next_call(
         self, call: Call, matches: Callable[[Call], bool] = lambda other: True
     ) -> Call | None:
-        """The same caller's next call that matches."""
+        """Return the same caller's next call that matches."""
         mine = self.calls_of[call.caller]
         place = bisect_right(mine, call.seq, key=lambda other: other.seq)
         return next(filter(matches, islice(mine, place, None)), None)
@@ -207,7 +207,7 @@ class _Reader:
         operation = out.get("operation", "")
         if not operation and not isinstance(recorded, RestCall):
             rpc = self._sim.contract.by_rpc(recorded.method)
-            operation = rpc.name if rpc is not None else ""  # refused before the look-up
+            operation = rpc.name if rpc is not None else ""  # refused before it was looked up
         return Call(
             seq=seq,
             at=at,
@@ -226,9 +226,10 @@ class _Reader:
         )
 
     def _caller(self, recorded: CallInput, out: dict[str, Any]) -> str:
-        """Who called, even where the call was refused before authentication.
+        """Return the caller, even of a call that was refused before authentication.
 
-        A participant, a firm or an API key's holder; the address when there are no credentials.
+        That is a participant, a firm or an API key's owner; the address if there are no
+        credentials.
         """
         credential, exchange = recorded.credential, self._sim.exchange
         match credential.kind:
@@ -262,7 +263,9 @@ def _status(recorded: CallInput, out: dict[str, Any]) -> int:
 
 
 def _deferred_status(entry: LoggedCall | None) -> int:
-    """The status of a deferred answer that was refused in the end; the call's line lacks it."""
+    """Return the status of a deferred answer that was finally refused, which the call's line
+    lacks.
+    """
     if entry is None or entry.why is None or not entry.why.answered_in:
         return 0
     return entry.status

@@ -12,7 +12,7 @@ from sim.analysis.conformance.rules import Rule, Verdict
 from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, paint, wrapped
 
-SHOWN_MAX = 5  # findings of one rule
+SHOWN_MAX = 5  # findings shown for one rule
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -26,15 +26,15 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether no rule but advice was broken."""
+        """Whether no rule other than advice was broken."""
         return not any(verdict.word == "broken" for verdict in self.verdicts)
 
     def broken(self) -> list[str]:
-        """Names of the rules that were broken, advice included."""
+        """The names of the rules that were broken, including advice."""
         return [verdict.rule.name for verdict in self.verdicts if verdict.broken]
 
     def document(self) -> dict[str, Any]:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return {
             "ok": self.ok,
             "scenario": self.scenario,
@@ -45,7 +45,7 @@ class Report(Struct, frozen=True, kw_only=True):
         }
 
     def lines(self) -> Iterator[str]:
-        """The report as text: what was broken and how, then what was kept, then the rest."""
+        """Yield the report as text: broken rules with details, then kept ones, then the others."""
         yield from wrapped(self._headline())
         for verdict in self.verdicts:
             if verdict.broken:
@@ -74,7 +74,7 @@ class Report(Struct, frozen=True, kw_only=True):
         return f"{self.scenario}, seed {self.seed}: {calls}; {text}"
 
     def junit(self) -> bytes:
-        """JUnit XML: a case for each rule; one that never applied is skipped."""
+        """Return JUnit XML, with one case per rule. A rule that never applied is skipped."""
         cases = [_case(verdict) for verdict in self.verdicts]
         return junit([Suite(f"client of {self.scenario} seed {self.seed}", cases)])
 
@@ -95,7 +95,7 @@ def _document(verdict: Verdict) -> dict[str, Any]:
         "applies_to": rule.applies_to,
         "verdict": verdict.word,
         "applied": applied,
-        "occasions": applied,  # the former name
+        "occasions": applied,  # former name of the key
         "findings": [finding.document() for finding in verdict.broken],
     }
 
@@ -124,7 +124,7 @@ def _case(verdict: Verdict) -> Case:
 
 
 def rules_document(rules: dict[str, Rule]) -> list[dict[str, Any]]:
-    """The rulebook as JSON."""
+    """Return the rulebook as JSON."""
     return [
         {
             "rule": rule.name,

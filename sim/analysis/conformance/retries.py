@@ -1,6 +1,6 @@
 """Rules about repeating calls (§7.1).
 
-A client that never calls again shows nothing of how it repeats calls: such a rule did not apply.
+A client that never calls again shows nothing about its retries, so the rule did not apply to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ATTEMPTS_MAX = 5
 _RETRY_WITHIN = minutes(5)  # a repeat after a longer time is a new request, not a retry
 REPORTS = ("SearchTrades", "SearchOrders", "SearchExecutions")
 _NARROWING = ("symbol", "symbols", "order_id", "trade_id", "exec_id", "where_clause", "clord_id")
-# Operations that change something, with the field that makes a repeat harmless.
+# Operations that change something, with the field that makes a retry harmless.
 _IDEMPOTENCY_KEYS = {
     "InsertOrder": "clord_id",
     "CreateCashMovement": "idempotency_key",
@@ -57,7 +57,7 @@ def retry_after(run: Run) -> Iterator[Finding]:
 
 
 def _series(run: Run) -> Iterator[list[Call]]:
-    """Repeats of the same failing call by the same caller, up to the first one that succeeded."""
+    """Yield repeats of the same failing call by the same caller, up to the first that succeeded."""
     series: dict[tuple[str, str], list[Call]] = {}
     for call in run.calls:
         key = call.caller, call.fingerprint
@@ -95,7 +95,7 @@ def backoff(run: Run) -> Iterator[Finding]:
 @rule(
     "at-most-five-attempts",
     "7.1",
-    "Give a failing call up after five attempts.",
+    "Give up a failing call after five attempts.",
     applies_to="a call that was answered 5xx",
 )
 def at_most_five_attempts(run: Run) -> Iterator[Finding]:
@@ -149,14 +149,14 @@ def narrow_reports(run: Run) -> Iterator[Finding]:
 
 
 def is_narrowed(call: Call) -> bool:
-    """Whether a report query asks for less than everything."""
+    """Return whether a report query is restricted in any way."""
     return any(getattr(call.request, name, None) for name in _NARROWING)
 
 
 @rule(
     "idempotent-retry",
     "7.1",
-    "Repeat an order or transfer that may have been taken under the same client order id or key.",
+    "Retry an order or transfer that may have been processed with the same id or key.",
     applies_to="an order or transfer that is sent again after it was answered 5xx",
 )
 def idempotent_retry(run: Run) -> Iterator[Finding]:
@@ -169,14 +169,14 @@ def idempotent_retry(run: Run) -> Iterator[Finding]:
             continue
         key, broken = getattr(call.request, name), ""
         if not key:
-            broken = f"sent again without {name}: if the first one was taken, this is another"
+            broken = f"sent again without {name}: if the first was processed, this is another"
         elif getattr(again.request, name) != key:
-            broken = f"sent again under another {name}: if the first one was taken, this is another"
+            broken = f"sent again under another {name}: if the first was processed, this is another"
         yield again.finding(broken=broken, because_of=call)
 
 
 def _repeats(call: Call, key: str) -> Callable[[Call], bool]:
-    """Whether another call asks for the same, apart from the idempotency key."""
+    """Return a test whether another call is the same apart from the idempotency key."""
     keyless = _without_key(call, key)
     return lambda other: other.operation == call.operation and _without_key(other, key) == keyless
 

@@ -14,12 +14,12 @@ _INVERTED = "buyPrice must not be below sellPrice"
 @rule(
     "quotes-by-the-requester",
     "4.2",
-    "Name the prices of a quote by what the requester does: at buyPrice it buys and you sell, so "
+    "Name the prices of a quote from the requester's side: it buys at buyPrice and you sell, so "
     "buyPrice is not below sellPrice.",
     applies_to="a quote on a request",
 )
 def quotes_by_the_requester(run: Run) -> Iterator[Finding]:
-    inverted = "buyPrice is below sellPrice: the two are the wrong way round"
+    inverted = "buyPrice is below sellPrice: the two prices are swapped"
     for call in run.calls:
         if call.rpc == "CreateQuote" and (call.status == 200 or _INVERTED in call.message):
             yield call.finding(broken=inverted if call.status != 200 else "")

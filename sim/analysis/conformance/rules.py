@@ -13,8 +13,10 @@ Findings = Callable[[Run], Iterable[Finding]]
 
 
 class Rule(Struct, frozen=True):
-    """A documented rule for clients: `findings` yields each time it applied in a run, and
-    `applies_to` says in words to what. Breaking `advice` is reported, and does not count.
+    """A documented rule for clients.
+
+    `findings` yields each time it applied in a run; `applies_to` describes to what it applies.
+    Breaking `advice` is reported, but does not count as a failure.
     """
 
     name: str
@@ -26,14 +28,14 @@ class Rule(Struct, frozen=True):
 
     @property
     def unmet(self) -> str:
-        """What a client lacks to which the rule never applied."""
-        return f"it applies to {self.applies_to}, and there was none"
+        """Why the rule never applied."""
+        return f"it applies to {self.applies_to}, and there was no such case"
 
 
 def rule(
     name: str, section: str, says: str, *, applies_to: str, advice: bool = False
 ) -> Callable[[Findings], Rule]:
-    """Make a rule of a generator of findings."""
+    """Return a decorator that makes a rule of a generator of findings."""
     return lambda findings: Rule(name, section, says, applies_to, findings, advice)
 
 
@@ -50,7 +52,9 @@ class Verdict(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """kept, broken, advice (broken, but only advice), or skipped: the rule never applied."""
+        """The verdict: kept, broken, advice (broken, but only advice), or skipped (never
+        applied).
+        """
         if self.broken:
             return "advice" if self.rule.advice else "broken"
         return "kept" if self.applied else "skipped"

@@ -28,7 +28,7 @@ def _name(stream: RecordedStream) -> str:
 
 
 def _next_stream(run: Run, stream: RecordedStream) -> RecordedStream | None:
-    """The same caller's next stream of the same kind after this one ended."""
+    """Return the same caller's next stream of the same kind after this one ended."""
     for other in run.streams:
         if (
             other.opened.seq >= stream.ended_seq
@@ -58,7 +58,7 @@ def streams_are_resumed(run: Run) -> Iterator[Finding]:
         request = again.opened.request
         resumed = getattr(request, "resume_token", b"") or getattr(request, "resume_time", None)
         afresh = (
-            f"begun afresh after stream {stream.number} was dropped: send its last resume_token, or"
+            f"restarted after stream {stream.number} was dropped: send its last resume_token, or"
             " resume_time"
         )
         yield again.opened.finding(_name(again), "" if resumed else afresh, stream.ended_seq)

@@ -15,7 +15,7 @@ _EARLY_ALLOWED = 2
 
 
 def _issued(run: Run) -> Iterator[tuple[Call, str, Span]]:
-    """(call, fingerprint of the token, its lifetime) of every token that was issued."""
+    """Yield (call, fingerprint of the token, its lifetime) for every token that was issued."""
     for call in run.calls:
         token = call.body.get("access_token")
         if call.operation == "TokenIssuerAPI.IssueToken" and isinstance(token, str):
@@ -40,8 +40,8 @@ def token_refreshed_in_time(run: Run) -> Iterator[Finding]:
         issued, lifetime = known
         age = call.at - issued
         late = (
-            f"its token was {format_span(age)} old and lives {format_span(lifetime)}: refresh 30 s"
-            " before"
+            f"its token was {format_span(age)} old and valid for {format_span(lifetime)}: refresh"
+            " 30 s before"
         )
         yield call.finding(broken=late if age > lifetime - _REFRESH_BEFORE else "")
 
@@ -69,7 +69,7 @@ def no_dead_token(run: Run) -> Iterator[Finding]:
 @rule(
     "fresh-jti",
     "5.1",
-    "Every assertion has a jti of its own.",
+    "Use a new jti for every assertion.",
     applies_to="a token request with a signed assertion",
 )
 def fresh_jti(run: Run) -> Iterator[Finding]:
@@ -102,9 +102,7 @@ def token_kept(run: Run) -> Iterator[Finding]:
             before, lifetime_before = latest[client]
             left = before.at + lifetime_before - call.at
             early[client] = early.get(client, 0) + 1 if left > _EARLY else 0
-            wasteful = (
-                f"the last one lives {format_span(left)} more: keep it until 30 s before its end"
-            )
+            wasteful = f"valid for another {format_span(left)}: keep it until 30 s before its end"
             broken = wasteful if early[client] > _EARLY_ALLOWED else ""
             yield call.finding(f"token of {client}", broken, before)
         latest[client] = call, lifetime

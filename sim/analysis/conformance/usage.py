@@ -21,7 +21,7 @@ _REFUSALS_MAX, _PERIOD = 3, minutes(1)
 @rule(
     "within-limits",
     "8",
-    "Stay within the rate limits: three 429 of one operation in a minute are too many.",
+    "Stay within the rate limits: three 429 answers for one operation in a minute are too many.",
     applies_to="a call that was answered 429",
 )
 def within_limits(run: Run) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ def known_fields(run: Run) -> Iterator[Finding]:
     advice=True,
 )
 def filtered_reports(run: Run) -> Iterator[Finding]:
-    unfiltered = "without a filter by symbol most such searches die at the 30 s edge"
+    unfiltered = "without a filter by symbol most such searches time out at the edge after 30 s"
     for call in run.calls:
         if call.rpc in REPORTS and call.request is not None:
             yield call.finding(broken="" if is_narrowed(call) else unfiltered)
@@ -95,7 +95,7 @@ def published_limits(run: Run) -> Iterator[Finding]:
 
 @cache
 def _published(operation: str) -> bool:
-    """Whether an operation has a published limit that the specification does not list."""
+    """Return whether an operation has a published limit that the specification does not list."""
     try:
         names = load_contract().by_name(operation).limits
     except UnknownOperation:

@@ -1,11 +1,11 @@
-"""Why something is as it is: a refused call, an order, a stream, an account, an instrument, a
+"""Why something is in its state: a refused call, an order, a stream, an account, an instrument, a
 verification, a webhook, an injected fault.
 
-An explanation is a dict for people and for tests: the subject, a summary sentence, and the chain
-of causes, oldest first. Each cause has its virtual instant, journal position, rule and section, and
-the assumptions, quirks and faults that took part. Explanations read the journal of the present
-branch and the state, and change neither. `causes.py` has what the modules share, `text.py` writes
-explanations as text.
+An explanation is a dict for people and for tests: the subject, a summary sentence, and the chain of
+causes, oldest first. Each cause has its virtual instant, journal position, rule and section, and
+the assumptions, quirks and faults involved. Explanations read the journal of the current branch and
+the state, and change neither. `causes.py` has what the modules share, `text.py` writes explanations
+as text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _stream(sim: Simulation, name: str) -> dict[str, Any] | None:
     return explain_stream(sim, int(name)) if _STREAM.fullmatch(name) else None
 
 
-# In the order in which a name without a kind is tried.
+# Tried in this order for a name without a kind.
 _EXPLAINERS: dict[str, Explain] = {
     "request": _request,
     "order": explain_order,
@@ -53,12 +53,12 @@ _EXPLAINERS: dict[str, Explain] = {
 
 
 def explain(sim: Simulation, subject: str) -> dict[str, Any] | None:
-    """Explain a subject by its name; None when nothing has that name.
+    """Explain a subject by its name; None if nothing has that name.
 
     A subject is the request id of a call (`x-request-id`), an order id, `stream/7` or `7`, an
     account or user (`firms/…`), a scripted participant, a symbol, the external id of a verification
-    (`kyc/…`), the event id of a webhook (`webhook/…`) or the id of a fault (`fault/f1`). A kind in
-    front says which is meant.
+    (`kyc/…`), the event id of a webhook (`webhook/…`) or the id of a fault (`fault/f1`). A kind as
+    prefix makes the name unambiguous.
     """
     kind, _, name = subject.partition("/")
     if kind in _EXPLAINERS and name:

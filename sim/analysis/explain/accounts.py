@@ -1,5 +1,5 @@
-"""Why an account has the money it has: its latest cash and position rows with their causes, and
-what its open orders hold.
+"""Why an account has its balance: its latest cash and position rows with their causes, and the
+reservations of its open orders.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OTHER_CASH = Basis("P17", "4.3")
 
 
 def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
-    """Explain the account of that name, user or scripted participant; None when there is none."""
+    """Explain the account of that name, user or scripted participant; None if there is none."""
     try:
         name = sim.account_named(name)
     except NotFound:
@@ -57,8 +57,8 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
         "balance": balance,
         "buying_power": free,
         "open_orders": reserve,
-        "summary": f"{balance} USD, {free} of it free; open orders in the dearest instrument hold"
-        f" {reserve}; {f'it holds {positions}' if positions else 'no position is open'}",
+        "summary": f"{balance} USD, {free} of it free; open orders in the most expensive instrument "
+        f"reserve {reserve}; {f'it holds {positions}' if positions else 'no position is open'}",
         "complete": len(chain) <= ROWS_MAX,
         "chain": chain[-ROWS_MAX:],
         **Basis("", "", BUYING_POWER_NET).document(sim),
@@ -68,7 +68,7 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
 def account_chain(
     sim: Simulation, account: str, until: int | None = None, *, most: int
 ) -> list[Cause]:
-    """The latest cash and position rows of an account, at most so many, oldest first."""
+    """Return the latest cash and position rows of an account, at most `most`, oldest first."""
     chain: list[Cause] = []
     for step in steps_back(sim, f'"account":"{account}"', until):
         for event in reversed(step.events):

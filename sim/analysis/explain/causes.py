@@ -1,8 +1,8 @@
-"""Journal lines as causes: who or what caused an input, what came of it, and on which basis.
+"""Journal lines as causes: who or what caused an input, what resulted, and on which basis.
 
 A cause is a document: the journal position, the virtual instant, the actor, a sentence, and the
-rule, section, assumptions and quirk that it rests on. The journal of the present branch is the only
-source, so the exchange remembers nothing for the sake of explanations.
+rule, section, assumptions and quirk behind it. The journal of the current branch is the only
+source, so the exchange stores nothing extra for explanations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Cause = dict[str, Any]
 
 
 class Basis:
-    """What decided: a rule and its section, and the assumptions and the quirk that took part."""
+    """What decided: a rule and its section, and the assumptions and the quirk involved."""
 
     def __init__(
         self,
@@ -41,8 +41,9 @@ class Basis:
         self.quirk = quirk
 
     def document(self, sim: Simulation, without: Sequence[str] = ()) -> dict[str, Any]:
-        """The basis for people and tests, with the values in force now. Assumptions named in
-        `without` are left out.
+        """Return the basis for people and tests, with current values.
+
+        Assumptions named in `without` are omitted.
         """
         ctx = sim.exchange.ctx
         document: dict[str, Any] = {}
@@ -67,7 +68,9 @@ class Basis:
 
 
 class Verdict(NamedTuple):
-    """Where something stands, what helps, and whether a retry does (or the exchange retries)."""
+    """The current state of something, what helps, and whether a retry does (or the exchange
+    retries).
+    """
 
     summary: str
     remedy: str
@@ -75,9 +78,9 @@ class Verdict(NamedTuple):
 
 
 class JournalStep(Struct, frozen=True):
-    """One input of the present branch and its outcome, as the journal has them."""
+    """One input of the current branch and its outcome, as the journal has them."""
 
-    sim: Any  # the Simulation; a Struct looks its field types up, and this one is imported late
+    sim: Any  # the Simulation, which a Struct cannot refer to because it is imported late
     seq: int
     at: Instant
     input: dict[str, Any]
@@ -85,30 +88,30 @@ class JournalStep(Struct, frozen=True):
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """Events of this input, in order."""
+        """The events of this input, in order."""
         events: list[dict[str, Any]] = self.out.get("events", [])
         return events
 
     @property
     def timers(self) -> list[dict[str, Any]]:
-        """Timers that fired in this input, in order: `at`, `timer`, `subject`."""
+        """The timers that fired in this input, in order: `at`, `timer`, `subject`."""
         timers: list[dict[str, Any]] = self.out.get("fired", [])
         return timers
 
     @property
     def by_script(self) -> bool:
-        """Whether a step of the scenario did this."""
+        """Whether a step of the scenario caused this."""
         return self.input["type"] == "step" or self.input.get("peer") == SCRIPT
 
     def _scenario_step(self) -> str:
-        """The name of the step that began at this input, or last before it."""
+        """Return the name of the step that began at this input, or the last one before it."""
         step = self
         while step.input["type"] != "step":
             step = step_of(self.sim, step.seq - 1)
         return str(self.sim.script.name_of(step.input["step"] - 1))
 
     def events_of(self, kind: str, **fields: object) -> list[dict[str, Any]]:
-        """Events of one kind whose fields have these values."""
+        """Return the events of one kind whose fields have these values."""
         return [
             event
             for event in self.events
@@ -116,7 +119,7 @@ class JournalStep(Struct, frozen=True):
         ]
 
     def fired(self, at: Instant, prefix: str, subject: str = "") -> bool:
-        """Whether a timer whose kind begins with `prefix` fired at an instant."""
+        """Return whether a timer whose kind begins with `prefix` fired at an instant."""
         return any(
             timer["at"] == at
             and timer["timer"].startswith(prefix)
@@ -125,11 +128,11 @@ class JournalStep(Struct, frozen=True):
         )
 
     def changed_state(self, symbol: str, state: int) -> bool:
-        """Whether an instrument changed to a state."""
+        """Return whether an instrument changed to a state."""
         return bool(self.events_of("StateChanged", symbol=symbol, state=state))
 
     def cause(self, what: str, basis: Basis, at: Instant | None = None) -> Cause:
-        """One link of a chain; `at` where it happened later than the input's own instant."""
+        """Return one link of a chain. `at` is set if it happened after the input's own instant."""
         at = self.at if at is None else at
         document: Cause = {
             "seq": self.seq,
@@ -142,11 +145,11 @@ class JournalStep(Struct, frozen=True):
         return document | basis.document(self.sim)
 
     def actor(self, at: Instant) -> str:
-        """Who or what made something happen at an instant, as a clause."""
+        """Return who or what made something happen at an instant, as a clause."""
         if self.by_script:
             return f"{self._scenario_step()} of the scenario"
         peer = self.input.get("peer") or "an unknown address"
-        caller = self.out.get("caller") or f"somebody at {peer}"
+        caller = self.out.get("caller") or f"a caller at {peer}"
         match self.input:
             case {"type": "rest", "verb": verb, "path": path}:
                 return f"{caller} called {verb} {path}"
@@ -157,7 +160,7 @@ class JournalStep(Struct, frozen=True):
             case {"type": "frame", "stream": stream}:
                 return f"the client sent a frame on stream {stream}"
             case {"type": "hangup", "stream": stream}:
-                return f"the client hung up stream {stream}"
+                return f"the client disconnected stream {stream}"
             case {"type": "control", "action": action, **rest}:
                 words = (action, rest.get("subject", ""), rest.get("arguments", "{}"))
                 return "the tester called " + " ".join(
@@ -178,14 +181,16 @@ class JournalStep(Struct, frozen=True):
 def steps(
     sim: Simulation, *needles: str, after: int = 0, until: int | None = None
 ) -> Iterator[JournalStep]:
-    """Steps whose journal line contains one of the texts, oldest first, up to an input."""
+    """Yield the steps whose journal line contains one of the texts, oldest first, up to an
+    input.
+    """
     texts, end = [needle.encode() for needle in needles], _end(sim, until)
     for raw in lines_with(sim.journal, sim.journal.branch, texts, after, end):
         yield _step(sim, raw)
 
 
 def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterator[JournalStep]:
-    """Steps whose journal line contains a text, latest first."""
+    """Yield the steps whose journal line contains a text, latest first."""
     texts, end = [needle.encode()], _end(sim, until)
     for raw in lines_with(sim.journal, sim.journal.branch, texts, 0, end, backwards=True):
         yield _step(sim, raw)
@@ -196,7 +201,7 @@ def _end(sim: Simulation, until: int | None) -> int:
 
 
 def step_of(sim: Simulation, seq: int) -> JournalStep:
-    """The step of an input of the present branch."""
+    """Return the step of an input of the current branch."""
     return _step(sim, next(sim.journal.lines(seq - 1, seq)))
 
 
@@ -206,7 +211,7 @@ def _step(sim: Simulation, raw: bytes) -> JournalStep:
 
 
 def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
-    """When the next timer of a kind (or of kinds that begin so) about a subject fires, if any."""
+    """Return when the next timer of a kind (or with that prefix) for a subject fires, if any."""
     for timer in sim.exchange.ctx.timers.pending():
         if timer.kind.startswith(kind) and timer.subject == subject:
             return timer.due
@@ -214,7 +219,7 @@ def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
 
 
 def fault_document(sim: Simulation, name: str) -> dict[str, Any]:
-    """A fault by its id, as it was added; an empty document without an id."""
+    """Return a fault by its id, as it was added; an empty document without an id."""
     if not name:
         return {}
     faults = {one.id: one for one in (*sim.exchange.faults.over(), *sim.exchange.faults.all())}
@@ -226,5 +231,5 @@ def fault_document(sim: Simulation, name: str) -> dict[str, Any]:
 
 
 def _operation(method: str) -> str:
-    """Service method of a full gRPC name; a WebSocket's path stays as it is."""
+    """Return service and method of a full gRPC name. The path of a WebSocket stays as it is."""
     return method.rpartition(".")[2] if method.count("/") == 2 and "." in method else method

@@ -1,4 +1,4 @@
-"""What an injected fault struck: each call, frame, attempt, delivery or order with its cause."""
+"""What an injected fault affected: each call, frame, attempt, delivery or order with its cause."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sim.core.service.faults import Fault
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_SHOWN = 50  # strikes that an explanation lists, the latest of them
+_SHOWN = 50  # number of injections that an explanation lists, the latest ones
 
 
 def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
-    """Explain a fault by its id; None when there is none of this id."""
+    """Explain a fault by its id; None if there is none with this id."""
     faults = sim.exchange.faults
     fault = next((one for one in (*faults.all(), *faults.over()) if one.id == name), None)
     if fault is None:
@@ -37,12 +37,12 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
 def _summary(fault: Fault) -> str:
     if not fault.seen:
         where = fault.spec.match.operation or "anything"
-        return f"nothing has matched it: {where} on {', '.join(fault.planes)}"
-    return f"it struck {fault.struck} of {fault.seen} matches: {fault.action}"
+        return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
+    return f"it was injected into {fault.struck} of {fault.seen} matches: {fault.action}"
 
 
 def strikes(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:
-    """What a fault struck, or what faults did to a subject, oldest first."""
+    """Return what a fault affected, or what faults did to a subject, oldest first."""
     needle = f'"fault":"{name}"' if name else f'"subject":"{subject}"'
     return [
         cause
@@ -52,7 +52,7 @@ def strikes(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:
 
 
 def strikes_of(step: JournalStep, *, name: str = "", subject: str = "") -> list[Cause]:
-    """The faults that struck in one input, as causes."""
+    """Return the faults that were injected in one input, as causes."""
     return [
         step.cause(sentence(event), Basis(section="7.1"), event["at"])
         | fault_document(step.sim, event["fault"])
@@ -63,7 +63,7 @@ def strikes_of(step: JournalStep, *, name: str = "", subject: str = "") -> list[
 
 
 def sentence(event: dict[str, Any]) -> str:
-    """A strike in words, from its event in the journal."""
+    """Describe an injection, from its event in the journal."""
     what = event["operation"] or "a call"
     if event["plane"] != "webhook":
         what = what.rpartition(".")[2]
@@ -75,4 +75,4 @@ def sentence(event: dict[str, Any]) -> str:
         what = f"a frame of {what}"
     whom = event.get("subject") or event.get("caller", "")
     about = f" ({whom})" if whom else ""
-    return f"fault {event['fault']} struck {what}{about} on {event['plane']}: {event['act']}"
+    return f"fault {event['fault']} affected {what}{about} on {event['plane']}: {event['act']}"

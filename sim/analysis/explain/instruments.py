@@ -27,7 +27,7 @@ _SETTLED = Basis("L25", "2.10", SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY)
 
 
 def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any] | None:
-    """Explain an instrument by its symbol; None when it is unknown."""
+    """Explain an instrument by its symbol; None if it is unknown."""
     if symbol not in sim.exchange.instruments:
         return None
     trading = sim.exchange.trading
@@ -55,9 +55,9 @@ def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any] | None:
 
 
 def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> list[Cause]:
-    """State changes and settlements of an instrument, oldest first.
+    """Return state changes and settlements of an instrument, oldest first.
 
-    The state it began with is the scenario's and stands in no line.
+    Its initial state comes from the scenario and is not in any line.
     """
     chain: list[Cause] = []
     needles = [f':"{event}","symbol":"{symbol}"' for event in ("StateChanged", "Settled")]
@@ -87,7 +87,7 @@ def _creates(step: JournalStep, symbol: str) -> bool:
 
 
 def _state_change(step: JournalStep, event: dict[str, Any]) -> tuple[str, Basis]:
-    """Why an instrument changed its state, and the basis."""
+    """Return why an instrument changed its state, and the basis."""
     action, at, symbol = step.input.get("action", ""), event["at"], event["symbol"]
     match action:
         case "instrument.state":

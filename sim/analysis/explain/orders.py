@@ -73,13 +73,13 @@ _CANCELS = {
 
 
 def explain_order(sim: Simulation, order_id: str) -> dict[str, Any] | None:
-    """Explain an order by its id; None when it is unknown."""
+    """Explain an order by its id; None if it is unknown."""
     order = sim.exchange.trading.orders.get(order_id)
     if order is None:
         return None
     chain = order_chain(sim, order_id)
     reports = [one["what"] for one in chain if not one["what"].startswith(_REQUEST_REJECTED)]
-    last = reports[-1] if reports else "it was in the book when the scenario began"
+    last = reports[-1] if reports else "it was in the book from the start of the scenario"
     return {
         "subject": order_id,
         "kind": "order",
@@ -96,13 +96,13 @@ def explain_order(sim: Simulation, order_id: str) -> dict[str, Any] | None:
 
 
 def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> list[Cause]:
-    """What happened to an order, oldest first."""
+    """Return what happened to an order, oldest first."""
     return list(_order_causes(sim, order_id, until))
 
 
 def _order_causes(sim: Simulation, order_id: str, until: int | None) -> Iterator[Cause]:
     accepted, order = False, sim.exchange.trading.orders.get(order_id)
-    # Nothing names an order before its instant, so a long run is not read from its start.
+    # No line refers to an order before its creation, so a long run is not read from its start.
     after = sim.journal.seq_at(order.created - 1) if order is not None else 0
     for step in steps(sim, f':"{order_id}"', after=after, until=until):
         if not accepted:
@@ -121,7 +121,9 @@ def _order_causes(sim: Simulation, order_id: str, until: int | None) -> Iterator
 
 
 def _report(step: JournalStep, execution: dict[str, Any], *, is_stop: bool) -> tuple[str, Basis]:
-    """An execution report in words, and its basis. An order that is new twice was a stop order."""
+    """Describe an execution report, and its basis. An order that is reported NEW twice was a stop
+    order.
+    """
     kind, order = ExecutionType(execution.get("type", 0)), execution["order"]
     match kind:
         case ExecutionType.FILL | ExecutionType.PARTIAL_FILL:
@@ -153,7 +155,7 @@ def _report(step: JournalStep, execution: dict[str, Any], *, is_stop: bool) -> t
 
 
 def _expired(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]:
-    """Why an order expired."""
+    """Return why an order expired."""
     order, at = execution["order"], execution["at"]
     symbol, tif = order["symbol"], order["tif"]
     if step.fired(at, "order.expiry", order["id"]):
@@ -165,7 +167,7 @@ def _expired(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]:
     )
     if tif in _AT_ONCE or arrived:
         rule = "M17" if tif == TimeInForce.FILL_OR_KILL else "M16"
-        what = f"expired: what could not trade at once does not rest ({_tif(order)})"
+        what = f"expired: the quantity that could not trade at once must not rest ({_tif(order)})"
         return what, Basis(rule, "3.4")
     if step.changed_state(symbol, InstrumentState.CLOSED) and tif == TimeInForce.DAY:
         return "expired: the instrument closed, which ends day orders", Basis("L20", "3.1")
@@ -179,10 +181,10 @@ def _expired(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]:
 
 
 def _canceled(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]:
-    """Why an order was canceled."""
+    """Return why an order was canceled."""
     text = execution.get("text", "")
     if execution.get("unsolicited", 0) == UnsolicitedReason.UNDEFINED:
-        return "canceled as asked", Basis("M34", "3.4")
+        return "canceled as requested", Basis("M34", "3.4")
     if text in _CANCELS:
         return _CANCELS[text]
     maintenance = step.input.get("action") == "maintenance.add"
@@ -194,7 +196,7 @@ def _canceled(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]
 
 
 def _waiting_reason(sim: Simulation, order: Order) -> str:
-    """What an open order waits for."""
+    """Return what an open order waits for."""
     trading, symbol, scale = sim.exchange.trading, order.symbol, order.price_scale
     state = trading.state(symbol)
     if order.received:

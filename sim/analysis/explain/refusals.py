@@ -1,5 +1,5 @@
-"""Why a call was refused: the stage and rule that decided, what would have worked, and what had
-brought about the state that refused it.
+"""Why a call was refused: the stage and rule that decided, what would have worked, and what caused
+the state that led to the refusal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sim.kernel.instants import format_instant, parse_instant
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-# What took part in refusals of a class, besides the rule that they name.
+# What is involved in refusals of a class, besides the rule that they name.
 _BASES = {
     "OrderRefused": Basis("", "", EXCHANGE_REJECTS, RETAIL_REJECTS),
     "InstrumentNotTradable": Basis("", "", EXCHANGE_REJECTS, RETAIL_REJECTS),
@@ -43,7 +43,7 @@ _BASES = {
     "InvalidSignature": Basis("", "", CLIENT_CLOCK),
     "InvalidClientAssertion": Basis("", "", CLIENT_CLOCK, ASSERTION_LIFE_MAX),
 }
-# Assumptions that hold on one plane say nothing about a refusal on another.
+# Assumptions about one plane are irrelevant for refusals on another.
 _OF_ANOTHER_PLANE = {
     "exchange": (RETAIL_REJECTS.name,),
     "grpc": (RETAIL_REJECTS.name,),
@@ -53,13 +53,13 @@ _SLOW_REPORTS = ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
 _ORDER_ID = re.compile(rb"\b[0-9A-Z]{12}\b")
 _SYMBOL = re.compile(rb"[a-z0-9][a-z0-9-]{2,}")
 _ACCOUNT = re.compile(rb"firms/[\w-]+/(?:accounts|users)/[\w-]+")
-_LATEST = 5  # causes of each order, instrument, account or limit
+_LATEST = 5  # number of causes for each order, instrument, account or limit
 
 
 def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
     """Explain a refused call by its request id.
 
-    None when the id is unknown, the call is too long ago, or it was not refused.
+    None if the id is unknown, the call is too old, or it was not refused.
     """
     refusal = sim.log.explain(request_id)
     if refusal is None:
@@ -86,7 +86,7 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
 
 
 def _basis(refusal: dict[str, Any]) -> Basis:
-    """Assumptions and quirk that took part in a refusal."""
+    """Return the assumptions and the quirk involved in a refusal."""
     name = refusal["refusal"]
     if refusal["stage"] == "edge":
         return Basis()
@@ -96,7 +96,9 @@ def _basis(refusal: dict[str, Any]) -> Basis:
 
 
 def _refused(step: JournalStep, refusal: dict[str, Any]) -> Cause:
-    """The refusal itself; that of a pending answer stands where the answer was sent."""
+    """Return the refusal itself. For a pending answer, it is at the position where the answer was
+    sent.
+    """
     at = step.at
     if "answered_in" in refusal:
         answered = step_of(step.sim, refusal["answered_in"])
@@ -114,11 +116,11 @@ def _refused(step: JournalStep, refusal: dict[str, Any]) -> Cause:
     }
 
 
-# ---- what led to it
+# ---- causes
 
 
 def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
-    """The latest causes of the state that refused a call."""
+    """Return the latest causes of the state in which a call was refused."""
     sim, before = step.sim, step.seq - 1
     if refusal["stage"] == "answer":
         waited = step.cause("waited for the outcome of its orders", Basis("M37", "7.2"))
@@ -151,7 +153,7 @@ def _latest(chains: list[list[Cause]]) -> list[Cause]:
 
 
 def _request_text(step: JournalStep) -> bytes:
-    """Everything in a call that may name something: its path, query and body, or its message."""
+    """Return everything in a call that may name something: path, query and body, or the message."""
     call = step.input
     if call["type"] == "rest":
         return f"{call['path']} {call.get('query', '')} {call.get('body', '')}".encode()
@@ -159,7 +161,7 @@ def _request_text(step: JournalStep) -> bytes:
 
 
 def _named(step: JournalStep, pattern: re.Pattern[bytes]) -> list[str]:
-    """What a pattern matches in a call, each once."""
+    """Return the distinct matches of a pattern in a call."""
     return list(dict.fromkeys(word.decode() for word in pattern.findall(_request_text(step))))
 
 
@@ -168,7 +170,7 @@ def _symbols(step: JournalStep) -> list[str]:
 
 
 def _orders(step: JournalStep) -> list[str]:
-    """Orders that a call named by id, or the latest by a client order id of its participant."""
+    """Return orders that a call named by id, or the latest one with a client order id it named."""
     orders = step.sim.exchange.trading.orders
     named = [word for word in _named(step, _ORDER_ID) if orders.get(word) is not None]
     if named:
@@ -191,7 +193,7 @@ def _accounts(step: JournalStep) -> list[str]:
 
 
 def _limited(step: JournalStep, operation: str) -> list[Cause]:
-    """The latest calls that used the limit up."""
+    """Return the latest calls that used up the limit."""
     caller = step.out.get("caller", "")
     calls = [
         entry
@@ -204,7 +206,7 @@ def _limited(step: JournalStep, operation: str) -> list[Cause]:
             "seq": entry.seq,
             "at": format_instant(entry.at),
             "by": f"{caller} called {entry.address}",
-            "what": "took from the limit",
+            "what": "counted against the limit",
             "request_id": f"{entry.seq:016x}",
             "section": "§8",
         }
@@ -213,7 +215,7 @@ def _limited(step: JournalStep, operation: str) -> list[Cause]:
 
 
 def _token(step: JournalStep) -> list[Cause]:
-    """Where the token of a call was issued."""
+    """Return where the token of a call was issued."""
     key = step.input.get("credential", {}).get("key", "")
     if not key:
         return []

@@ -1,6 +1,6 @@
-"""What helps after a refusal that does not say so itself, by the class of the refusal.
+"""What helps after a refusal without a remedy of its own, by the class of the refusal.
 
-A remedy that the refusing code knows better wins. Every text says what the caller can do next.
+A remedy from the refusing code takes precedence. Every text says what the caller can do next.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ _REMEDIES = {
     "NotFound": "check the name; a list of the same service says what there is",
     "UnknownPath": "`sim catalogue operations` lists every path that is served",
     "UnknownMethod": "`sim catalogue operations` lists every gRPC method that is served",
-    "DuplicateOrder": "give each order a client order id of its own; look the first one up by it",
-    "AlreadyExists": "it is there already: read it instead of making it again",
+    "DuplicateOrder": "use a new client order id for each order; look up the first order by its id",
+    "AlreadyExists": "it already exists: read it instead of creating it again",
     "OrderDone": "nothing: the order is filled, canceled, expired or rejected",
     "UnknownOrder": "check the order id; only orders of your own participant are found",
     "OrderRefused": "change the order as the message says",
-    "InsufficientFunds": "deposit, cancel open orders that hold money, or send a smaller order",
-    "IllegalTransition": "`GET /_sim/v1/state/instruments` says where it stands",
-    "Conflict": "read the present state, then decide again",
-    "SsnTaken": "stop: the person exists already, under the id that was used first",
+    "InsufficientFunds": "deposit, cancel open orders that reserve money, or send a smaller order",
+    "IllegalTransition": "`GET /_sim/v1/state/instruments` shows its state",
+    "Conflict": "read the current state, then decide again",
+    "SsnTaken": "stop: the person already exists, under the id that was used first",
     "PayloadTooLarge": "send less in one request",
     "RateLimited": "wait Retry-After seconds, then call again",
     "StreamLimit": "close a stream that is no longer read, or share one",
     "InternalFailure": "call again after a second; if the fault was injected, `fault` names it",
-    "EdgeTimeout": "ask for less: filter by symbol or account, or page through",
+    "EdgeTimeout": "ask for less: filter by symbol or account, or use smaller pages",
     "Unavailable": "wait 1, 2, 4, 8 seconds between attempts",
     "Injected": "an injected fault answered: `GET /_sim/v1/faults` lists them",
 }
 
 
 def remedy_of(sim: Simulation, refusal: dict[str, Any]) -> str:
-    """What helps after a refusal, by its class, or by the nearest class above it; "" if nothing."""
+    """Return what helps after a refusal, by its class or the nearest base class; "" if nothing."""
     message = str(refusal["message"])
     if message.startswith(_SYMBOL):
         symbols = [each.symbol for each in sim.exchange.instruments]

@@ -28,7 +28,7 @@ _SPARED = (
     " session nor lose one"
 )
 _OPEN = Verdict("it is open", "")
-_HUNG_UP = Verdict("the client hung up", "nothing is wrong")
+_HUNG_UP = Verdict("the client disconnected", "nothing is wrong")
 _LEFT_BEHIND = Verdict(
     "the simulation was moved to another moment",
     "subscribe again: time travel ends every stream",
@@ -37,7 +37,7 @@ _LEFT_BEHIND = Verdict(
 
 
 def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
-    """Explain a stream by its id; None when the present branch never had it."""
+    """Explain a stream by its id; None if the current branch never had it."""
     chain: list[Cause] = []
     subject = f"stream/{number}"
     rpc, caller, end, verdict = "", "", None, _OPEN
@@ -72,7 +72,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
 
 
 def _end_cause(step: JournalStep, closed: dict[str, Any]) -> tuple[Verdict, Basis]:
-    """Why the exchange ended a stream, and the basis."""
+    """Return why the exchange ended a stream, and the basis."""
     code, message = closed["code"], closed["message"]
     injections = step.events_of("FaultStruck", plane="stream")
     if any(event.get("subject") == f"stream/{closed['stream']}" for event in injections):
@@ -93,6 +93,6 @@ def _end_cause(step: JournalStep, closed: dict[str, Any]) -> tuple[Verdict, Basi
         remedy = "subscribe again after the window"
         return Verdict("a maintenance window began", remedy, retry=True), _MAINTENANCE
     if step.input.get("action") == "stream.close":
-        remedy = "subscribe again, with the last resume token where the stream has one"
+        remedy = "subscribe again, with the last resume token if the stream has one"
         return Verdict("the tester ended it", remedy, retry=True), Basis()
     return Verdict(f"it ended with {code}: {message}", "", retry=code in (13, 14)), _STREAMS

@@ -16,15 +16,15 @@ from sim.api.pipeline.error_mapping import Explanation
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import Instant, format_instant
 
-# Keys that `lines` writes in a form of their own, or leaves out.
+# Keys that `lines` writes in a special form, or omits.
 _SENTENCES = ("kind", "subject", "summary", "remedy", "retry", "retry_after_s", "chain")
 _NO_FIELDS = {*_SENTENCES, "assumptions", "quirk", "fault", "request_id", "now"}
-# What the first lines of a refused call say already.
+# Keys that the first lines of a refused call have already shown.
 _OF_A_REFUSAL = {"status", "code", "message", "rule", "section", "stage", "seq", "caller"}
 
 
 def lines(explanation: dict[str, Any]) -> Iterator[str]:
-    """An explanation as text: a sentence, what to do, the fields, and the chain of causes."""
+    """Yield an explanation as text: a sentence, what to do, the fields, and the chain of causes."""
     field_names = _NO_FIELDS
     if explanation["kind"] == "request":
         field_names = _NO_FIELDS | _OF_A_REFUSAL
@@ -49,7 +49,9 @@ def lines(explanation: dict[str, Any]) -> Iterator[str]:
 
 
 def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
-    """Who was refused what and why, the rule, what would have worked, whether to try again."""
+    """Yield who was refused what and why, the rule, what would have worked, and whether to
+    retry.
+    """
     status = explanation["status"] or explanation["code"]
     who = explanation["caller"] or "a caller without credentials"
     line = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
@@ -74,14 +76,14 @@ def _field(name: str, text: str) -> Iterator[str]:
 
 
 def _where(basis: dict[str, Any]) -> Iterator[str]:
-    """Rule and section of a cause, each once."""
+    """Yield rule and section of a cause, each once."""
     rule, section = str(basis.get("rule") or ""), str(basis.get("section") or "")
     section = f"§{section.removeprefix('§')}" if section else ""
     yield from dict.fromkeys(each for each in (rule, section) if each)
 
 
 def _named(reference: str) -> str:
-    """Name a rule or section as the reference does: "rule M34" for M34, "section 7.1" for §7.1."""
+    """Return a rule or section in words: "rule M34" for M34, "section 7.1" for §7.1."""
     if reference.startswith("§"):
         return f"section {reference[1:]}"
     is_rule = reference[:1].isupper() and reference[1:].isdecimal()
@@ -89,7 +91,7 @@ def _named(reference: str) -> str:
 
 
 def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
-    """Assumptions, quirk and fault of an explanation or of a cause."""
+    """Yield the assumptions, quirk and fault of an explanation or of a cause."""
     for one in document.get("assumptions", ()):
         line = f"assumption {one['name']} = {cell(one['value'])} ({one['source']})"
         yield from wrapped(line, f"{indent}  ", first=indent)
@@ -101,7 +103,9 @@ def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    """A field as people read it; rows of a list become "instant what", one after the other."""
+    """Return a field in readable form; rows of a list become "instant what", one after the
+    other.
+    """
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "; ".join(" ".join(cell(part) for part in row.values()) for row in value)
     return json.encode(value).decode() if isinstance(value, dict) else cell(value)
@@ -126,7 +130,7 @@ def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str,
 
 
 def text_of(explanation: dict[str, Any]) -> Iterator[str]:
-    """What `explain_journal` found, as lines."""
+    """Yield the result of `explain_journal` as lines."""
     if "refused" not in explanation:
         yield from lines(explanation)
         return

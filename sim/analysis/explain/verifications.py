@@ -1,4 +1,4 @@
-"""Why a verification is in its stage: starts, refusals, decisions and waits with their causes, and
+"""Why a verification is in its stage: starts, refusals, decisions and delays with their causes, and
 what it waits for.
 """
 
@@ -33,16 +33,16 @@ _DECISION = Basis("K4", "3.5")
 _PROVISIONED = Basis("K3", "3.5", KYC_PROVISION_DELAY, quirk=EMPTY_PARTICIPANT_WINDOW)
 _TIMERS = {
     "kyc.document": ("the document was examined", Basis("K4", "3.5", KYC_DOCUMENT_DELAY)),
-    "kyc.review": ("people finished the review", Basis("K4", "3.5", KYC_REVIEW_OUTCOME)),
+    "kyc.review": ("the manual review ended", Basis("K4", "3.5", KYC_REVIEW_OUTCOME)),
 }
 _STAGES = {
     Stage.DOCUMENT: Verdict(
-        "a document is owed",
+        "a document is required",
         "upload one at the address of docv, or use POST /_sim/v1/kyc/{id}/document instead",
     ),
     Stage.UPLOADED: Verdict("the document is being examined", "wait, and poll GET /v1/kyc/status"),
     Stage.REVIEW: Verdict(
-        "people review it",
+        "it is under manual review",
         "wait a business day or two, or decide with POST /_sim/v1/kyc/{id}/decision",
     ),
     Stage.RESUBMIT: Verdict(
@@ -58,15 +58,15 @@ _STAGES = {
     Stage.REJECTED: Verdict("rejected", "a rejection is final; its SSN is free again"),
 }
 _ENDLESS_REVIEW = Verdict(
-    "people review it, and the review will not end by itself",
+    "it is under manual review, which will not end by itself",
     "decide with POST /_sim/v1/kyc/{id}/decision",
 )
 
 
 def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
-    """Explain a verification by its external id; None when there is none.
+    """Explain a verification by its external id; None if there is none.
 
-    `firms/…/` in front tells apart two firms that use the same id.
+    A prefix `firms/…/` distinguishes two firms that use the same id.
     """
     cases = [
         case
@@ -107,7 +107,7 @@ def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
 
 
 def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
-    """What happened to a verification, oldest first."""
+    """Yield what happened to a verification, oldest first."""
     key, text = f"{case.firm}|{case.external_id}", json.encode(case.external_id).decode()[1:-1]
     for step in steps(sim, text, '"action":"kyc.'):
         if _is_start(step, case):
@@ -127,7 +127,7 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
 
 
 def _is_start(step: JournalStep, case: KycCase) -> bool:
-    """Whether a call started a verification, or tried to; its body may be no JSON at all."""
+    """Return whether a call started a verification, or tried to. Its body may be invalid JSON."""
     if step.out.get("operation") != _START or step.out.get("caller") != case.firm:
         return False
     try:
@@ -144,7 +144,9 @@ def _is_decision(step: JournalStep, case: KycCase) -> bool:
 
 
 def _names(subject: str, case: KycCase) -> bool:
-    """Whether a subject means a verification; an upload names the request for the document."""
+    """Return whether a subject means a verification. An upload names the document's token
+    instead.
+    """
     return subject == case.external_id or subject in case.docv_tokens
 
 

@@ -41,7 +41,7 @@ _ANSWER_SOON = "answer 2xx at once and work afterwards"
 
 
 def explain_delivery(sim: Simulation, event_id: str) -> dict[str, Any] | None:
-    """Explain a webhook event by its event id; None when there was no attempt to send one."""
+    """Explain a webhook event by its event id; None if there was no attempt to send one."""
     records = [one for one in sim.exchange.webhooks.deliveries() if one.event_id == event_id]
     if not records:
         return None
@@ -64,7 +64,9 @@ def explain_delivery(sim: Simulation, event_id: str) -> dict[str, Any] | None:
 
 
 def deliveries_about(sim: Simulation, firm: str, external_id: str) -> list[dict[str, str]]:
-    """Events that notify a firm about a verification, oldest first: id, type and state."""
+    """Return the events that notify a firm about a verification, oldest first: id, type and
+    state.
+    """
     events: dict[str, list[DeliveryRecord]] = {}
     for record in sim.exchange.webhooks.deliveries():
         if record.firm == firm and _external_id(sim, record.event_id) == external_id:
@@ -76,13 +78,15 @@ def deliveries_about(sim: Simulation, firm: str, external_id: str) -> list[dict[
 
 
 def _external_id(sim: Simulation, event_id: str) -> str:
-    """The external id of the verification that an event is about."""
+    """Return the external id of the verification that an event is about."""
     body = json.decode(sim.exchange.webhooks.body_of(event_id) or b"{}")
     return str(body.get("external_id") or body.get("data", {}).get("external_id", ""))
 
 
 def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> tuple[str, Verdict]:
-    """The state of an event and where it stands; `retry` is whether the exchange tries again."""
+    """Return the state of an event with its verdict. `retry` says whether the exchange tries
+    again.
+    """
     last = records[-1]
     statuses = [record.status for record in records if record.outcome == "delivered"]
     webhooks = sim.exchange.webhooks.save()
@@ -120,9 +124,9 @@ def _answer(record: DeliveryRecord) -> str:
 
 
 def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Iterator[Cause]:
-    """What raised the event, then each attempt and each answer, oldest first.
+    """Yield what raised the event, then each attempt and each answer, oldest first.
 
-    A post of the journal names its attempt: "a7 <event id> <url> <checksum>".
+    A webhook in the journal names its attempt: "a7 <event id> <url> <checksum>".
     """
     firm, person = records[0].firm, _external_id(sim, event_id)
     log = sim.exchange.webhooks.save().log
@@ -148,7 +152,7 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
 
 
 def _answers(step: JournalStep, attempts: dict[str, int]) -> Iterator[Cause]:
-    """What became of attempts in a step: an answer, an error, or silence."""
+    """Yield the results of attempts in a step: an answer, an error, or a timeout."""
     if step.input["type"] == "answer" and step.input["attempt"] in attempts:
         status = step.input.get("status")
         outcome = (
@@ -168,7 +172,7 @@ def _attempt(step: JournalStep, number: int, url: str, record: DeliveryRecord) -
     if number == 1:
         return step.cause(what, _FIRST, at)
     if step.input.get("action") == "webhook.redeliver":
-        return step.cause(f"{what}, by hand", _DUPLICATE, at)
+        return step.cause(f"{what}, on an operator's request", _DUPLICATE, at)
     if record.attempt == 1:
         what += ", though no attempt had failed: deliveries are at least once"
         return step.cause(what, _DUPLICATE, at)

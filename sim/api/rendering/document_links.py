@@ -15,7 +15,7 @@ from sim.core.identity.kyc import DOCV_BASE
 
 _BASE = DOCV_BASE.encode()
 _CODE = re.compile(rb'("qrCode":")(' + re.escape(_BASE) + rb'/[^"]+)(")')
-_SCALE, _BORDER = 4, 4  # IEC 18004 asks/IEC 18004 asks
+_SCALE, _BORDER = 4, 4  # pixels per module; quiet zone in modules (ISO/IEC 18004)
 
 
 def with_links(body: bytes, base: str = DOCV_BASE) -> bytes:

@@ -180,7 +180,7 @@ class Firms:
         if shape[1] != firm.name:
             return f"the token belongs to {firm.name}; act for one of its own users"
         if header not in self._users:
-            return "v1/v1/users lists those the firm may act for"
+            return "unknown user; GET /v1/users lists those the firm may act for"
         return "this user may not trade yet; wait for kyc.approved"
 
     # ---- registration

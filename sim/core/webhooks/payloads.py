@@ -49,7 +49,7 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        return "webhook_url is not a URL"
+        return "webhook_url is not a valid URL"
     if parts.scheme not in ("http", "https") or not host or any(mark <= " " for mark in url):
         return "webhook_url must be an https URL"
     if parts.username is not None or parts.password is not None or parts.fragment:
