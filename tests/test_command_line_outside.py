@@ -100,7 +100,7 @@ def test_results_of_something_else_are_not_resumed_and_stay_as_they_are(capsys, 
     results.write_text('{"some": "other file"}\n')
     code, said = sim(capsys, "run", "quickstart", "--results", results, "--resume")
     assert code == 2
-    assert f"{results}:1:1: no line of a results file" in said
+    assert f"{results}:1:1: not a line of a results file" in said
     assert results.read_text() == '{"some": "other file"}\n'
 
 
@@ -232,7 +232,7 @@ def test_the_line_that_is_no_record_is_named(capsys, tmp_path, recorded, command
         (tmp_path / "spoilt").write_bytes(b"".join((*lines[:3], spoilt, *lines[4:])))
         code, said = sim(capsys, command, tmp_path / "spoilt", *whole)
         assert code == 2
-        assert f"{tmp_path / 'spoilt'}:4:1: no journal record" in said
+        assert f"{tmp_path / 'spoilt'}:4:1: not a journal record" in said
 
 
 # What may have become of a line, by what it was.

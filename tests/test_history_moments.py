@@ -283,7 +283,7 @@ def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> 
     replica: Any = history._moments._replica
     replica.engine.journal._chain.update(b"x")
     world.gateway.get("/v1/health")
-    with pytest.raises(moments.MomentMismatch, match="input 2 of main came out differently"):
+    with pytest.raises(moments.MomentMismatch, match="input 2 of main had a different outcome"):
         done(history.state(2, "accounts"))
     assert done(history.state(2, "accounts"))  # from a snapshot, not from there
 

@@ -139,7 +139,7 @@ def test_what_is_no_journal_and_what_would_be_overwritten_is_refused(
     assert sim(capsys, "report", spoilt, "--out", page) == (
         2,
         "",
-        f"{spoilt}:4:1: no journal record\n",
+        f"{spoilt}:4:1: not a journal record\n",
     )
     missing = journal.with_name("missing.ndjson")
     code, _, err = sim(capsys, "report", missing, "--out", page)

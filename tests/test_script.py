@@ -95,7 +95,7 @@ steps:
     assert "unknown parameter 'size': it has qty, side, price" in capsys.readouterr().err
     assert main(["run", str(file), "--param", "price=0.99"]) == 2
     assert (
-        "the matrix gives price the values 0.41, 0.42; 0.99 is none of them"
+        "the matrix gives price the values 0.41, 0.42; 0.99 is not one of them"
         in capsys.readouterr().err
     )
     assert main(["check", str(file)]) == 0

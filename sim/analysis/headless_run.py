@@ -1,6 +1,6 @@
-"""A scenario run headless, in virtual time, and its report: as text, as JSON, as JUnit XML.
+"""Runs a scenario headless, in virtual time, and reports the result as text, JSON or JUnit XML.
 
-The invariants are checked after every due instant, with the steps that run at it
+The invariants are checked after every due instant, including the steps that run at it
 (`invariant_checks.py`).
 """
 
@@ -31,13 +31,12 @@ Recorders: TypeAlias = tuple[Recorder | FeatureRecorder, ...]
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A finished run: the verdict, what failed, and what proves it.
+    """A finished run: the verdict, the failures, and the evidence.
 
-    `params` are the values of the matrix it ran with, `changes` says what else was changed in the
-    scenario. `places` says where each step of `results` stands in its file. `broken` holds the
-    invariants that did not hold, as they were first found, or the internal error that ended the
-    run. `page` is its one-file report. `coverage` (as JSON) and `features` are what it met, if
-    that was asked for.
+    `params` are the values of its matrix; `changes` describes other changes to the scenario.
+    `places` are the positions of the steps of `results` in their file. `broken` holds the
+    invariants that were violated, as first found, or the internal error that ended the run. `page`
+    is its one-file report. `coverage` (as JSON) and `features` are what it exercised, if requested.
     """
 
     scenario: str
@@ -66,17 +65,18 @@ class Report(Struct, frozen=True, kw_only=True):
         return next(iter(self.failures()), "")
 
     def failures(self) -> Iterator[str]:
-        """What failed, a line each: broken invariants, then steps in their order. A step has the
-        same line wherever it stands in its file.
+        """Yield the failures, one line each: broken invariants, then steps in their order.
+
+        The line of a step does not depend on its position in the file.
         """
         return (failure for _, failure in self._placed_failures())
 
     def _placed(self) -> Iterator[tuple[StepResult, str]]:
-        """Results with the places of their steps; reports of former versions have none."""
+        """Yield results with the places of their steps. Reports of former versions have none."""
         return zip(self.results, self.places or ("",) * len(self.results), strict=True)
 
     def _placed_failures(self) -> Iterator[tuple[str, str]]:
-        """What failed, with the place of the step, such as "my.yaml:12"."""
+        """Yield the failures with the place of the step, such as "my.yaml:12"."""
         yield from (("", f"broken: {invariant}") for invariant in self.broken)
         for result, place in self._placed():
             for failure in result.failures:
@@ -90,7 +90,7 @@ class Report(Struct, frozen=True, kw_only=True):
         return f"{name} with {self.changes}" if self.changes else name
 
     def lines(self) -> Iterator[str]:
-        """The report for a person: one line, and one more for each failure."""
+        """Yield the report for a person: one line, and another one for each failure."""
         yield (
             f"{'passed' if self.ok else 'FAILED'}  {self.title}  seed {self.seed} "
             f" {counted(len(self.results), 'step')}  until {format_instant(self.ended)}"
@@ -105,7 +105,7 @@ class Report(Struct, frozen=True, kw_only=True):
             yield f"  report {self.page}"
 
     def document(self) -> dict[str, Any]:
-        """The report for a program."""
+        """Return the report as a document for programs."""
         return {
             "scenario": self.scenario,
             "title": self.title,
@@ -132,7 +132,9 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def junit(reports: Iterable[Report]) -> bytes:
-    """JUnit XML: a suite per run, a case per step, timed in virtual seconds since the last step."""
+    """Return JUnit XML: one suite per run, one case per step, with virtual seconds since the last
+    step.
+    """
     return junit_document(
         Suite(
             f"{report.title} seed {report.seed}",
@@ -169,12 +171,12 @@ def run_scenario(
     features: FeatureRecorder | None = None,
     copy: int = 0,
 ) -> Report:
-    """Run a scenario to its last step. Webhooks go to a receiver that answers 200.
+    """Run a scenario to its last step, with a webhook receiver that answers 200.
 
-    `simulation` runs instead of a fresh one. A run that fails leaves its journal in the folder
-    `save_failures` and its one-file report in `pages`, every run its journal in `journals`.
-    `changes` says what was changed in the scenario. `recorder` counts what the run meets, and so
-    does `features`. `copy` is part of the names of these files, if it is not 0 (`run_file`).
+    `simulation` runs instead of a new one. A failed run leaves its journal in the folder
+    `save_failures` and its one-file report in `pages`; every run leaves its journal in `journals`.
+    `changes` describes changes to the scenario. `recorder` and `features` record what the run
+    exercises. A `copy` other than 0 becomes part of the names of these files (`run_file`).
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
@@ -203,7 +205,7 @@ def run_scenario(
 def _write(
     report: Report, journal: bytes, journals: Path | None, pages: Path | None, copy: int
 ) -> Report:
-    """Write a run's journal and its page into these folders; the report with their paths."""
+    """Write a run's journal and its page into these folders. Return the report with their paths."""
     stem = run_file(report.scenario, report.params, report.changes, report.seed, copy)
     for folder in filter(None, (journals, pages)):
         folder.mkdir(parents=True, exist_ok=True)
@@ -218,15 +220,15 @@ def _write(
 
 
 def matrix_values(scenario: Scenario) -> dict[str, str]:
-    """The values of its matrix that a scenario runs with."""
+    """Return the values of its matrix with which a scenario runs."""
     return {name: scenario.params.get(name, values[0]) for name, values in scenario.matrix.items()}
 
 
 def run_file(name: str, params: Mapping[str, str], changes: str, seed: int, copy: int = 0) -> str:
-    """The name of a run's file, without its ending: desk-IOC-7.
+    """Return the name of a run's file, without its suffix: desk-IOC-7.
 
-    Two runs may come to the same one, of two scenarios with one name. `copy` then tells the second
-    from the first: desk-IOC-7-copy-2.
+    Two runs of scenarios with the same name may have the same one. `copy` then distinguishes the
+    second from the first: desk-IOC-7-copy-2.
     """
     values = "".join(f"-{value}" for value in (*params.values(), *changes.split()))
     numbers = f"-{seed}-copy-{copy}" if copy else f"-{seed}"
@@ -246,7 +248,7 @@ def _write_page(journal: bytes, path: Path) -> Path:
 
 
 def file_name(name: str) -> str:
-    """A scenario's name as a file name: printable, visible, without separators."""
+    """Return a scenario's name as a file name: printable, visible, without separators."""
     letters = (
         letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name
     )
@@ -254,8 +256,8 @@ def file_name(name: str) -> str:
 
 
 def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Iterator[str]:
-    """Run every step; yield the invariants of the first failed check, an internal error, and that
-    steps are left which come after the end of the calendar.
+    """Run every step. Yield the invariants of the first failed check, an internal error, and a note
+    about steps beyond the end of the calendar.
     """
     checks = InvariantChecks(sim) if check_invariants else None
     try:
@@ -268,7 +270,7 @@ def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Itera
         yield f"internal error: {type(error).__name__}: {error} ({where})"
     else:
         if left := len(sim.script.steps) - len(sim.script.results):
-            yield f"{counted(left, 'step')} never came: {OUT_OF_RANGE}"
+            yield f"{counted(left, 'step')} were never reached: {OUT_OF_RANGE}"
 
 
 def _answer_webhooks(sim: Simulation, outcome: Outcome, recorders: Recorders) -> None:

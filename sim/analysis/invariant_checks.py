@@ -1,13 +1,13 @@
-"""When a run without clients checks the invariants, and of how much of the exchange.
+"""When a run without clients checks the invariants, and for how much of the exchange.
 
-A check of everything walks all open orders, and most inputs concern one instrument. So a check
-looks at the orders and books of the instruments that changed since the last one, at positions if
-any changed, and at all balances. The first check, the last and every `WHOLE_EVERY`th in between
-look at everything: what changes without being noted as changed is found then, and the report says
-from which inputs on it may have been there.
+A complete check visits all open orders, while most inputs concern one instrument. So a check
+examines the orders and books of the instruments that changed since the last one, positions if any
+changed, and all balances. The first check, the last one and every `WHOLE_EVERY`th in between are
+complete. They find changes that were not noted as such, and the report says from which input on
+these may have existed.
 
-A check that looks at positions walks all of them, so while more than `CHECK_EVERY_INPUT_BELOW`
-orders are open a check runs after every few inputs only.
+A check of positions visits all of them, so while more than `CHECK_EVERY_INPUT_BELOW` orders are
+open, a check runs after every few inputs only.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
 
 CHECK_EVERY_INPUT_BELOW = 1_000  # open orders
-ORDERS_PER_INPUT = 200  # above that, one input is left unchecked for so many open orders
+ORDERS_PER_INPUT = 200  # above that, one input is skipped for every so many open orders
 WHOLE_EVERY = 64  # checks
 
 
 class InvariantChecks:
-    """Checks one run. Ends with the first check that finds something."""
+    """Checks one run. Ends with the first check that finds a violation."""
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
         self._pause = 0  # inputs until the next check
         self._checked = self._checked_whole = sim.seq
-        self._narrow = 0  # checks since the last one of everything
+        self._narrow = 0  # checks since the last complete one
         self._last: CheckedPosition | None = None  # the last check
         self._over = False
 
     def after_input(self) -> Iterator[str]:
-        """Contradictions that are there now, if it is time for a check."""
+        """Yield the current violations, if a check is due."""
         sim = self._sim
         if self._over or (sim.seq <= self._checked + self._pause and not sim.script.done):
             return
@@ -48,8 +48,8 @@ class InvariantChecks:
         self._checked, self._pause = sim.seq, max(0, many) // ORDERS_PER_INPUT
 
     def _check_now(self) -> tuple[list[Violation], int]:
-        """What is broken now, and in how many inputs before it that may have come without having
-        been looked at.
+        """Return the current violations, and in how many unchecked inputs before they may have
+        begun.
         """
         trading, seq = self._sim.exchange.trading, self._sim.seq
         last, self._last = self._last, moment(trading)

@@ -1,4 +1,4 @@
-"""JUnit XML, the form in which continuous integration reads results."""
+"""JUnit XML, the format in which continuous integration reads results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Suite(NamedTuple):
 
 
 def junit(suites: Iterable[Suite]) -> bytes:
-    """The document."""
+    """Return the document."""
     root = ElementTree.Element("testsuites")
     for suite in suites:
         attributes = {

@@ -1,7 +1,8 @@
-"""How text fits where it is printed: its width, wrapped lines, colour, numbers with their nouns.
+"""Layout of printed text: width, wrapped lines, colour, numbers with their nouns.
 
-The width is the window's, or COLUMNS, or `WIDTH` in a pipe. Lines wrap between words and words are
-never cut. Colour is for terminals only, and for none where NO_COLOR is set (https://no-color.org).
+The width is that of the window, or COLUMNS, or `WIDTH` in a pipe. Lines wrap between words, and
+words are never cut. Colour is used on terminals only, and not if NO_COLOR is set
+(https://no-color.org).
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ _CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1",
 
 
 def width() -> int:
-    """Columns of a line."""
+    """Return the number of columns of a line."""
     return max(WIDTH_MIN, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def wrapped(text: str, indent: str = "", *, first: str | None = None) -> Iterator[str]:
-    """Text as lines that fit; `first` is the indent of the first line, `indent` of all others.
+    """Yield text as lines that fit. `first` is the indent of the first line, `indent` of the
+    others.
 
-    A word that is longer than a line, such as a path, stays whole.
+    A word longer than a line, such as a path, stays whole.
     """
     yield from textwrap.wrap(
         text,
@@ -38,7 +40,7 @@ def wrapped(text: str, indent: str = "", *, first: str | None = None) -> Iterato
 
 
 def paint(text: str, colour: str, out: TextIO) -> str:
-    """Text in a colour, where `out` is a terminal that shows colours."""
+    """Return text in a colour, if `out` is a terminal that shows colours."""
     if not _has_colour(out):
         return text
     return f"\x1b[{_CODES[colour]}m{text}\x1b[0m"
@@ -49,6 +51,6 @@ def _has_colour(out: TextIO) -> bool:
 
 
 def counted(count: int, noun: str) -> str:
-    """A number and its noun: "1 rule", "2 rules", "3 queries"."""
+    """Return a number and its noun: "1 rule", "2 rules", "3 queries"."""
     plural = noun[:-1] + "ies" if noun.endswith(("ry", "ty")) else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"

@@ -1,10 +1,10 @@
-"""Which lines of a branch have a text, without looking at each line.
+"""Finds the lines of a branch that contain a text, without reading every line.
 
-Lines are looked at in blocks of `BLOCK`. A block that is full has an index: checksums of the values
-in it; as many blocks together have one too; both take about 80 bytes a line. A text with a value in
-it, such as `:"QX6R3V2HM5BH"`, is looked for in blocks that may have that value only; any other text
-in blocks as a whole, which costs a fiftieth of looking at lines. Indexes are built when they are
-first needed, once for everybody who looks at a run, and go with it.
+Lines are searched in blocks of `BLOCK`. A full block has an index: checksums of the values in it. A
+row of as many blocks has one, too; both take about 80 bytes per line. A text that contains a value,
+such as `:"QX6R3V2HM5BH"`, is searched only in blocks that may have that value; any other text in
+whole blocks, at a fiftieth of the cost of reading lines. Indexes are built on first use and shared
+by all readers of a run.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from sim.analysis.history.work import Work
 from sim.kernel.branches import Branch, Place
 
 BLOCK = 64  # lines
-_READ_BYTES = 1 << 20  # at once, unless a line is longer
-# Values of a line that can be looked up: texts without an escape, and numbers of streams.
+_READ_BYTES = 1 << 20  # read at once, unless a line is longer
+# Values of a line that are indexed: texts without an escape, and numbers of streams.
 _VALUE = re.compile(rb':"[^"\\]++"|"stream":\d++(?=[,}])')
 
 
 class Lines(Protocol):
-    """Where lines are read from: a journal, or the file of a finished run."""
+    """The source of lines: a journal, or the file of a finished run."""
 
     def line_at(self, place: Place, /) -> bytes: ...
 
 
 class _Index:
-    """The checksums of the values in each full block of a branch, and in each full row of as many
-    blocks, sorted.
+    """The sorted checksums of the values in each full block of a branch, and in each full row of as
+    many blocks.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class _Index:
         self.wide: list[array[int]] = []
 
     def grow(self, lines: Lines, branch: Branch) -> Work[None]:
-        """Have every full block of the branch's own lines."""
+        """Index every full block of the branch's own lines."""
         while (len(self.blocks) + 1) * BLOCK <= branch.seq - branch.from_seq:
             first = branch.from_seq + len(self.blocks) * BLOCK
             values: set[bytes] = set()
@@ -54,7 +54,7 @@ class _Index:
             yield
 
     def choose(self, first: int, last: int, sought: Sequence[Sequence[int]]) -> Iterator[int]:
-        """The blocks from one to another that may have all values of one of some texts."""
+        """Yield the blocks in a range that may have all values of at least one of some texts."""
         block = first
         while block <= last:
             row = block // BLOCK
@@ -70,7 +70,7 @@ _INDEXES: WeakKeyDictionary[Branch, _Index] = WeakKeyDictionary()
 
 
 def prepare(lines: Lines, branch: Branch) -> Work[None]:
-    """Build the indexes of a branch and of those that it came from, in small steps."""
+    """Build the indexes of a branch and of its ancestors, in small steps."""
     on: Branch | None = branch
     while on is not None:
         yield from _INDEXES.setdefault(on, _Index()).grow(lines, on)
@@ -86,8 +86,8 @@ def lines_with(
     *,
     backwards: bool = False,
 ) -> Iterator[bytes]:
-    """The lines of the inputs `after`+1 … `until` that have one of the texts, in their order or
-    against it.
+    """Yield the lines of the inputs `after`+1 … `until` that contain one of the texts, in order or
+    backwards.
     """
     sought = [[crc32(value) for value in _VALUE.findall(text)] for text in texts]
     step = -1 if backwards else 1
@@ -117,8 +117,10 @@ def _matching_lines(
 def texts_of(
     lines: Lines, branch: Branch, first: int, last: int
 ) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
-    """The lines `first`+1 … `last`, which are a branch's own, many at once: a text, and where each
-    line is in it as (start, size). A mark may stand between two lines.
+    """Yield the lines `first`+1 … `last`, which must be a branch's own, in large groups.
+
+    A group is a text, and the position of each line in it as (start, size). A mark may be between
+    two lines.
     """
     group: list[Place] = []
     for place in branch.places(first, last):

@@ -1,13 +1,13 @@
 """Progress and interruption of long work, one mechanism for every command.
 
 A stretch of long work is a `with Progress(total, unit)` statement that counts its steps. Progress
-goes to standard error, results never do: a bar on a terminal, elsewhere a line at every tenth and
-every half minute.
+goes to standard error, results never do: as a bar on a terminal, elsewhere as a line at every tenth
+and every half minute.
 
-Ctrl-C ends the statement instead of the command, where the statement `keeps` what it has: a line
-says how far it came, the command goes on with that, and ends with the exit code of an interrupted
-one. A second Ctrl-C ends the command. Only what runs below `reporting` shows anything, so nothing
-is printed where these functions are called from a program.
+If the statement `keeps` partial results, Ctrl-C ends the statement and not the command: a line says
+how far it came, the command continues with these results, and exits with the code of an interrupted
+one. A second Ctrl-C ends the command. Only code below `reporting` shows progress, so calling these
+functions from a program prints nothing.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-QUIET_BELOW = 20  # shorter work is not worth lines in a log
+QUIET_BELOW = 20  # shorter work writes no lines to a log
 QUIET_BELOW_LINES = 5_000  # of a file: about two seconds of replay
-STEPS_A_LINE = 100  # where the total is unknown
-LINE_EVERY_S = 30.0  # where a tenth takes longer
+STEPS_A_LINE = 100  # if the total is unknown
+LINE_EVERY_S = 30.0  # if a tenth takes longer
 _DRAWN_EVERY_S = 0.1
 _CHUNK_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 
 
 class Interrupted(Exception):
-    """A part of a command's work was interrupted; the text says how far it came. The command tells
-    what it has without it.
+    """A part of a command's work was interrupted; the text says how far it came.
+
+    The command shows the results that it has without it.
     """
 
 
 class Reporting:
-    """Where progress goes, and whether some work was interrupted."""
+    """The stream for progress, and whether any work was interrupted."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -53,7 +54,7 @@ _reporting: ContextVar[Reporting | None] = ContextVar("reporting", default=None)
 
 @contextmanager
 def reporting(stream: TextIO) -> Iterator[Reporting]:
-    """Show the progress of what runs in this statement on a stream."""
+    """Show the progress of everything in this statement on a stream."""
     report = Reporting(stream)
     token = _reporting.set(report)
     try:
@@ -63,11 +64,11 @@ def reporting(stream: TextIO) -> Iterator[Reporting]:
 
 
 class Progress:
-    """Counts steps to `total`, which is 0 when nobody knows it. Use it in a `with` statement.
+    """Counts steps to `total`, which is 0 if it is unknown. Use it in a `with` statement.
 
-    With `keeps` an interrupt ends the statement and is not raised: `interrupted` says so. Without,
-    it is raised on, with a note of how far the work came. `log` is false where results are printed
-    as they come, so that a log needs no progress.
+    With `keeps`, an interrupt ends the statement and is not raised: `interrupted` tells. Without,
+    it is raised with a note of how far the work came. `log` is false if results are printed as they
+    come, so that a log needs no progress.
     """
 
     def __init__(
@@ -112,12 +113,12 @@ class Progress:
 
     @property
     def says(self) -> str:
-        """How far it came, such as "37 of 100 runs"."""
+        """The progress in words, such as "37 of 100 runs"."""
         of = f" of {self._total:,}" if self._total else ""
         return f"{self.done:,}{of} {self._unit}"
 
     def interrupt(self) -> None:
-        """Say that the work ends here; what comes after it works with what there is."""
+        """Say that the work ends here and that the command continues with what there is."""
         self.interrupted = True
         if self._report is not None and not self._report.interrupted:
             self._report.interrupted = True
@@ -128,13 +129,13 @@ class Progress:
             )
 
     def each(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; each is a step, counted once whoever asked for it is done with it."""
+        """Yield the items. Each is a step, counted once the caller has finished with it."""
         for item in items:
             yield item
             self.step()
 
     def step(self, note: str = "") -> None:
-        """Count one more; `note` says something about all of them, such as "2 failed"."""
+        """Count a step. `note` describes all steps so far, such as "2 failed"."""
         self.done += 1
         if self._report is None:
             return
@@ -160,7 +161,7 @@ class Progress:
         return self._tenth > before or now - self._told >= LINE_EVERY_S
 
     def clear(self) -> None:
-        """Erase the bar; the next step draws it again."""
+        """Erase the bar. The next step draws it again."""
         if self._bar is not None:
             self._bar.stop()
             self._drawn = 0.0
@@ -175,13 +176,13 @@ class Progress:
 
 
 def reading(path: Path | str, *, keeps: bool = False) -> Progress:
-    """The progress through the lines of a journal or recording."""
+    """Return the progress through the lines of a journal or recording."""
     unit = f"lines of {path}"
     return Progress(_lines_in(Path(path)), unit, keeps=keeps, quiet_below=QUIET_BELOW_LINES)
 
 
 def _lines_in(path: Path) -> int:
-    """How many lines come after the first; 0 where only reading them all would tell."""
+    """Return the number of lines after the first; 0 if counting would require reading them all."""
     if not path.is_file():
         return 0
     with path.open("rb") as file:

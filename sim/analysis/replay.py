@@ -1,26 +1,26 @@
 """Replay: verify a run from its journal, line by line.
 
 A journal records each input of a run with its outcome. The exchange is a deterministic calculation,
-so a fresh simulation that handles the same inputs must produce the same lines, byte for byte. Each
+so a new simulation that handles the same inputs must produce the same lines, byte for byte. Each
 line also carries a digest over all lines before it. `replaying` handles one recorded input after
 the other and stops at the first line that differs.
 
-The first difference is the only one that means something: after it, the two runs are in different
-states. `Divergence.part` names what differs, and with it the likely cause:
+Only the first difference is meaningful: after it, the two runs are in different states.
+`Divergence.part` names what differs, and with it the likely cause:
 
 | Part | Likely cause |
 |---|---|
-| header, scenario | somebody edited the file |
+| header, scenario | the file was edited |
 | form, input, aside, seq | the line was damaged or edited; a line is missing |
 | at | an earlier move of the clock was edited |
-| mark | a rewind, reset or restore was edited, or what it goes back to |
+| mark | a rewind, reset or restore was edited, or its target |
 | out | the code or a library has changed; or code read a clock or drew outside the named streams |
-| digest | an earlier line was replaced by one of equal meaning |
+| digest | an earlier line was replaced by an equivalent one |
 
-Values that clients drew at random, such as nonces, stand `aside`: they have a checksum of their own
-and do not enter the digest. A last line without its newline is ignored, because a killed process
-leaves one. Marks (rewind, reset, snapshot, restore, fork) are repeated too; they are no inputs.
-Comparing two journals, without a simulation, is in `compare.py`.
+Values that clients drew at random, such as nonces, are `aside`: they have a checksum of their own
+and are not part of the digest. A last line without its newline is ignored, because a killed process
+may leave one. Marks (rewind, reset, snapshot, restore, fork) are repeated, too; they are not
+inputs. `compare.py` compares two journals without a simulation.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Divergence(Exception):
     """A journal and its replay differ.
 
     `number` is the line, `part` what differs in it; `recorded` and `replayed` are both sides as
-    text. `path` and `libraries` are known when a file was replayed: `libraries` has a line for each
-    library that has another version than when the journal was recorded.
+    text. `path` and `libraries` are known if a file was replayed: `libraries` has a line for each
+    library whose version has changed since the recording.
     """
 
     path = "journal"
@@ -74,14 +74,14 @@ class Divergence(Exception):
         self.replayed = replayed
 
     def lines(self) -> Iterator[str]:
-        """The difference as text, with both sides."""
+        """Yield the difference as text, with both sides."""
         yield f"{self.path}:{self.number}: {self.part} differs from the replay"
         yield f"  recorded: {excerpt(self.recorded, self.replayed)}"
         yield f"  replayed: {excerpt(self.replayed, self.recorded)}"
         yield from (f"  {line}" for line in self.libraries)
 
     def document(self) -> dict[str, Any]:
-        """The difference for a program."""
+        """Return the difference as a document for programs."""
         return {
             "journal": self.path,
             "ok": False,
@@ -94,8 +94,9 @@ class Divergence(Exception):
 
 
 class Replay(NamedTuple):
-    """A journal that was replayed, and the simulation in the state it leads to. The simulation of
-    an `interrupted` replay may stand in the middle of an input.
+    """A journal that was replayed, and the simulation in its final state.
+
+    The simulation of an `interrupted` replay may be in the middle of an input.
     """
 
     path: str
@@ -105,7 +106,7 @@ class Replay(NamedTuple):
     interrupted: bool = False
 
     def lines(self) -> Iterator[str]:
-        """The replay as text."""
+        """Yield the replay as text."""
         if self.interrupted:
             yield f"{self.path}: interrupted; the first {self.inputs} inputs are as recorded"
             return
@@ -117,8 +118,10 @@ class Replay(NamedTuple):
         yield f"  digest {self.simulation.digest}"
 
     def document(self) -> dict[str, Any]:
-        """The replay for a program; `seq` is the input after which the state now is. `ok` of an
-        interrupted one is null: nobody knows.
+        """Return the replay as a document for programs.
+
+        `seq` is the input to which the state belongs. `ok` of an interrupted replay is null,
+        meaning unknown.
         """
         if self.interrupted:
             return {"journal": self.path, "ok": None, "inputs": self.inputs, "interrupted": True}
@@ -139,7 +142,9 @@ class Replay(NamedTuple):
 
 @contextmanager
 def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
-    """The header of a journal file, and (line number, line) of what follows. UnreadableJournal."""
+    """Return the header of a journal file, and (line number, line) of the rest. Raises
+    UnreadableJournal.
+    """
     try:
         file = Path(path).open("rb")  # noqa: SIM115  (an error while reading is another thing)
     except OSError as error:
@@ -163,7 +168,7 @@ def _named(path: Path | str, lines: NumberedLines) -> NumberedLines:
 
 @contextmanager
 def _naming(path: Path | str) -> Iterator[None]:
-    """Say in which file the line stands that cannot be read."""
+    """Name the file in errors about a line that cannot be read."""
     try:
         yield
     except NotAJournal as error:
@@ -180,10 +185,10 @@ def replay_file(
     seq: int | None = None,
     keeps: bool = False,
 ) -> Replay:
-    """Replay a journal file to its end, or to the instant `until`; then rewind to input `seq`.
-    With `keeps` a replay that is interrupted says how far it came.
+    """Replay a journal file to its end, or to the instant `until`, then rewind to input `seq`.
 
-    UnreadableJournal, Divergence, or UsageError when there is no input `seq` to rewind to.
+    With `keeps`, a replay that is interrupted says how far it came. Raises UnreadableJournal,
+    Divergence, or UsageError if there is no input `seq` to rewind to.
     """
     inputs = 0
     with journal_lines(path) as (header, lines):
@@ -206,7 +211,9 @@ def replay_file(
 
 
 def simulation_at(path: Path | str, until: Instant | None = None) -> Simulation:
-    """The simulation that a journal file leads to. UnreadableJournal or Divergence."""
+    """Return the simulation at the end of a journal file. Raises UnreadableJournal or
+    Divergence.
+    """
     return replay_file(path, until).simulation
 
 
@@ -236,7 +243,9 @@ def _other_libraries(header: Header) -> Iterator[str]:
 def simulation_of(
     header: Header, settings: Settings | None = None, journal: BinaryIO | None = None
 ) -> Simulation:
-    """A fresh simulation at the start that a header describes. NotAJournal or Divergence."""
+    """Return a new simulation at the start that a header describes. Raises NotAJournal or
+    Divergence.
+    """
     check = f"{crc32(json.encode(structs.replace(header, check=''))):08x}"
     if header.check != check:
         raise Divergence(1, "header", header.check, check)
@@ -251,7 +260,7 @@ def simulation_of(
     except ValidationError as error:
         raise NotAJournal(f"line 1 holds settings this version cannot read: {error}") from error
     if not is_supported_instant(header.start):
-        raise NotAJournal(f"line 1 begins at no instant of this exchange: {OUT_OF_RANGE}")
+        raise NotAJournal(f"line 1 has a start outside the calendar: {OUT_OF_RANGE}")
     try:
         return Simulation(
             scenario, seed=header.seed, start=header.start, settings=settings, journal=journal
@@ -262,16 +271,18 @@ def simulation_of(
 
 
 def at_the_start(header: Header, seed: int, journal: BinaryIO | None = None) -> Simulation:
-    """`simulation_of`, with the seed that a tester's reset may have changed since."""
+    """Return `simulation_of`, with the seed that a tester's reset may have changed since."""
     simulation = simulation_of(header, journal=journal)
     if simulation.seed != seed:
         simulation.reset(seed)
     return simulation
 
 
-def led_to(simulation: Simulation) -> tuple[Header, NumberedLines]:
-    """The header and lines of what led to where a simulation stands, as a journal of its own would
-    hold them: each journey in time on the way is the mark of a fork, which ends streams as it did.
+def lines_leading_to(simulation: Simulation) -> tuple[Header, NumberedLines]:
+    """Return the header and lines that led to the current state of a simulation.
+
+    They are as in a separate journal: each time travel on the way is the mark of a fork, which ends
+    streams in the same way.
     """
     file = BytesIO()
     simulation.journal.along(simulation.journal.branch, file)
@@ -279,7 +290,9 @@ def led_to(simulation: Simulation) -> tuple[Header, NumberedLines]:
 
 
 def verify(simulation: Simulation, lines: NumberedLines, until: Instant | None = None) -> int:
-    """Replay lines; the number of inputs, all of which gave the recorded outcome. Divergence."""
+    """Replay lines and return the number of inputs. Raises Divergence at the first different
+    outcome.
+    """
     return sum(1 for _, line in replaying(simulation, lines, until) if not line.mark)
 
 
@@ -290,10 +303,10 @@ def replaying(
     hear: Callable[[Outcome], None] | None = None,
 ) -> Iterator[tuple[int, Line]]:
     """Replay line by line: yield each (line number, line) once the simulation has handled it.
-    `hear` is called with the outcome of each input that was as recorded.
 
-    With `until` the replay ends at that instant: before the first later input, and in the middle of
-    a line that moves time beyond it.
+    `hear` is called with the outcome of each input that was as recorded. With `until` the replay
+    ends at that instant: before the first later input, and in the middle of a line that moves time
+    beyond it.
     """
     for number, raw in lines:
         line = read_line(raw)
@@ -309,7 +322,7 @@ def replaying(
 
 
 def _stop_at(simulation: Simulation, line: Line, until: Instant) -> bool:
-    """Whether a line leads beyond `until`. If it moves time, time first moves to `until`."""
+    """Return whether a line leads beyond `until`. If it moves time, time first moves to `until`."""
     if line.at > until:
         return True
     if b'"advance"' not in bytes(line.input):
@@ -330,7 +343,9 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -
     try:
         recorded = recorded_input(line)
     except DecodeError as error:
-        raise Divergence(number, "input", line_text(line.input), f"no input: {error}") from error
+        raise Divergence(
+            number, "input", line_text(line.input), f"not an input: {error}"
+        ) from error
     if isinstance(recorded, Advanced) and not is_supported_instant(recorded.to):
         raise Divergence(number, "input", line_text(line.input), OUT_OF_RANGE)
     try:
@@ -370,19 +385,19 @@ def _travel(simulation: Simulation, line: Line) -> None:
         case "fork":
             continue_as_fork(simulation.engine, line.argument)
         case _:
-            raise ValueError("no such mark")
+            raise ValueError("unknown mark")
 
 
 # ---- text
 
 
 def line_text(value: object) -> str:
-    """A part of a line as text, to compare or print."""
+    """Return a part of a line as text, to compare or print."""
     return bytes(value).decode(errors="replace") if isinstance(value, Raw) else str(value)
 
 
 def excerpt(text: str, other: str, most: int = EXCERPT) -> str:
-    """The part of a long text around the first character where another text differs from it."""
+    """Return the part of a long text around the first character that differs from another text."""
     same = next((index for index, (a, b) in enumerate(zip_longest(text, other)) if a != b), 0)
     start = max(0, same - most // 4)
     end = start + most

@@ -1,4 +1,4 @@
-"""The messages of recorded calls, decoded as the pipeline decodes them."""
+"""The messages of recorded calls, decoded in the same way as in the pipeline."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REST_PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
 
 
 class RequestReader:
-    """Decodes requests; the routers of a contract are made once."""
+    """Decodes requests. The routers of a contract are created once."""
 
     def __init__(self, contract: Contract) -> None:
         self._contract = contract
@@ -35,14 +35,16 @@ class RequestReader:
         return {plane: Router(self._contract.routes(plane)) for plane in _REST_PLANES}
 
     def operation_of(self, recorded: CallInput) -> Operation | None:
-        """The operation that a call is addressed to, whether or not it was served then."""
+        """Return the operation to which a call is addressed, whether or not it was served at the
+        time.
+        """
         if not isinstance(recorded, RestCall):
             return self._contract.by_rpc(recorded.method)
         match = self._routers[recorded.plane].match(recorded.verb, recorded.path)
         return match.operation if isinstance(match, Match) else None
 
     def request(self, recorded: CallInput, operation: Operation) -> Message | None:
-        """The message of a call to an operation; None where it cannot be decoded."""
+        """Return the message of a call to an operation; None if it cannot be decoded."""
         message: type[Message] = operation.request
         try:
             if not isinstance(recorded, RestCall):

@@ -1,12 +1,12 @@
-"""`sim diff`: two runs side by side, whatever their scenarios and seeds.
+"""`sim diff`: compares two runs, whatever their scenarios and seeds.
 
-Runs are aligned by meaning. What happens is named by who did what (`POST /v1/trading/orders` of
-`atlas`), without identifiers, and the n-th time in one run stands beside the n-th time in the
-other. So an input more in one run shifts nothing after it, and the work is linear. Of a pair, what
-was asked and what came of it are compared; identifiers and instants, which two runs never share,
-are not. Moves of the clock that set nothing off are no happenings.
+Runs are aligned by meaning. Occurrences are named by who did what (`POST /v1/trading/orders` of
+`atlas`), without identifiers, and the n-th one in one run is paired with the n-th one in the other.
+So an additional input in one run shifts nothing after it, and the work is linear. Requests and
+results of each pair are compared; identifiers and instants, which two runs never share, are not.
+Moves of the clock without consequences are ignored.
 
-Journals of one scenario, seed and start are compared line by line as well, to the byte.
+Journals of one scenario, seed and start are also compared line by line, to the byte.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _ONE_RUN = ("name", "seed", "start", "scenario_digest")
 
 
 class Mismatch(NamedTuple):
-    """The n-th time that something happened, where the runs differ: in what was asked, in what came
-    of it, or because one run has it and the other has not.
+    """The n-th time that something happened, where the runs differ: in the request, in the result,
+    or because only one run has it.
     """
 
     meaning: Description
@@ -72,7 +72,7 @@ class Tally(NamedTuple):
 
 
 class RunDiff:
-    """The comparison of two journals. UnreadableJournal for a file that is none."""
+    """The comparison of two journals. Raises UnreadableJournal for an invalid file."""
 
     def __init__(self, first: Path, second: Path) -> None:
         self.exact = _exact(first, second)
@@ -86,7 +86,7 @@ class RunDiff:
 
     @cached_property
     def headers(self) -> dict[str, tuple[Any, Any]]:
-        """How the runs begin differently."""
+        """The differences between the headers of the runs."""
         return header_differences(self.first.header, self.second.header)
 
     def _descriptions(self) -> Iterable[Description]:
@@ -103,7 +103,7 @@ class RunDiff:
 
     @cached_property
     def tallies(self) -> list[Tally]:
-        """What happened in the runs, by meaning; what differs most comes first."""
+        """Return the counts of what happened in the runs; what differs most comes first."""
         differ = Counter(each.meaning for each in self.mismatches if each.first and each.second)
         counts = [
             Tally(
@@ -118,13 +118,13 @@ class RunDiff:
 
     @cached_property
     def events(self) -> dict[str, tuple[int, int]]:
-        """How many events of each name the runs have."""
+        """Return how many events of each name the runs have."""
         one, other = self.first.events, self.second.events
         return {name: (one[name], other[name]) for name in sorted({**one, **other})}
 
     @cached_property
     def states(self) -> list[str] | str:
-        """How the states differ at the end; or why they cannot be compared."""
+        """Return how the final states differ, or why they cannot be compared."""
         try:
             one, other = _end_of(self.first.path), _end_of(self.second.path)
         except Divergence as difference:
@@ -134,7 +134,7 @@ class RunDiff:
         return list(state_differences(one, other, two_runs=True))
 
     def document(self) -> dict[str, Any]:
-        """The comparison for a program."""
+        """Return the comparison as a document for programs."""
         first = self.mismatches[0] if self.mismatches else None
         states = [] if self.same else self.states
         return {
@@ -166,7 +166,7 @@ class RunDiff:
         return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)
 
     def write(self, out: TextIO) -> None:
-        """Print the comparison: how they begin, the first difference, counts, and the end."""
+        """Print the comparison: the headers, the first difference, counts, and the final states."""
         if self.same:
             print("the journals are the same", file=out)
             return
@@ -270,7 +270,7 @@ _COUNTS = ("first", "second", "differ")
 
 
 def _end_of(path: Path) -> Simulation:
-    """The state at a journal's end. Divergence, or Interrupted."""
+    """Return the state at the end of a journal. Raises Divergence or Interrupted."""
     done = replay_file(path, keeps=True)
     if done.interrupted:
         raise Interrupted(f"interrupted after input {done.inputs} of {path}")
@@ -283,7 +283,7 @@ def _position(mismatch: Mismatch) -> tuple[Instant, int]:
 
 
 def _exact(first: Path, second: Path) -> Difference | None:
-    """The first line that differs between two journals of one run."""
+    """Return the first line that differs between two journals of one run."""
     difference = None
     with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
         if all(getattr(one, name) == getattr(other, name) for name in _ONE_RUN):

@@ -3,7 +3,7 @@ demonstrate each.
 
 A test names a statement in `@pytest.mark.spec("…")`, an observation in `@pytest.mark.observed("…")`
 and a rule in its name (`test_l7_…`) or its docstring (`L7`, `P1-P4`). A checkout reads the sources
-of its tests. A wheel has no tests, so its build (`hatch_build.py`) packs what is read here as
+of its tests. A wheel has no tests, so its build (`hatch_build.py`) packs the result as
 `sim/_data/ledger.json`; that is why this module uses the standard library only.
 """
 
@@ -29,8 +29,9 @@ _IN_TEXT = re.compile(r"\b([LMPSKRWE])(\d{1,2})(?:-[LMPSKRWE]?(\d{1,2}))?\b")
 
 
 def tests_by_statement(tests: Path, mark: str = "spec") -> dict[str, list[str]]:
-    """Tests of a folder by the statement they demonstrate, as `file::test` in file order; with the
-    mark "observed" by observation.
+    """Return tests of a folder by the statement they demonstrate, as `file::test` in file order.
+
+    With the mark "observed", by observation.
     """
     by_statement: dict[str, list[str]] = {}
     for statements, named, name in _marked(tests):
@@ -41,7 +42,7 @@ def tests_by_statement(tests: Path, mark: str = "spec") -> dict[str, list[str]]:
 
 @lru_cache(maxsize=4)
 def _marked(tests: Path) -> tuple[tuple[str, str, str], ...]:
-    """Mark, what it names, and the test, in file order. Sources do not change while we run."""
+    """Return mark, argument and test, in file order. The result is cached for the process."""
     return tuple(
         (mark, named, name)
         for name, node in _definitions(tests, containing="pytest.mark.")
@@ -51,7 +52,7 @@ def _marked(tests: Path) -> tuple[tuple[str, str, str], ...]:
 
 
 def tests_by_rule(tests: Path) -> dict[str, list[str]]:
-    """Tests of a folder by the rule they demonstrate, as `file::test` in file order."""
+    """Return tests of a folder by the rule they demonstrate, as `file::test` in file order."""
     by_rule: dict[str, list[str]] = {}
     for name, node in _definitions(tests):
         if node.name.startswith("test_"):
@@ -61,8 +62,9 @@ def tests_by_rule(tests: Path) -> dict[str, list[str]]:
 
 
 def _definitions(tests: Path, containing: str = "") -> Iterator[tuple[str, _Definition]]:
-    """`file::name` of every function and class in the tests of a folder, and its source; of files
-    that contain a text.
+    """Yield `file::name` and source of every function and class in a folder's tests.
+
+    With `containing`, only of files that contain a text.
     """
     for file in sorted(tests.rglob("test_*.py")):
         source = file.read_text(encoding="utf-8")
@@ -72,7 +74,7 @@ def _definitions(tests: Path, containing: str = "") -> Iterator[tuple[str, _Defi
 
 
 def _marks(node: _Definition, mark: str) -> Iterator[str]:
-    """What every @pytest.mark.<mark>("…") of a function or a class names."""
+    """Yield the arguments of every @pytest.mark.<mark>("…") of a function or class."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == f"pytest.mark.{mark}":
             for argument in decorator.args:
@@ -81,7 +83,9 @@ def _marks(node: _Definition, mark: str) -> Iterator[str]:
 
 
 def _rules(node: _Definition) -> set[str]:
-    """The rules that a test names: in its name, and in its docstring one by one or as a range."""
+    """Return the rules that a test names: in its name, and in its docstring one by one or as a
+    range.
+    """
     rules = {rule.upper() for rule in _IN_NAMES.findall(node.name)}
     for letter, first, last in _IN_TEXT.findall(ast.get_docstring(node) or ""):
         rules |= {f"{letter}{number}" for number in range(int(first), int(last or first) + 1)}
@@ -89,8 +93,8 @@ def _rules(node: _Definition) -> set[str]:
 
 
 def pack(tests: Path) -> str:
-    """The file that a wheel contains: the text of the ledger, and the tests by statement and by
-    observation.
+    """Return the file that a wheel contains: the text of the ledger, and the tests by statement and
+    by observation.
     """
     statements = (tests / "ledger.yaml").read_text(encoding="utf-8")
     packed = {
@@ -102,9 +106,10 @@ def pack(tests: Path) -> str:
 
 
 def load() -> tuple[str, dict[str, list[str]]]:
-    """The text of the ledger and the tests by statement, from the checkout or from the wheel.
+    """Return the text of the ledger and the tests by statement, from the checkout or from the
+    wheel.
 
-    Raises FileNotFoundError where there is neither.
+    Raises FileNotFoundError if there is neither.
     """
     if (TESTS / "ledger.yaml").is_file():
         return (TESTS / "ledger.yaml").read_text(encoding="utf-8"), tests_by_statement(TESTS)
@@ -113,7 +118,9 @@ def load() -> tuple[str, dict[str, list[str]]]:
 
 
 def load_observed() -> dict[str, list[str]]:
-    """The tests by observation, from checkout or wheel. FileNotFoundError as `load`."""
+    """Return the tests by observation, from checkout or wheel. Raises FileNotFoundError as `load`
+    does.
+    """
     if (TESTS / "ledger.yaml").is_file():
         return tests_by_statement(TESTS, "observed")
     observed: dict[str, list[str]] = json.loads(PACKED.read_text(encoding="utf-8"))["observed"]

@@ -1,7 +1,7 @@
-"""Rows for people: a table that fits the line, or records, or Markdown; nothing is cut.
+"""Rows as text: a table that fits the line, or records, or Markdown. Nothing is cut.
 
-A table whose columns do not fit wraps its cells; where a column would become too narrow to read,
-each row is a record: its first cell as a heading, the others below it. Programs ask for JSON.
+A table whose columns do not fit wraps its cells. If a column would become too narrow to read, each
+row becomes a record: its first cell as a heading, with the others below. Programs use JSON instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sim.analysis.layout import paint, width, wrapped
 Rows = list[dict[str, Any]]
 
 GAP = 2  # columns between cells
-WORDS = 26  # a wrapped column of sentences is at least so wide
+WORDS = 26  # minimum width of a wrapped column of sentences
 _COLOURS = {
     **dict.fromkeys(("passed", "kept", "held", "yes"), "green"),
     **dict.fromkeys(("FAILED", "broken", "broke", "failed"), "red"),
@@ -25,8 +25,9 @@ _COLOURS = {
 
 
 def print_table(rows: Rows, out: TextIO, *, one_as_record: bool = False) -> None:
-    """Print rows as a table, or as records where a table does not fit. With `one_as_record` a
-    single row is a record too.
+    """Print rows as a table, or as records if a table does not fit.
+
+    With `one_as_record`, a single row is a record as well.
     """
     if not rows:
         print("nothing", file=out)
@@ -42,9 +43,9 @@ def print_table(rows: Rows, out: TextIO, *, one_as_record: bool = False) -> None
 
 
 def _widths(lines: list[list[str]]) -> list[int] | None:
-    """Widths of the columns, or None where cells would have to be too narrow."""
+    """Return the widths of the columns; None if cells would have to be too narrow."""
     natural = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    # A cell of one word cannot wrap, and a column of sentences needs room for some words.
+    # A cell of one word cannot wrap, and a column of sentences needs room for several words.
     least = [
         max(
             max(len(word) for text in column for word in (text.split() or [""])),
@@ -72,7 +73,7 @@ def _wrapped_row(cells: list[str], widths: list[int]) -> Iterator[str]:
 
 
 def _coloured(text: str, cells: list[str], out: TextIO) -> str:
-    """A line of a row with its verdict in colour."""
+    """Return a line of a row with its verdict in colour."""
     for word in cells:
         if word in _COLOURS and word in text:
             return text.replace(word, paint(word, _COLOURS[word], out), 1)
@@ -80,7 +81,7 @@ def _coloured(text: str, cells: list[str], out: TextIO) -> str:
 
 
 def record(row: dict[str, Any]) -> Iterator[str]:
-    """A row as lines: its name or first cell, and below it every other that says something."""
+    """Yield a row as lines: its name or first cell, and below it every other non-empty cell."""
     head = "name" if "name" in row else next(iter(row))
     yield cell(row[head])
     cells = {name: text for name, value in row.items() if name != head and (text := cell(value))}
@@ -90,7 +91,7 @@ def record(row: dict[str, Any]) -> Iterator[str]:
 
 
 def as_markdown(rows: Rows) -> str:
-    """A Markdown table, one line a row."""
+    """Return a Markdown table, one line per row."""
     if not rows:
         return ""
     cells = [[cell(value).replace("|", "\\|") for value in row.values()] for row in rows]
@@ -99,7 +100,7 @@ def as_markdown(rows: Rows) -> str:
 
 
 def cell(value: object) -> str:
-    """A value as people read it."""
+    """Return a value in readable form."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

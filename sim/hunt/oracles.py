@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import DecodeError, Struct, json
 
-from sim.analysis.replay import Divergence, led_to, simulation_of, verify
+from sim.analysis.replay import Divergence, lines_leading_to, simulation_of, verify
 from sim.api.pipeline.inputs import Outcome, Reply, RestCall, RpcCall
 from sim.api.pipeline.request_log import LoggedCall
 from sim.contract.contract import load_contract
@@ -102,7 +102,7 @@ class Oracles:
 def replays(simulation: Simulation) -> Iterator[Trouble]:
     """Whether the run so far, forks included, can be repeated from its journal line by line."""
     try:
-        header, lines = led_to(simulation)
+        header, lines = lines_leading_to(simulation)
         verify(simulation_of(header), lines)
     except Divergence as difference:
         said = "; ".join(difference.lines())

@@ -12,7 +12,7 @@ from msgspec import Struct, field, to_builtins
 
 from sim.analysis.junit import Case, Suite, junit
 from sim.analysis.layout import counted, wrapped
-from sim.analysis.replay import journal_lines, led_to, simulation_of
+from sim.analysis.replay import journal_lines, lines_leading_to, simulation_of
 from sim.analysis.tables import print_table
 from sim.recording.reading import read_recording, uncollected
 from sim.simulation import Simulation
@@ -135,7 +135,7 @@ def witness_run(simulation: Simulation) -> Witness:
     """The verdict on what clients of a simulation have seen so far, on its present branch. Its
     journal is replayed in another one.
     """
-    header, lines = led_to(simulation)
+    header, lines = lines_leading_to(simulation)
     return judge(journal.observed(simulation_of(header), lines))
 
 

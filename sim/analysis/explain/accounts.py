@@ -57,8 +57,9 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
         "balance": balance,
         "buying_power": free,
         "open_orders": reserve,
-        "summary": f"{balance} USD, {free} of it free; open orders in the most expensive instrument "
-        f"reserve {reserve}; {f'it holds {positions}' if positions else 'no position is open'}",
+        "summary": f"{balance} USD, {free} of it free; open orders in the most expensive "
+        f"instrument reserve {reserve}; "
+        f"{f'it holds {positions}' if positions else 'no position is open'}",
         "complete": len(chain) <= ROWS_MAX,
         "chain": chain[-ROWS_MAX:],
         **Basis("", "", BUYING_POWER_NET).document(sim),

@@ -1,1 +1,1 @@
-"""What a run meets, in the field's own words: the coverage that searches are guided by."""
+"""What a run exercises, in the field's own words: the coverage that guides searches."""

@@ -43,13 +43,14 @@ from sim.kernel.instants import Instant, parse_instant
 from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
-GROUPS = ("operations", "answers", "edges", "rules", "streams")  # those that reports count first
+GROUPS = ("operations", "answers", "edges", "rules", "streams")  # groups that reports count first
 _COLLECTING = ("PREOPEN", "MATCH_AND_CLOSE_AUCTION")
 
 
 def totals(features: Iterable[str]) -> dict[str, int]:
-    """How many features of each group, the promised ones first; operations count once, whatever
-    their planes.
+    """Return the number of features of each group, in the order of `GROUPS` first.
+
+    An operation counts once, whatever its planes.
     """
     counts = dict.fromkeys(GROUPS, 0)
     operations = set()
@@ -72,14 +73,14 @@ class FeatureReader:
         self._simulation = simulation
         self._seq = simulation.seq
         self._states = StateChanges(simulation.exchange)
-        self._before = ""  # kind of the last event
+        self._before = ""  # kind of the previous event
         self._era = -1
         self._settled: set[tuple[str, str]] = set()
         simulation.exchange.ctx.quirks.take_struck()
 
     def after_input(self, outcome: Outcome) -> list[str]:
-        """Features of everything since the last time, in the order in which they were met; one may
-        stand there more than once.
+        """Return the features of everything since the last call, in order of occurrence, with
+        repeats.
         """
         simulation, since = self._simulation, self._seq
         self._seq = simulation.seq
@@ -113,7 +114,7 @@ class FeatureReader:
         yield from _auctions(events)
 
     def _of_event(self, event: dict[str, Any]) -> Generator[str, None, str]:
-        """The features of an event; returns its kind."""
+        """Yield the features of an event, and return its kind."""
         name: str = event["event"]
         match name:
             case "Executed":
@@ -161,13 +162,15 @@ class FeatureReader:
         return name
 
     def _settled_first(self, symbol: str, kind: str) -> bool:
-        """Whether a settlement of a kind is the first of its market."""
+        """Return whether a settlement of a kind is the first of its market."""
         first = (symbol, kind) not in self._settled
         self._settled.add((symbol, kind))
         return first
 
     def _has_collateral_return(self, account: str) -> bool:
-        """Whether related shorts of an account need less margin than each by itself (rule P8)."""
+        """Return whether related short positions of an account get a collateral return (rule
+        P8).
+        """
         trading = self._simulation.exchange.trading
         if not trading.ledger.require(account).collateral_return:
             return False
@@ -178,7 +181,7 @@ class FeatureReader:
         return trading.margin_requirement(account) < alone
 
     def _dates(self) -> Iterator[str]:
-        """Sides of dates, once for each stretch between two of them."""
+        """Yield sides of dates, once for each stretch between two dates."""
         instants, sides = _sides()
         era = bisect_right(instants, self._simulation.now)
         if era != self._era:
@@ -187,24 +190,24 @@ class FeatureReader:
 
 
 class FeatureRecorder:
-    """Keeps the features of a run that tells it of each input, as a coverage recorder does."""
+    """Collects the features of a run, notified of each input like a coverage recorder."""
 
     def __init__(self) -> None:
         self.met: dict[str, None] = {}
         self._reader: FeatureReader | None = None
 
     def begin(self, simulation: Simulation) -> None:
-        """Note that a run begins."""
+        """Note the beginning of a run."""
         self._reader = FeatureReader(simulation)
 
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
-        """Note what an input met."""
+        """Note the features of an input."""
         if self._reader is not None:
             self.met.update(dict.fromkeys(self._reader.after_input(outcome)))
 
 
 def _auctions(events: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What happened while a market left a state that collects orders."""
+    """Yield what happened while a market left a state that collects orders."""
     left = [
         event
         for event in events
@@ -253,7 +256,7 @@ def _state(number: int) -> str:
 
 
 def _position_kind(event: dict[str, Any]) -> str:
-    """How a position changed: opened, grown, shrunk, closed, turned, or settled."""
+    """Return how a position changed: opened, grown, shrunk, closed, turned, or settled."""
     net, change = event["net"], event["qty_change"]
     was = net - change
     if event.get("settlement") is not None:
@@ -270,7 +273,9 @@ def _position_kind(event: dict[str, Any]) -> str:
 
 @cache
 def _sides() -> tuple[list[Instant], list[tuple[str, ...]]]:
-    """Instants at which something changes; for each stretch between them, the sides it lies on."""
+    """Return the instants at which something changes, and for each stretch between them its
+    sides.
+    """
     changes = sorted(
         (parse_instant(row["from"]), row["name"]) for row in dates.rows() if row["kind"] == "rule"
     )
@@ -283,6 +288,6 @@ def _sides() -> tuple[list[Instant], list[tuple[str, ...]]]:
 
 
 def describe(feature: str) -> str:
-    """A feature for people."""
+    """Return a feature in readable form."""
     group, _, detail = feature.partition(":")
     return f"{group} {detail.replace('|', ' ')}".rstrip()

@@ -1,4 +1,4 @@
-"""What an execution report says about orders: the kind of order, and what became of it."""
+"""What an execution report says about orders: the kind of order, and its outcome."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExecutionFeatures(NamedTuple):
 
 
 def execution_features(execution: dict[str, Any]) -> ExecutionFeatures:
-    """The features of an execution as the journal has it."""
+    """Return the features of an execution in its journal form."""
     order = execution["order"]
     kind = ExecutionType(execution["type"]).name
     type_ = OrderType(order.get("type", 0)).name

@@ -1,8 +1,8 @@
-"""Which numbered rules a run has met, told from its other features.
+"""Which numbered rules a run has exercised, derived from its other features.
 
-A refusal names its rule, and then the rule was met. Other rules decide without refusing: their
-situation shows in other features, as patterns of the table say. "Met" means that the situation came
-up that a rule speaks of, not that all of the rule was tried. `NEVER_SHOWN` are rules that no run
+A refusal names its rule, which has then been exercised. Other rules decide without refusing: other
+features show their situation, as the patterns of the table say. "Exercised" means that a rule's
+situation occurred, not that every part of the rule was tested. `NEVER_SHOWN` are rules that no run
 can show from inside, with the reason.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fnmatch import translate
 from functools import lru_cache
 
-# Rule, then patterns of features; any of them shows it.
+# A rule, then patterns of features. Any match shows the rule.
 _TABLE = """
 L1   edge:lifecycle|*
 L2   edge:lifecycle|PENDING|OPEN
@@ -165,14 +165,14 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
 
 
 _PATTERNS = _patterns()
-# Rules that only a refusal shows.
+# Rules that only refusals show.
 _REFUSED = """M4 M5 M6 M37 L18 P4 P6 P18 P24 P25 P26 S3 S7 K2 K6 K8 R8 R9 R10 R11 W4"""
 RULES = tuple(dict.fromkeys((*(rule for _, rule in _PATTERNS), *_REFUSED.split())))
 
 
 @lru_cache(maxsize=1 << 16)
 def rules_of(feature: str) -> tuple[str, ...]:
-    """The rules that a feature shows."""
+    """Return the rules that a feature shows."""
     return tuple(dict.fromkeys(_shown_by(feature)))
 
 

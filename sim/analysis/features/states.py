@@ -1,5 +1,5 @@
-"""Changes of state that no event tells, or that an event tells only half: they are compared with
-what was there after the input before.
+"""Changes of state that events do not report, or only partly, found by comparison with the state
+after the previous input.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ class StateChanges:
         self._cases: dict[str, str] = {}
         self._breakers: dict[str, str] = {}
         self._funding = len(exchange.funding.changes)
-        list(self.take())  # what was there before is no change
+        list(self.take())  # the initial state does not count as a change
 
     def order(self, order: str, kind: str) -> Iterator[str]:
-        """A report of an order."""
+        """Note a report of an order."""
         yield from self._edge(self._orders, "order", order, kind)
 
     def trade(self, trade: str, state: str) -> Iterator[str]:
-        """A state of a trade."""
+        """Note a state of a trade."""
         yield from self._edge(self._trades, "trade", trade, state)
 
     def rfq(self, rfq: str, kind: str) -> Iterator[str]:
-        """A change of a request for quotes."""
+        """Note a change of a request for quotes."""
         yield from self._edge(self._rfqs, "rfq", rfq, kind)
 
     def take(self) -> Iterator[str]:
-        """What changed since the last time."""
+        """Yield the changes since the last call."""
         exchange = self._exchange
         for case in exchange.kyc.cases():
             key = f"{case.firm} {case.external_id}"

@@ -1,4 +1,4 @@
-"""What an input set off, in a line each: the events of its outcome that people ask about."""
+"""The consequences of an input, one line each: the events of its outcome that people ask about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last frames of a stream up to a moment: of one that is open, and of one that has ended."""
+"""The last frames of a stream up to a moment, whether it is still open or has ended."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
 
 FRAMES_MAX = 50
-# Inputs that are handled again to have the frames: the journal has how many there were, not them.
+# The number of inputs that are repeated to obtain frames, of which the journal holds only counts.
 INPUTS_MAX = 500
 
 
 def last_frames(moments: Moments, branch: Branch, seq: int, stream: int) -> Work[dict[str, Any]]:
-    """The latest frames, oldest first, as far as the inputs after `after` sent them, and whether
-    the stream is open at the moment. NotFound when it neither is nor was open in that stretch.
+    """Return the latest frames, oldest first, and whether the stream is open at the moment.
+
+    Covers the inputs after `after`. Refused as not found if the stream was not open in that
+    stretch.
     """
     after = max(0, seq - INPUTS_MAX)
     before = yield from moments.at(branch, after)

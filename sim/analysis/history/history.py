@@ -1,6 +1,6 @@
 """History: one interface for everything that looks at a run, at any moment of any branch.
 
-Looking moves nothing and journals nothing. Answers are `Work`, done in small steps.
+It changes and journals nothing. Answers are `Work`, done in small steps.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ class History:
     """The history of a simulation."""
 
     def __init__(self, simulation: Simulation, source: Source | None = None) -> None:
-        """`source` has the rows of a run that is still being replayed."""
+        """`source` provides the rows of a run whose replay is still in progress."""
         self._rows = Rows(simulation, source)
         self._moments = Moments(simulation)
 
     def page(self, query: Query, branch: str = "") -> Work[dict[str, Any]]:
-        """Rows of a branch, of the present one unless named; see `Rows.page`."""
+        """Return rows of a branch, by default the current one; see `Rows.page`."""
         return self._rows.page(query, self._rows.branch(branch))
 
     def check(self, seq: int, branch: str, least: int) -> None:
-        """Refuse a moment that there is not: InvalidRequest, NotFound."""
+        """Refuse a moment that does not exist."""
         self._rows.check(self._rows.branch(branch), seq, least)
 
     def row(self, branch: Branch, seq: int) -> dict[str, Any]:
-        """The row of an input that a branch has."""
+        """Return the row of an input on a branch."""
         return self._rows.plain(self._rows.entry(branch, seq))
 
     def record(self, seq: int, branch: str = "") -> Work[dict[str, Any]]:
-        """The whole record of an input; see `records.record`."""
+        """Return the full record of an input; see `records.record`."""
         return record(self._rows, self._moments, self._rows.branch(branch), seq)
 
     def state(
         self, seq: int, view: str, branch: str = "", only: ViewFilter | None = None
     ) -> Work[dict[str, Any]]:
-        """What a view of the state said right after an input; 0 is the start."""
+        """Return a view of the state right after an input; 0 is the start."""
         if view not in VIEWS:
             raise unknown_view(view)
         on = self._rows.branch(branch)
@@ -59,7 +59,9 @@ class History:
     def states(
         self, seq: int, names: Sequence[str], branch: str = "", only: ViewFilter | None = None
     ) -> Work[dict[str, Any]]:
-        """Several views right after an input, all of one moment, with its instant and digest."""
+        """Return several views right after an input, all of one moment, with its instant and
+        digest.
+        """
         for name in names:
             if name not in VIEWS:
                 raise unknown_view(name)
@@ -75,22 +77,24 @@ class History:
         }
 
     def frames(self, seq: int, stream: int, branch: str = "") -> Work[dict[str, Any]]:
-        """The last frames of a stream as of an input; see `frames.last_frames`."""
+        """Return the last frames of a stream as of an input; see `frames.last_frames`."""
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
         return last_frames(self._moments, on, seq, stream)
 
     def around(self, seq: int, branch: str = "") -> Work[None]:
-        """Make moments around one quick to look at, while nobody waits; see `Moments.around`."""
+        """Make moments around one quick to access, in idle time; see `Moments.around`."""
         return self._moments.around(self._rows.branch(branch), seq)
 
     def moment(self, seq: int, branch: str = "") -> Work[tuple[Simulation, Branch]]:
-        """The run right after an input of a branch, for a fork of it to be taken at once."""
+        """Return the run right after an input of a branch, from which a fork must be taken at
+        once.
+        """
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
         looked_at = yield from self._moments.at(on, seq)
         return looked_at, looked_at.journal.branches[on.holder(seq).name]
 
     def branches(self) -> list[dict[str, Any]]:
-        """Every branch, oldest first."""
+        """Return every branch, oldest first."""
         return self._rows.branches()

@@ -1,12 +1,12 @@
 """The state at any moment of any branch, without moving the run.
 
 A second simulation of the same run, the replica, is brought to the requested moment: it loads the
-nearest earlier snapshot and handles the inputs in between, read from the journal. It shares
+nearest earlier snapshot and repeats the inputs in between, read from the journal. It shares
 immutable rows with the run and writes nothing. Snapshots are kept near requested moments, so that
 neighbouring moments are cheap. They take at most `BYTES_MAX` together; the least recently used one
-is dropped first. While nobody waits, missing snapshots nearby can be made (`around`).
+is dropped first. In idle time, missing snapshots nearby can be made (`around`).
 
-An answer is exact or an error: after the last input the replica's digest must equal the digest in
+An answer is exact or an error: after the last input, the replica's digest must equal the digest in
 the journal.
 """
 
@@ -27,8 +27,8 @@ from sim.kernel.journal_reader import read_line
 from sim.simulation import Simulation
 
 BYTES_MAX = 128 << 20
-# A snapshot every so many inputs, over the last stretch before the moment that is asked for, and
-# more of them right before it: the next moment is often one step back.
+# A snapshot is made every so many inputs over the last stretch before the requested moment, and
+# more often right before it, because the next request is often for one step earlier.
 _GRAIN, _STRETCH = 240, 1_000
 _FINE_GRAIN, _FINE_STRETCH = 20, 40
 _AROUND = 350  # inputs before and after a requested moment
@@ -38,7 +38,7 @@ _REFERENCE_BYTES = 8
 
 
 class MomentMismatch(RuntimeError):
-    """A past moment came out different from what the journal recorded."""
+    """A past moment differs from what the journal recorded."""
 
 
 class Moments:
@@ -47,7 +47,7 @@ class Moments:
     def __init__(self, simulation: Simulation) -> None:
         self._run = simulation
         self._replica: Simulation | None = None
-        self._on: Branch  # the branch of the replica's last input
+        self._on: Branch  # branch of the replica's last input
         self._kept: OrderedDict[tuple[str, int], _StoredSnapshot] = OrderedDict()
         self._live: list[Order] = []  # copies of the live orders in the last snapshot
 
@@ -56,7 +56,7 @@ class Moments:
         until the next call and must not be changed.
         """
         branch = self._recorded_branch(branch, seq)
-        replica = self._stand_before(branch, seq)
+        replica = self._replica_before(branch, seq)
         yield from self._advance_to(replica, branch, seq)
         self._check(replica, branch, seq)
         return replica
@@ -68,7 +68,7 @@ class Moments:
         `first`.
         """
         branch = self._recorded_branch(branch, last)
-        replica = self._stand_before(branch, first)
+        replica = self._replica_before(branch, first)
         yield from self._advance_to(replica, branch, first)
         while replica.seq < last:
             outcome = self._handle(replica, branch, replica.seq + 1)
@@ -84,7 +84,7 @@ class Moments:
         branch = self._run.journal.branches[branch.name]
         first, last = max(0, seq - _AROUND), min(branch.seq, seq + _AROUND)
         while (missing := self._missing(branch, first, last)) is not None:
-            replica = self._stand_before(branch, missing)
+            replica = self._replica_before(branch, missing)
             yield from self._advance_to(replica, branch, missing)
             if (self._on.name, missing) not in self._kept:
                 return  # the state cannot be saved, or there is no room
@@ -96,24 +96,24 @@ class Moments:
         return next((at for at in due if (branch.holder(at).name, at) not in self._kept), None)
 
     def _recorded_branch(self, branch: Branch, seq: int) -> Branch:
-        """Return the branch of the run's journal on which an input was written, for a branch of the
-        same name from another source.
+        """Return the branch on which an input was written, for a branch of the same name from
+        another source.
         """
         return self._run.journal.branches[branch.holder(seq).name]
 
     def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
-        """Return the run right after an input and everything that followed from it."""
+        """Return the run right after an input, with the outcome of that input."""
         branch = self._recorded_branch(branch, seq)
-        replica = self._stand_before(branch, seq - 1)
+        replica = self._replica_before(branch, seq - 1)
         yield from self._advance_to(replica, branch, seq - 1)
         outcome = self._handle(replica, branch, seq)
         self._check(replica, branch, seq)
         return replica, outcome
 
-    def _stand_before(self, branch: Branch, seq: int) -> Simulation:
+    def _replica_before(self, branch: Branch, seq: int) -> Simulation:
         """Return the replica at a moment shortly before the requested one."""
         root = branch.holder(0)
-        # unset while it moves: an interrupted move leaves no replica
+        # Unset while it moves, so that an interrupted move leaves no replica.
         replica, self._replica = self._replica, None
         if replica is None or replica.seed != root.seed:
             replica = self._run.replica(root)
@@ -184,10 +184,10 @@ class Moments:
             self._replica = None
             self._kept.clear()
             raise MomentMismatch(
-                f"input {seq} of {branch.name} came out differently when it was looked at again"
+                f"input {seq} of {branch.name} had a different outcome when it was repeated"
             )
 
-    # ---- what is kept
+    # ---- stored snapshots
 
     def _keep(self, replica: Simulation) -> None:
         """Keep a snapshot of the replica's moment."""
@@ -205,8 +205,8 @@ class Moments:
 
     @property
     def kept_bytes(self) -> int:
-        """Return the bytes of the kept snapshots: encoded state, and references to rows shared with
-        the run.
+        """Return the size of the stored snapshots: encoded state, and references to rows shared
+        with the run.
         """
         lists = (one.rows for kept in self._kept.values() for one in kept.shared)
         lengths = {id(rows): len(rows) for rows in lists}

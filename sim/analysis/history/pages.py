@@ -1,8 +1,8 @@
 """Pages of rows: what happened on a branch, input by input.
 
-A page reads the lines that it shows and no others, so it costs the same however long the journal
-is. A filter looks for its lines in blocks, at the bytes first. It ends its page, which may have few
-rows or none, after so many lines; `next` goes on from there.
+A page reads only the lines that it shows, so its cost does not depend on the length of the journal.
+A filter searches blocks of lines, first for their bytes. It ends its page, which may have few rows
+or none, after a number of lines; `next` continues from there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sim.simulation import Simulation
 
 LIMIT, LIMIT_MAX = 100, 1_000
 ROW_KINDS = tuple(kind for kind in KINDS if kind != "jump")
-# The kinds that each type of input may be.
+# The kinds of rows that each type of input may have.
 _KINDS_OF = {
     b"rest": ("request",),
     b"rpc": ("request",),
@@ -44,19 +44,19 @@ _KINDS_OF = {
     b"answer": ("webhook",),
 }
 _TYPE = re.compile(rb'"input":\{"type":"(\w+)"')
-# Inputs whose caller or subject stands in the line that they come of.
+# Inputs whose caller or subject is in the line of their cause.
 _OF_ANOTHER = ("frame", "hangup", "answer")
-# Their lines do not name it: they hold a message in protobuf, or refer to another line.
+# Lines of these types do not name it: they hold a protobuf message, or refer to another line.
 _UNNAMED = {b"rpc", b"open", *(kind.encode() for kind in _OF_ANOTHER), b"step"}
-# What a request without a symbol is about: the first of these that it has.
+# The subject of a request without a symbol: the first of these that it has.
 _NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
-# After so many lines a filtered page ends, and after so many that had to be read and did not fit.
+# A filtered page ends after so many lines, or after so many that were read without a match.
 LINES_MAX, READ_MAX = 50_000, 2_000
-_TITLE_MAX = 300  # the record has all of it
+_TITLE_MAX = 300  # the record has the full text
 
 
 class Query(NamedTuple):
-    """Which rows: at most `limit` after the input `after`, of these kinds (all when empty), about
+    """A query: at most `limit` rows after the input `after`, of these kinds (empty for all), about
     this subject, of this caller ("" for any).
     """
 
@@ -68,7 +68,7 @@ class Query(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A line with what is known of it."""
+    """A line with everything that is known about it."""
 
     branch: Branch
     place: Place
@@ -79,7 +79,7 @@ class Entry(NamedTuple):
 
 
 class Source(Protocol):
-    """Where rows are read from: a journal, or the file of a finished run."""
+    """The source of rows: a journal, or the file of a finished run."""
 
     @property
     def branches(self) -> Tree: ...
@@ -91,7 +91,7 @@ class Source(Protocol):
 
 
 class Rows:
-    """The rows of a simulation's journal, on any of its branches; of another source if given."""
+    """The rows of a simulation's journal, on any of its branches, or of another source."""
 
     def __init__(self, simulation: Simulation, source: Source | None = None) -> None:
         self._simulation = simulation
@@ -101,11 +101,13 @@ class Rows:
 
     @property
     def journal(self) -> Source:
-        """Where the rows are read from."""
+        """The source of the rows."""
         return self._source or self._simulation.journal
 
     def branch(self, name: str = "") -> Branch:
-        """A branch by its name, the present one for "". InvalidRequest names those there are."""
+        """Return a branch by its name; "" is the current one. Refuses an unknown name, listing the
+        known ones.
+        """
         branches = self.journal.branches
         if not name:
             return self.journal.branch
@@ -117,7 +119,7 @@ class Rows:
         return branches[name]
 
     def check(self, branch: Branch, seq: int, least: int = 1) -> None:
-        """Refuse an input that a branch does not have: NotFound says which it has."""
+        """Refuse an input that a branch does not have, naming the range that it has."""
         if not least <= seq <= branch.seq:
             message = f"{branch.name} has the inputs {least}..{branch.seq}, not {seq}"
             if branch.seq < least:
@@ -127,7 +129,7 @@ class Rows:
     # ---- one row
 
     def entry(self, branch: Branch, seq: int) -> Entry:
-        """The line of an input, read. Raises NotFound."""
+        """Return the line of an input, decoded. Refused as not found."""
         self.check(branch, seq)
         place = branch.place(seq)
         return self._read(branch.holder(seq), place, self.journal.line_at(place))
@@ -142,7 +144,7 @@ class Rows:
     def _completed(
         self, branch: Branch, place: Place, row: Row, line: Line, recorded: dict[str, Any]
     ) -> Row:
-        """A row with what its own line does not say."""
+        """Return a row, completed with what its own line does not say."""
         if row.kind == "request" and not row.subject:
             return row._replace(subject=self._asked_about(line))
         if recorded["type"] in _OF_ANOTHER and place.cause:
@@ -173,7 +175,7 @@ class Rows:
         return next((text for text in named if isinstance(text, str) and text), "")
 
     def plain(self, entry: Entry) -> dict[str, Any]:
-        """A row as it is answered."""
+        """Return a row as it is answered."""
         row = entry.row
         return {
             "seq": row.seq,
@@ -194,8 +196,9 @@ class Rows:
     # ---- pages
 
     def page(self, query: Query, branch: Branch) -> Work[dict[str, Any]]:
-        """A page of rows, as it is answered. Refuses what cannot be meant: a limit or a kind that
-        there is not, a start beyond the end, a caller or subject that nobody has heard of.
+        """Return a page of rows, as it is answered.
+
+        Refuses an invalid limit or kind, a start beyond the end, and an unknown caller or subject.
         """
         last = branch.seq
         self._check_query(query, branch, last)
@@ -206,7 +209,7 @@ class Rows:
         return {"rows": page_rows, "next": seq if seq < last else None, "last": last}
 
     def _fill(self, page_rows: list[dict[str, Any]], query: Query, branch: Branch) -> Work[int]:
-        """Add the rows of a page; the last input that was looked at."""
+        """Add the rows of a page. Return the last input that was examined."""
         fits, may_hold = _prefilter(query), _block_filter(query)
         seq, missed = query.after, 0
         for on, first, last in branch.parts(query.after, branch.seq):
@@ -236,7 +239,7 @@ class Rows:
         if not 1 <= query.limit <= LIMIT_MAX:
             raise InvalidRequest(f"limit is a number of rows from 1 to {LIMIT_MAX}")
         if query.after > last:
-            remedy = "`next` of a page says where to go on; `last` is the last input there is"
+            remedy = "`next` of a page says where to continue; `last` is the last input"
             message = f"{branch.name} has the inputs 1..{last}: there is nothing after"
             raise InvalidRequest(f"{message} {query.after}", remedy=remedy)
         for kind in query.kinds:
@@ -245,7 +248,7 @@ class Rows:
                 raise InvalidRequest(unknown_name("kind", kind, ROW_KINDS), remedy=remedy)
 
     def _check_names(self, query: Query, branch: Branch) -> Work[None]:
-        """Refuse a caller or a subject that no line of the branch has and nothing of the run."""
+        """Refuse a caller or a subject that occurs neither in the branch nor in the run."""
         exchange = self._simulation.exchange
         choices = {
             "caller": lambda name: name in set(self._parties()),
@@ -268,7 +271,7 @@ class Rows:
         return any(True for _ in lines_with(self.journal, branch, [text], 0, branch.seq))
 
     def _latest_names(self, what: str, branch: Branch) -> Work[set[str]]:
-        """The callers or subjects of the latest rows."""
+        """Return the callers or subjects of the latest rows."""
         values = set[str]()
         for seq in range(max(0, branch.seq - READ_MAX) + 1, branch.seq + 1):
             values.add(getattr(self.entry(branch, seq).row, what))
@@ -276,7 +279,7 @@ class Rows:
         return values
 
     def _parties(self) -> Iterator[str]:
-        """Everybody who may call, by every name that rows use."""
+        """Yield every possible caller, by every name that rows use."""
         firms = self._simulation.exchange.firms
         for firm in firms.all():
             yield firm.name
@@ -287,7 +290,7 @@ class Rows:
     # ---- branches
 
     def branches(self) -> list[dict[str, Any]]:
-        """Every branch, oldest first."""
+        """Return every branch, oldest first."""
         journal = self.journal
         return [
             {
@@ -322,8 +325,10 @@ def _matches(query: Query, row: Row) -> bool:
 
 
 def _wanted(query: Query) -> tuple[set[bytes], list[bytes]]:
-    """The types of inputs that a filter may be about, and the texts of which their lines have all:
-    unless their type is one of `_UNNAMED`.
+    """Return the types of inputs that a filter may match, and the texts that their lines must
+    contain.
+
+    Lines of the types in `_UNNAMED` need not contain the texts.
     """
     types = {
         type for type, kinds in _KINDS_OF.items() if not query.kinds or {*kinds} & {*query.kinds}
@@ -332,9 +337,7 @@ def _wanted(query: Query) -> tuple[set[bytes], list[bytes]]:
 
 
 def _block_filter(query: Query) -> Callable[[bytes], bool] | None:
-    """Whether lines with this text between them can have rows that are asked for; None where all
-    rows are.
-    """
+    """Return a test whether a block of lines may contain matching rows; None if all rows match."""
     if not query.kinds and not query.caller and not query.subject:
         return None
     types, texts = _wanted(query)
@@ -353,7 +356,7 @@ def _any_of(types: set[bytes]) -> re.Pattern[bytes]:
 
 
 def _prefilter(query: Query) -> Callable[[bytes], bool]:
-    """Whether the bytes of a line can be those of a row that is asked for."""
+    """Return a test whether the bytes of a line may belong to a matching row."""
     if not query.kinds and not query.caller and not query.subject:
         return lambda raw: True
     types, texts = _wanted(query)
@@ -368,6 +371,6 @@ def _prefilter(query: Query) -> Callable[[bytes], bool]:
 
 
 def _some(names: list[str] | tuple[str, ...]) -> str:
-    """Names for a sentence; how many more there are when there are many."""
+    """Return names for a sentence; of many, only the first and the number of the others."""
     listed = ", ".join(names[:20])
     return f"{listed} and {len(names) - 20} more" if len(names) > 20 else listed

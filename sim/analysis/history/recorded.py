@@ -1,7 +1,8 @@
-"""A finished run: its journal's file as a source of rows, and the replay that makes its states.
+"""A finished run: its journal's file as a source of rows, and the replay that reconstructs its
+states.
 
-The file is looked through once, so that its rows can be read at once. Where an input comes from is
-known as soon as the replay has come by; so is the state right after it.
+The file is scanned once, so that its rows are available at once. The cause of an input and the
+state right after it are available as soon as the replay has reached it.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ _GZIP = b"\x1f\x8b"
 
 
 class RecordedRun:
-    """The rows of a journal's file, and how far its replay is: `inputs` of `total`."""
+    """The rows of a journal's file, and the progress of its replay: `inputs` of `total`."""
 
     def __init__(self, path: Path) -> None:
-        """Look the file through. UnreadableJournal."""
+        """Scan the file. Raises UnreadableJournal."""
         try:
             self._file = _plain(path)
             self.header, lines = read_journal(self._file)
@@ -62,14 +63,14 @@ class RecordedRun:
                 seq = self._travel(read_line(raw), seq, named)
             else:
                 if not raw.startswith(b'{"seq":'):
-                    raise NotAJournal("no journal record", number)
+                    raise NotAJournal("not a journal record", number)
                 seq += 1
                 self.total += 1
                 self.branch.add(offset, len(raw) - 1, 0, 0, 0)
             offset += len(raw)
 
     def _travel(self, mark: Line, seq: int, named: dict[str, tuple[Branch, int]]) -> int:
-        """Go where a mark says; the number of inputs that led there."""
+        """Follow a mark. Return the number of inputs before the moment that it leads to."""
         match mark.mark:
             case "snapshot":
                 named[mark.argument] = self.branch, seq
@@ -92,12 +93,14 @@ class RecordedRun:
 
     @property
     def finished(self) -> bool:
-        """Whether the replay has come to the end."""
+        """Whether the replay has reached the end."""
         return self.inputs == self.total
 
     def begin(self, settings: Settings) -> Simulation:
-        """The simulation at its start. Its journal is this file: what the replay writes there is
-        compared with what it holds. UnreadableJournal or Divergence.
+        """Return the simulation at its start.
+
+        Its journal is this file: what the replay writes is compared with what the file holds.
+        Raises UnreadableJournal or Divergence.
         """
         file = cast(BinaryIO, _ComparingFile(self._file, self.head))
         try:
@@ -108,8 +111,9 @@ class RecordedRun:
     def replay(
         self, simulation: Simulation, hear: Callable[[Outcome], None] | None = None
     ) -> Work[None]:
-        """Handle every input again, from the start; `hear` is called with the outcome of each.
-        Divergence.
+        """Repeat every input from the start, calling `hear` with the outcome of each.
+
+        Raises Divergence.
         """
         with _plain(self.path) as file:
             _, lines = read_journal(file)
@@ -121,7 +125,7 @@ class RecordedRun:
                 yield
 
     def reached(self, simulation: Simulation, branch: str, seq: int) -> bool:
-        """Whether the replay has come by a moment."""
+        """Return whether the replay has reached a moment."""
         if self.finished:
             return True
         replayed = simulation.journal.branches.get(branch)
@@ -133,7 +137,7 @@ def _named(lines: NumberedLines) -> Iterator[tuple[int, bytes]]:
 
 
 def _plain(path: Path) -> BinaryIO:
-    """A journal's file, open for reading anywhere; a compressed one as a temporary file."""
+    """Open a journal's file for random access. A compressed one becomes a temporary file."""
     file = path.open("rb")
     if file.peek(2)[:2] != _GZIP:
         return file
@@ -145,16 +149,17 @@ def _plain(path: Path) -> BinaryIO:
 
 
 class _ComparingFile:
-    """A journal's file as the file of the journal that a replay writes. Nothing is written: what
-    the replay writes is read from the recorded file, unless it differs.
+    """A recorded journal, used as the file of the journal that a replay writes.
 
-    The header may have another length than the recorded one, whose libraries may be others.
+    Nothing is written. What the replay writes is read from the recorded file, unless it differs.
+    The header may have another length than the recorded one, because versions of libraries may
+    differ.
     """
 
     def __init__(self, file: BinaryIO, head: int) -> None:
         self._file = file
         self._head = head
-        self._shift: int | None = None  # how much further lines stand in the file
+        self._shift: int | None = None  # offset of lines in the file
         self._at = 0
         self._other: tuple[int, bytes] = (-1, b"")
 
@@ -170,12 +175,12 @@ class _ComparingFile:
         return len(data)
 
     def seek(self, at: int) -> int:
-        """Stand at a place of the journal."""
+        """Move to a position of the journal."""
         self._at = at
         return at
 
     def read(self, size: int) -> bytes:
-        """What is there."""
+        """Read from the recorded file."""
         place, line = self._other
         if self._at == place:
             data = line[:size]

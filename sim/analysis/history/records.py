@@ -1,6 +1,8 @@
-"""The whole record of an input: what was asked, what was answered, what happened, what was sent,
-and why. The journal has sizes and checksums of much of this; the input is handled again to have it
-in full.
+"""The full record of an input: the request, the answer, the events, the frames sent, and the
+reasons.
+
+The journal has only sizes and checksums of much of this, so the input is repeated to obtain it in
+full.
 """
 
 from __future__ import annotations
@@ -36,34 +38,36 @@ from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
 from sim.simulation import Simulation
 
-# How many frames of one input are shown; `frames_sent` says how many there were.
+# How many frames of one input are shown; `frames_sent` is their number.
 FRAMES_MAX = 1_000
 CAUSES_MAX = 20
-CHAIN_MAX = 50  # of an explanation; `chain_length` says how many there were
-# How a body spells the address of a webhook, which is kept as it is in the journal alone.
+CHAIN_MAX = 50  # shown of an explanation; `chain_length` is their number
+# Spellings of the webhook address in a body. Only the journal stores it unchanged.
 _URLS = ("webhook_url", "webhookUrl")
 Decode = Callable[[bytes], Any]
 
 
 def record(rows: Rows, moments: Moments, branch: Branch, seq: int) -> Work[dict[str, Any]]:
-    """The record of an input, as it is answered. Raises NotFound."""
+    """Return the record of an input, as it is answered. Refused as not found."""
     entry = rows.entry(branch, seq)
     before = yield from moments.at(branch, seq - 1)
     streams = operations(before)
     sim, outcome = yield from moments.through(branch, seq)
-    yield from prepare(sim.journal, sim.journal.branch)  # for the explanation
+    yield from prepare(sim.journal, sim.journal.branch)  # needed by the explanation
     return {
         **rows.plain(entry),
-        **came_of(sim, entry, outcome, streams),
+        **result_of_input(sim, entry, outcome, streams),
         "causes": _causes(rows, branch, entry),
     }
 
 
-def came_of(
+def result_of_input(
     sim: Simulation, entry: Entry, outcome: Outcome, before: dict[int, Operation]
 ) -> dict[str, Any]:
-    """What a record has besides the row and its causes. The simulation stands right after the
-    input; `before` are the operations of the streams that were open when it entered.
+    """Return what a record has besides the row and its causes.
+
+    The simulation is right after the input. `before` are the operations of the streams that were
+    open before it.
     """
     out, streams = entry.out, before | operations(sim)
     frames = [effect for effect in outcome.effects if isinstance(effect, Send)]
@@ -101,14 +105,16 @@ def came_of(
 
 
 def operations(sim: Simulation) -> dict[int, Operation]:
-    """The operations of the streams that are open, by stream."""
+    """Return the operations of the open streams, by stream."""
     contract, streams = sim.contract, sim.engine.hub.operations()
     return {stream: contract.by_name(name) for stream, name in streams.items()}
 
 
 def _causes(rows: Rows, branch: Branch, entry: Entry) -> list[dict[str, Any]]:
-    """The chain of inputs that led to one, oldest first: the nearest of them, because timers that
-    schedule the next one make chains as long as the run.
+    """Return the chain of inputs that caused one, oldest first.
+
+    Only the nearest ones are included, because timers that schedule the next one make chains as
+    long as the run.
     """
     chain: list[dict[str, Any]] = []
     while entry.place.cause and len(chain) < CAUSES_MAX:
@@ -117,11 +123,11 @@ def _causes(rows: Rows, branch: Branch, entry: Entry) -> list[dict[str, Any]]:
     return chain[::-1]
 
 
-# ---- what was asked
+# ---- request
 
 
 def _input(sim: Simulation, entry: Entry, streams: dict[int, Operation]) -> dict[str, Any]:
-    """The input as the journal has it, with its message decoded."""
+    """Return the input in its journal form, with its message decoded."""
     fields, recorded = dict(entry.input), recorded_input(entry.line)
     if isinstance(recorded, RpcCall | StreamOpened) and recorded.message:
         operation = sim.contract.by_rpc(recorded.method)
@@ -142,11 +148,11 @@ def _input(sim: Simulation, entry: Entry, streams: dict[int, Operation]) -> dict
     return fields
 
 
-# ---- what was answered and sent
+# ---- answer and frames
 
 
 def _answer(sim: Simulation, entry: Entry, outcome: Outcome) -> dict[str, Any] | None:
-    """The answer of a call or an operator's action; None where nothing was answered."""
+    """Return the answer of a call or an operator's action; None if there was none."""
     value = outcome.value
     if isinstance(value, Refusal):
         return {"message": value.message, "rule": value.rule, "remedy": value.remedy}
@@ -162,7 +168,7 @@ def _answer(sim: Simulation, entry: Entry, outcome: Outcome) -> dict[str, Any] |
 
 
 def _reply(reply: Reply, decode: Decode) -> dict[str, Any]:
-    """A reply without its secrets; `streamed` where the body is made while it is read."""
+    """Return a reply without its secrets; `streamed` if the body is generated while it is read."""
     body = reply.body if reply.journal is None else reply.journal
     fields: dict[str, Any] = {
         "status": reply.status,
@@ -190,13 +196,13 @@ def _frame(effect: Send, streams: dict[int, Operation]) -> dict[str, Any]:
 
 
 def frame_body(operation: Operation, frame: bytes) -> Any:
-    """A frame of a stream, decoded."""
+    """Return a frame of a stream, decoded."""
     decode = json.decode if _in_json(operation) else _protobuf(operation.response)
     return _decoded(decode, frame)
 
 
 def _in_json(operation: Operation) -> bool:
-    """Whether the frames of a stream are JSON: those of WebSockets are."""
+    """Return whether the frames of a stream are JSON, as on WebSockets."""
     return operation.content == "web_socket"
 
 
@@ -205,7 +211,7 @@ def _protobuf(kind: type[Any]) -> Decode:
 
 
 def _decoded(decode: Decode, raw: bytes) -> Any:
-    """What bytes mean; as text where they mean nothing."""
+    """Return decoded bytes, or their text if they cannot be decoded."""
     try:
         return decode(raw)
     except (*UNREADABLE, ValueError, LookupError, TypeError):
@@ -216,12 +222,13 @@ def _text(raw: bytes) -> str:
     return raw.decode(errors="backslashreplace")
 
 
-# ---- why
+# ---- reasons
 
 
 def _why(sim: Simulation, entry: Entry) -> dict[str, Any] | None:
-    """What `explain` says right after the input about what it is about; None where it says nothing:
-    the causes are all there is to tell.
+    """Return what `explain` says about the subject of an input right after it.
+
+    None if it says nothing, in which case the causes are all the information there is.
     """
     explanation = next(
         (why for subject in _subjects(entry) if (why := explain(sim, subject)) is not None), None
@@ -235,7 +242,7 @@ def _why(sim: Simulation, entry: Entry) -> dict[str, Any] | None:
 
 
 def _subjects(entry: Entry) -> Iterator[str]:
-    """What there may be to explain about an input, the most telling first."""
+    """Yield what can be explained about an input, the most informative first."""
     if entry.input["type"] in ("rest", "rpc", "open"):
         yield f"request/{entry.line.seq:016x}"
     for event in entry.out.get("events", ()):

@@ -1,9 +1,8 @@
-"""A row for each input, as people read it: virtual time, who did what, the result, and what it set
-off.
+"""A readable row for each input: virtual time, who did what, the result, and the consequences.
 
-Lines are read without replaying them, so this is quick and shows a journal that no longer replays.
-What an input set off comes from the events in its outcome. `sim timeline` prints these rows, and
-history answers with them.
+Lines are read without a replay, so this is fast and works for a journal that can no longer be
+replayed. The consequences of an input are the events in its outcome. `sim timeline` prints these
+rows, and history answers with them.
 """
 
 from __future__ import annotations
@@ -24,15 +23,17 @@ from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import read_line
 
 Record = dict[str, Any]
-# The kinds of rows. A clock row is an advance in which nothing fired.
+# The kinds of rows. A clock row is an advance in which no timer fired.
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
 
 
 class Row(NamedTuple):
-    """One input. `good` is None where success has no meaning; `details` are what the input set off,
-    `events` the names of its events; `fired` counts timers; `caller` is the whole name of a client.
-    `subject` is what it is about, as far as the line says: a symbol, an order, a stream, …
-    `status` is the HTTP status of an answer, or the name of its gRPC code.
+    """One input.
+
+    `good` is None if success has no meaning. `details` are the consequences of the input, `events`
+    the names of its events; `fired` counts timers; `caller` is the full name of a client. `subject`
+    is what it is about, as far as the line says: a symbol, an order, a stream, … `status` is the
+    HTTP status of an answer, or the name of its gRPC code.
     """
 
     at: Instant
@@ -51,7 +52,7 @@ class Row(NamedTuple):
 
 
 def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
-    """A row for each journal line; with the header, steps have their names and places."""
+    """Yield a row for each journal line. With the header, steps have their names and places."""
     now, steps = 0, steps_of(header) if header is not None else []
     for raw in lines:
         line = read_line(raw)
@@ -64,7 +65,7 @@ def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
 
 
 def steps_of(header: Header) -> list[str]:
-    """Names of the scenario's steps, with their places in the file."""
+    """Return the names of the scenario's steps, with their places in the file."""
     steps = json.decode(header.scenario).get("steps", ())
     places = header.places if len(header.places) == len(steps) else [""] * len(steps)
     return [
@@ -74,13 +75,13 @@ def steps_of(header: Header) -> list[str]:
 
 
 def row_of(line: Line, steps: list[str]) -> Row:
-    """The row of a line, with the names of the scenario's steps (`steps_of`)."""
+    """Return the row of a line, with the names of the scenario's steps (`steps_of`)."""
     recorded, out = json.decode(line.input), json.decode(line.out)
     return row_of_parts(line, recorded, out, steps)
 
 
 def row_of_parts(line: Line, recorded: Record, out: Record, steps: list[str]) -> Row:
-    """The same of a line whose parts are read already."""
+    """Return the row of a line whose parts have already been decoded."""
     events = out.get("events", ())
     resolved = out.get("resolved", ())
     details = (
@@ -96,13 +97,13 @@ def row_of_parts(line: Line, recorded: Record, out: Record, steps: list[str]) ->
         seq=line.seq,
         caller=out.get("caller", ""),
         subject=row.subject or _subject(events),
-        # TypeError for a name that is no text, in a journal that was changed by hand
+        # Raises TypeError for a name that is not a text, in a journal that was edited by hand.
         events=tuple(intern(event["event"]) for event in events),
     )
 
 
 def _subject(events: Sequence[Record]) -> str:
-    """What the events of an input are about: the first of them that says."""
+    """Return what the events of an input are about: the first subject that any of them names."""
     for event in events:
         execution = event.get("execution")
         symbol = execution["order"]["symbol"] if execution else event.get("symbol")
@@ -115,9 +116,9 @@ def _subject(events: Sequence[Record]) -> str:
 
 def _rest(at: Instant, recorded: Record, out: Record) -> Row:
     status = out["status"]
-    body = out.get("body")  # some refusals are plain text, which the journal holds as bytes
+    body = out.get("body")  # some refusals are plain text, stored as bytes
     says = out.get("message", "")
-    if isinstance(body, dict):  # OAuth has words of its own (§5.1)
+    if isinstance(body, dict):  # OAuth uses fields of its own (§5.1)
         says = body.get("message") or body.get("error_description") or body.get("error", "")
     message = "" if status < 400 else f" {says}"
     request = f"{recorded['verb']} {recorded['path']}"
@@ -164,7 +165,7 @@ def _advance(at: Instant, recorded: Record, out: Record) -> Row:
     kinds = ", ".join(dict.fromkeys(one["timer"] for one in fired))
     kind, to = "timer" if fired else "clock", max(recorded["to"], at)
     if any(one["timer"] == STEP_TIMER for one in fired):
-        to = max(one["at"] for one in fired)  # a step stops the advance
+        to = max(one["at"] for one in fired)  # a step may stop the advance early
     subject = next((one["subject"] for one in fired if one["subject"]), "")
     passed = f"+{format_span(to - at)}"
     return Row(to, kind, "clock", passed, kinds, fired=len(fired), subject=subject)

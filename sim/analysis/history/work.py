@@ -1,4 +1,4 @@
-"""Work in small steps, so that whoever serves others too can do something else in between."""
+"""Work in small steps, so that a server can do something else in between."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-# Yields wherever it may be interrupted, or given up, and returns the answer.
+# Yields wherever it may be interrupted or abandoned, and returns the result.
 Work: TypeAlias = Generator[None, None, T]
 
 
 def done(work: Work[T]) -> T:
-    """Do all of it at once."""
+    """Do all of the work at once."""
     while True:
         try:
             next(work)

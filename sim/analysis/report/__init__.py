@@ -1,1 +1,1 @@
-"""The one-file report of a run: the control room's page with the run inside."""
+"""The one-file report of a run: the page of the control room with the run inside."""

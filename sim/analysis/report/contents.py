@@ -1,16 +1,16 @@
-"""What a report holds: every row of a run, every record, and the state after every input.
+"""The content of a report: every row of a run, every record, and the state after every input.
 
 The run is replayed once. A *position* counts the lines of the journal in the order in which they
-were written, and the starts of runs before them: it names a moment whatever branch it is on. What
-is written for a position is what the control plane would have answered there (`sim/room` reads it
-through `recorded.js`); both are made by the same functions.
+were written, and the starts of runs before them; it identifies a moment on any branch. The data for
+a position is what the control plane would have answered there (`sim/room` reads it through
+`recorded.js`); both are made by the same functions.
 
-A run of more inputs than are asked for has its rows, and records and states of the last ones only:
-`since` says from where on, `notices` tell the reader.
+If a run has more inputs than requested, the report has all its rows, but records and states of the
+last inputs only: `since` is the first of these, and `notices` inform the reader.
 
-Nothing of the machine stands in it, neither paths nor times, so that a journal always gives the
-same report. Where this version does not repeat the recorded run, rows go on to the end and records
-and states stop: `stopped` says where and why.
+The report contains nothing about the machine, neither paths nor times, so that a journal always
+gives the same report. If this version does not reproduce the recorded run, rows continue to the
+end, while records and states stop: `stopped` says where and why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sim.actors.script.view import script_view
 from sim.analysis.catalogues import rows as catalogue_rows
 from sim.analysis.history.pages import Entry, Rows
 from sim.analysis.history.recorded import RecordedRun
-from sim.analysis.history.records import came_of, operations
+from sim.analysis.history.records import operations, result_of_input
 from sim.analysis.replay import Divergence
 from sim.analysis.report.packing import Parts, Series
 from sim.analysis.report.states import States, keys_named_by
@@ -36,9 +36,9 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.observations import reading_in_force
 from sim.kernel.instants import format_instant
 
-INPUTS = 10_000  # that have records and states, unless the caller says so
-FIGURES_MAX = 20_000  # rows of one view and account
-FRAMES_MAX = 50  # of one input; the record says how many there were
+INPUTS = 10_000  # inputs with records and states, by default
+FIGURES_MAX = 20_000  # maximum number of rows of one view and account
+FRAMES_MAX = 50  # frames of one input; the record has their number
 _SYMBOL = re.compile(rb'"symbol":"([^"\\]+)"')
 
 
@@ -46,7 +46,7 @@ class Contents:
     """Writes the parts of a report while a run is replayed."""
 
     def __init__(self, recorded: RecordedRun, parts: Parts, inputs: int = INPUTS) -> None:
-        """UnreadableJournal, or Divergence of the first line."""
+        """Raises UnreadableJournal, or Divergence of the first line."""
         self._recorded, self._parts, self._inputs = recorded, parts, inputs
         self.simulation = recorded.begin(Settings())
         self._rows = Rows(self.simulation, recorded)
@@ -54,17 +54,20 @@ class Contents:
         self._since = max(0, end - inputs) if recorded.total > inputs else 0
         self._states = States(parts, _symbols(recorded))
         self._row_series, self._records = Series(parts), Series(parts)
-        self._frames: dict[int, list[int]] = {}  # positions of the inputs that sent any, by stream
+        self._frames: dict[
+            int, list[int]
+        ] = {}  # positions of the inputs that sent frames, by stream
         self._streams: dict[int, Operation] = {}
         self._figures: dict[str, dict[str, dict[str, int]]] = {}  # parts by branch, view, account
-        self._cut = 0  # figures that are not all there
+        self._cut = 0  # number of truncated figures
         self._branch = ""
-        self._until = 0  # the last position that has a record and a state
+        self._until = 0  # the last position with a record and a state
         self.difference: Divergence | None = None
 
     def write(self, step: Callable[[], None]) -> dict[str, Any]:
-        """Replay the run and write everything but the index, which is the answer; `step` is called
-        after each input.
+        """Replay the run and write everything but the index, which is returned.
+
+        `step` is called after each input.
         """
         heard: list[Outcome] = []
         self._note_start()
@@ -83,7 +86,7 @@ class Contents:
         return self._index()
 
     def _note_start(self) -> None:
-        """Note which streams are open; where a run begins, what there is."""
+        """Note which streams are open and, at the start of a run, its initial content."""
         self._streams = operations(self.simulation)
         branch = self.simulation.journal.branch
         if branch.parent is None and branch.name != self._branch:
@@ -92,7 +95,7 @@ class Contents:
                 self._states.at(position, self.simulation.engine)
 
     def _add_input(self, outcome: Outcome) -> None:
-        """Write what there is to say of an input that has just been handled."""
+        """Write everything about an input that has just been handled."""
         simulation = self.simulation
         branch, seq = simulation.journal.branch, simulation.seq
         position = self._first[branch.name] + seq - branch.from_seq - 1
@@ -105,7 +108,7 @@ class Contents:
             self._figures[branch.name] = self._figures_now()
 
     def _note_record(self, position: int, entry: Entry, outcome: Outcome) -> None:
-        record = came_of(self.simulation, entry, outcome, self._streams)
+        record = result_of_input(self.simulation, entry, outcome, self._streams)
         record["frames"] = record["frames"][:FRAMES_MAX]
         for stream in {frame["stream"] for frame in record["frames"]}:
             self._frames.setdefault(stream, []).append(position)
@@ -119,7 +122,7 @@ class Contents:
             self._states.at(position, self.simulation.engine)
 
     def _figures_now(self) -> dict[str, dict[str, int]]:
-        """Write the figures of every account, whose rows say after which input they hold."""
+        """Write the figures of every account. Their rows name the input after which they apply."""
         figures: dict[str, dict[str, int]] = {}
         for name in ("fills", "performance", "quotes"):
             of: dict[str, list[dict[str, object]]] = {}
@@ -133,7 +136,7 @@ class Contents:
         return figures
 
     def _note_rows(self, step: Callable[[], None]) -> None:
-        """Write the rows that this version does not reach."""
+        """Write the rows that the replay of this version does not reach."""
         reached = True
         for branch in self._recorded.branches.values():
             begin = branch.from_seq
@@ -150,7 +153,7 @@ class Contents:
                 step()
 
     def notices(self) -> list[str]:
-        """What is not in the report, in sentences."""
+        """Return sentences about what is missing in the report."""
         sentences, total = [], self._recorded.total
         if self._since:
             whole = f"records and states of the last {self._inputs:,} of {total:,} inputs"
@@ -194,8 +197,9 @@ class Contents:
 
 
 def _first_positions(recorded: RecordedRun) -> tuple[dict[str, int], int]:
-    """The position of the first line that was written on each branch, and that after the last line
-    of all. The start of a run has one of its own, right before.
+    """Return the position of the first line of each branch, and the position after the last line.
+
+    The start of a run has a position of its own, right before its first line.
     """
     first, position = {}, 0
     for branch in recorded.branches.values():
@@ -206,7 +210,7 @@ def _first_positions(recorded: RecordedRun) -> tuple[dict[str, int], int]:
 
 
 def _symbols(recorded: RecordedRun) -> set[str]:
-    """Every instrument that the journal names."""
+    """Return every instrument that the journal names."""
     return {
         symbol.decode()
         for branch in recorded.branches.values()

@@ -1,7 +1,7 @@
-"""What changes in a table of rows from one moment to the next.
+"""The changes in a table of rows from one moment to the next.
 
-A difference is a list of splices `[place, removed, rows]`, to be carried out in their order: each
-takes `removed` rows away at a place and puts `rows` there. The page does the same in JavaScript
+A difference is a list of splices `[place, removed, rows]`, to be applied in order: each removes
+`removed` rows at a place and inserts `rows` there. The page does the same in JavaScript
 (`recorded.js`).
 """
 
@@ -16,8 +16,9 @@ Key: TypeAlias = "tuple[Any, ...]"
 
 
 def splices(before: list[Row], after: list[Row]) -> list[Splice]:
-    """The splices that make one table of another: few where rows were changed in their places,
-    were added at one place, or were removed at one.
+    """Return the splices that turn one table into another.
+
+    They are few if rows were changed in place, or inserted or removed at one place.
     """
     most = min(len(before), len(after))
     start = next((n for n in range(most) if before[n] != after[n]), most)
@@ -33,14 +34,14 @@ def splices(before: list[Row], after: list[Row]) -> list[Splice]:
 
 
 class Keyed:
-    """A table in the order of its rows' keys, for views that are long and change in few rows."""
+    """A table in the order of its rows' keys, for long views of which few rows change."""
 
     def __init__(self) -> None:
         self._keys: list[Key] = []
         self.rows: list[Row] = []
 
     def put(self, key: Key, row: Row | None) -> list[Splice]:
-        """Have a row under a key, or none; what that changes."""
+        """Set or remove the row of a key. Return the splices."""
         place = bisect_left(self._keys, key)
         unchanged = place < len(self._keys) and self._keys[place] == key
         if unchanged and row is None:
@@ -56,7 +57,7 @@ class Keyed:
         return [(place, 0, [row])]
 
     def replace(self, keyed: list[tuple[Key, Row]]) -> list[Splice]:
-        """Have these rows and no others, in the order of their keys; what that changes."""
+        """Replace all rows by these, in the order of their keys. Return the splices."""
         keyed.sort(key=lambda pair: pair[0])
         rows = [row for _, row in keyed]
         changes = splices(self.rows, rows)

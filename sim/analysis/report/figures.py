@@ -1,4 +1,4 @@
-"""`sim report --account`: what became of an account, for a person, as JSON, and as CSV."""
+"""`sim report --account`: the results of an account, as text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim.simulation import Simulation
 
 TABLES = ("fills", "performance", "quotes", "ledger")
 _SUMS = ("realised", "unrealised", "fees", "total")
-# Columns, which a table without rows has too.
+# The columns, which a table without rows has as well.
 _COLUMNS = {
     "fills": "seq at id trade order clord_id symbol side price qty liquidity fee",
     "performance": "seq at symbol net average cost mark realised unrealised fees total",
@@ -26,9 +26,10 @@ _COLUMNS = {
 
 
 def figures_of(simulation: Simulation, name: str) -> dict[str, Any]:
-    """Everything about an account, named by itself or by one of its users. NotFound.
+    """Return everything about an account, named by itself or by one of its users.
 
-    `positions` are the last figures of each instrument, `totals` their sums in dollars.
+    `positions` are the last figures of each instrument, `totals` their sums in dollars. Refuses an
+    unknown name as not found.
     """
     engine = simulation.engine
     account = engine.account_named(name)
@@ -60,7 +61,10 @@ def _without_account(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def write_csv(figures: dict[str, Any], folder: Path) -> list[Path]:
-    """Write a file for each table to a folder: fills.csv, performance.csv, and so on. OSError."""
+    """Write a file for each table to a folder: fills.csv, performance.csv, and so on.
+
+    Raises OSError.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, columns in _COLUMNS.items():
@@ -74,7 +78,7 @@ def write_csv(figures: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of which no text of a client is taken for a formula by a spreadsheet."""
+    """Return a row in which a spreadsheet takes no text of a client for a formula."""
     return {
         key: f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "@") else value
         for key, value in row.items()
@@ -82,7 +86,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_figures(figures: dict[str, Any], out: TextIO) -> None:
-    """Print the figures for a person."""
+    """Print the figures as text."""
     totals = ", ".join(f"{name} {value}" for name, value in figures["totals"].items())
     counts = (counted(len(figures["fills"]), "fill"), counted(len(figures["quotes"]), "quote"))
     for text in (

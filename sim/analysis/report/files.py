@@ -1,4 +1,4 @@
-"""Where the files of the control room's page are."""
+"""Paths of the files of the control room's page."""
 
 from __future__ import annotations
 

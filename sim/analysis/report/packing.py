@@ -1,6 +1,7 @@
-"""Packed parts of a report: JSON, compressed, as base64, each in an element of the page that only
-the page's own script reads. Base64 has no letter that means something in HTML, so no text of a
-client can end the element.
+"""Packed parts of a report: JSON, compressed, as base64.
+
+Each part is an element of the page that only the page's own script reads. Base64 contains no
+character with a meaning in HTML, so no text of a client can end the element.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from zlib import DEFLATED, MAX_WBITS, compressobj
 
 from msgspec import json
 
-_GZIP_WBITS = MAX_WBITS | 16  # a gzip header, whose time is 0
+_GZIP_WBITS = MAX_WBITS | 16  # with a gzip header, whose time is 0
 _encode = json.Encoder().encode
-PART_BYTES = 96 << 10  # of JSON in a part that grows row by row
+PART_BYTES = 96 << 10  # JSON bytes in a part that grows row by row
 
 
 class Parts:
-    """Writes the parts of a report, numbered from 0 in the order in which they end."""
+    """Writes the parts of a report, numbered from 0 in the order in which they are completed."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.count = 0
 
     def add(self, content: bytes, name: str = "") -> int:
-        """Write a part of JSON; its number. A named one is found by its name alone."""
+        """Write a part of JSON and return its number. A named part is found by its name only."""
         packer = compressobj(9, DEFLATED, _GZIP_WBITS)
         packed = b64encode(packer.compress(content) + packer.flush())
         number = self.count
@@ -35,7 +36,7 @@ class Parts:
 
 
 class Series:
-    """Rows by the position from which they hold, in parts that can be read alone."""
+    """Rows by the position from which they apply, in parts that can be read separately."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -50,12 +51,14 @@ class Series:
 
     @property
     def begun(self) -> bool:
-        """Whether there is any row."""
+        """Whether there are any rows."""
         return bool(self._rows or self.index)
 
     def add(self, position: int, row: Any) -> None:
-        """Add a row. A part that begins with a large one is full when it has twice its size: what
-        was packed for reading one part alone is then at most half of all.
+        """Add a row.
+
+        A part that begins with a large row is full at twice the size of that row, so that the data
+        needed to read parts separately is at most half of the total.
         """
         text = _encode(row)
         if not self._rows:
@@ -66,7 +69,7 @@ class Series:
             self.end()
 
     def end(self) -> None:
-        """Write what is there."""
+        """Write the pending rows."""
         if self._rows:
             number = self._parts.add(b"[" + b",".join(self._rows) + b"]")
             self.index.append((self._first, number))

@@ -1,9 +1,8 @@
 """The control room's page as one file: its modules, its styles and a run inside.
 
-A browser that opens a file from disk loads no module from beside it, and a file from disk has no
-business asking a network for anything. So each module stands in the import map as a `data:` address
-under a name of its own, imports of one another are written in these names, and the policy of the
-page permits the file's own scripts and nothing else.
+A browser that opens a file from disk does not load modules beside it, and such a page must not use
+the network. So each module is in the import map as a `data:` address under a name, imports between
+modules use these names, and the policy of the page permits the file's own scripts and nothing else.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def write_foot(file: BinaryIO) -> None:
 
 
 def _modules() -> dict[str, str]:
-    """Every module of the page by its name, as a `data:` address."""
+    """Return every module of the page by its name, as a `data:` address."""
     modules = {}
     for path in sorted(FOLDER.rglob("*.js")):
         text = _IMPORT.sub(partial(_renamed, path.parent), path.read_text("utf-8"))
@@ -71,7 +70,7 @@ def _modules() -> dict[str, str]:
 
 
 def _renamed(folder: Path, one: re.Match[str]) -> str:
-    """An import of another module, in the name that it has in the import map."""
+    """Return an import of another module, with the name that it has in the import map."""
     how, _, path = one.groups()
     return f"{how}'{_name((folder / path).resolve())}'"
 

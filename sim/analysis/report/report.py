@@ -1,4 +1,4 @@
-"""`sim report`: a run as one file that shows it, anywhere, without a network."""
+"""`sim report`: a run as one file that can be viewed anywhere, without a network."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from sim.analysis.report.page import write_foot, write_head
 
 
 class ReportResult(NamedTuple):
-    """A report that was written: where this version does not repeat the run, if it does not (the
-    report says so and has rows only from there on), and what the reader is told is not in it.
+    """A report that was written.
+
+    It says at which line this version stops reproducing the run, if it does (the report says so,
+    and has only rows from there on), and which data is missing.
     """
 
     difference: Divergence | None
@@ -29,10 +31,10 @@ class ReportResult(NamedTuple):
 def write_report(
     recorded: RecordedRun, path: Path, step: Callable[[], None] = lambda: None, inputs: int = INPUTS
 ) -> ReportResult:
-    """Write the report of a run; `step` is called after each of its `total` inputs.
+    """Write the report of a run. `step` is called after each of its `total` inputs.
 
-    The last `inputs` of them have records and states. A file that is there is replaced when the new
-    one is whole. UnreadableJournal, OSError.
+    The last `inputs` of them have records and states. An existing file is replaced when the new one
+    is complete. Raises UnreadableJournal or OSError.
     """
     header = recorded.header
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -1,9 +1,10 @@
-"""The state after every input of a run: for each view what it was at first, and what changed when.
+"""The state after every input of a run: for each view its initial rows, and all changes with their
+positions.
 
-Reading every view after every input would cost as much as the views are long. The long ones are
-read in the rows that the events of an input name, the short ones whole. After each journey in time
-and after so many inputs all of them are read whole: if an event one day does not name what it
-changes, that is not missed for long. A test holds every moment of runs against the history.
+Reading every view after every input would be too expensive. Of long views, only the rows that the
+events of an input name are read; short views are read completely. After each time travel and after
+a number of inputs all of them are read completely, so that a change that no event names is not
+missed for long. A test compares every moment of runs with the history.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sim.core.accounts.ledger import HOUSES
 from sim.engine.engine import Engine
 
 _WHOLE_EVERY = 1_000  # inputs
-# Short views, and the kinds of rows after which they may differ; () are all kinds.
+# Short views, with the kinds of rows after which they may differ; () means all kinds.
 _SHORT: dict[str, tuple[str, ...]] = {
     "assumptions": ("control", "step"),
     "breakers": (),
@@ -35,7 +36,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "verifications": (),
 }
 
-# Rows of a view with their keys; None where a key has no row any more.
+# Rows of a view with their keys; None if there is no longer a row with that key.
 Pairs: TypeAlias = "Iterable[tuple[Key, Row | None]]"
 
 
@@ -46,19 +47,19 @@ class NamedKeys(NamedTuple):
     trades: set[str]
     accounts: set[str]
     symbols: set[str]
-    moves: dict[str, int]  # rows of cash by account
+    moves: dict[str, int]  # cash rows by account
     every_instrument: bool
 
 
 class SeenRows(Struct):
-    """What has been heard of so far: the instruments that are written down, how many orders."""
+    """What has been written so far: the instruments, and the number of orders."""
 
     symbols: set[str]
     orders: int = 0
 
 
 def keys_named_by(events: Iterable[dict[str, Any]]) -> NamedKeys:
-    """What some events of the journal name."""
+    """Return what some events of the journal name."""
     orders, trades, accounts, symbols = set[str](), set[str](), set[str](), set[str]()
     moves, every = dict[str, int](), False
     for event in events:
@@ -77,11 +78,11 @@ def keys_named_by(events: Iterable[dict[str, Any]]) -> NamedKeys:
     return NamedKeys(orders, trades, accounts - {""}, symbols - {""}, moves, every)
 
 
-# ---- long views: the rows of what an input touched, of everything where that is None
+# ---- long views: the rows that an input touched, or all rows if that is None
 
 
 def _orders(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
-    """An order that waits for the engine has no events yet, so new ones are counted."""
+    """Yield orders. An order in the engine's queue has no events yet, so new ones are counted."""
     orders = engine.exchange.trading.orders
     before, previous.orders = previous.orders, len(orders)
     if changed is None:
@@ -120,7 +121,7 @@ def _ledger(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
 def _accounts(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
     if changed is None:
         return [((row["account"],), row) for row in view(engine, "accounts")["accounts"]]
-    names = changed.accounts.union(HOUSES)  # the contra sides of all moves have no events
+    names = changed.accounts.union(HOUSES)  # the contra sides of movements have no events
     return [
         ((name,), view(engine, "accounts", ViewFilter(account=name))["accounts"][0])
         for name in sorted(names)
@@ -133,7 +134,7 @@ def _books(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pai
         return [((row["symbol"],), row) for row in view(engine, "books")["books"]]
     pairs: list[tuple[Key, Row | None]] = []
     listed = engine.exchange.instruments
-    # the cancel of an unknown order names whatever its client wrote
+    # The cancel of an unknown order names whatever its client wrote.
     for symbol in sorted(symbol for symbol in changed.symbols if symbol in listed):
         rows = view(engine, "books", ViewFilter(symbol=symbol))["books"]
         pairs.append(((symbol,), rows[0] if rows else None))
@@ -166,8 +167,10 @@ _LONG: dict[str, _Rows] = {
 
 
 class States:
-    """Writes the states of an engine. `symbols` are the instruments that it has terms of, with
-    those that have a book at the start and those that something happens to.
+    """Writes the states of an engine.
+
+    `symbols` are the instruments whose terms it has; instruments with a book at the start and those
+    to which something happens are added.
     """
 
     def __init__(self, parts: Parts, symbols: Iterable[str]) -> None:
@@ -175,14 +178,16 @@ class States:
         self._long = {name: Keyed() for name in _LONG}
         self._short: dict[str, list[Row]] = {name: [] for name in _SHORT}
         self._series = {name: Series(parts) for name in (*_LONG, *_SHORT)}
-        self._timers = (0, 0, 0)  # which were written last, by their version
+        self._timers = (0, 0, 0)  # version of the timers written last
         self._inputs = 0
 
     def at(
         self, position: int, engine: Engine, kind: str = "", changed: NamedKeys | None = None
     ) -> None:
-        """Write what is different at a position, right after an input of a kind that touched some
-        things; after a journey in time everything is read.
+        """Write what differs at a position, right after an input of a kind that touched certain
+        things.
+
+        After time travel everything is read.
         """
         self._inputs += 1
         if self._inputs % _WHOLE_EVERY == 0:
@@ -208,13 +213,13 @@ class States:
         return before != self._timers
 
     def _write(self, name: str, position: int, changes: list[Splice], rows: list[Row]) -> None:
-        """A part begins with all rows and goes on with what changes: each can be read alone."""
+        """Write changes. A part begins with all rows, so that each part can be read separately."""
         series = self._series[name]
         if changes or not series.begun:
             series.add(position, (position, 1, rows) if series.empty else (position, 0, changes))
 
     def end(self) -> dict[str, list[tuple[int, int]]]:
-        """Write the rest; where the parts of each view begin."""
+        """Write the rest. Return the positions at which the parts of each view begin."""
         for series in self._series.values():
             series.end()
         return {name: series.index for name, series in self._series.items()}

@@ -1,3 +1,4 @@
-"""Searches over many runs: sweep, explore, shrink, bisect. Runs are independent simulations;
-nothing here is part of one.
+"""Searches over many runs: sweep, explore, shrink, bisect.
+
+Runs are independent simulations; nothing here is part of one.
 """

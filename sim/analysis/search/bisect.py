@@ -1,12 +1,13 @@
 """`sim bisect`: the first input of a journal after which the answer to a question changes.
 
-A question is asked of the exchange's state: do the invariants hold, or does an expectation? The
-journal is replayed once while the question is asked after every n-th line, then the stretch in
-which the answer changed is replayed again and asked line by line. A journal of up to `CHECKS` lines
-is asked after every line; in a longer one, a change that is undone between two checks is missed.
+The question is about the state of the exchange: do the invariants hold, or does an expectation? The
+journal is replayed once while the question is asked after every n-th line. Then the stretch in
+which the answer changed is replayed again, asking after each line. In a journal of up to `CHECKS`
+lines, the question is asked after every line; in a longer one, a change that is undone between two
+checks is missed.
 
-A replay only goes forward, so halving the journal would replay its first half again at every step.
-Two passes cost two replays, and they find the first change even where the answer changes often.
+A replay only goes forward, so repeated halving would replay the first half again at every step. Two
+passes cost two replays, and they find the first change even if the answer changes often.
 """
 
 from __future__ import annotations
@@ -35,16 +36,17 @@ LINES_BEFORE = 3  # shown before the line at which the answer changes
 
 
 class Question(NamedTuple):
-    """A question about a state. `ask` answers with what does not hold; `text` names it."""
+    """A question about a state. `ask` returns what does not hold; `text` names the question."""
 
     ask: Callable[[Simulation], list[str]]
     text: str
 
 
 def question(expect: str) -> Question:
-    """Whether an expectation holds, written as a step's `expect`; for "", the invariants.
+    """Return the question whether an expectation holds, written as a step's `expect`; "" means the
+    invariants.
 
-    ScenarioError says what is wrong with the expectation.
+    Raises ScenarioError with the problems of the expectation.
     """
     if not expect:
         return Question(
@@ -85,8 +87,9 @@ class Change(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The first change, if any; the first and the last check; and the lines between two checks. An
-    `interrupted` search has gone as far as the last check.
+    """The first change, if any; the first and the last check; and the lines between two checks.
+
+    An `interrupted` search has gone as far as the last check.
     """
 
     change: Change | None
@@ -97,9 +100,9 @@ class SearchResult(NamedTuple):
 
 
 def search(path: Path, expectation: Question, becomes: bool, stride: int) -> SearchResult:
-    """Find the first line after which the answer becomes `becomes`, where it was the opposite.
+    """Find the first line after which the answer becomes `becomes`, having been the opposite.
 
-    UnreadableJournal and Divergence as for a replay.
+    Raises UnreadableJournal and Divergence as a replay does.
     """
     result = _walk(path, expectation, becomes, 1, stride)
     if result.change is not None and stride > 1:
@@ -113,7 +116,7 @@ def search(path: Path, expectation: Question, becomes: bool, stride: int) -> Sea
 def _walk(
     path: Path, expectation: Question, becomes: bool, start: int, stride: int
 ) -> SearchResult:
-    """Replay; from line `start` on, ask after every `stride`-th line until the answer changes."""
+    """Replay. From line `start` on, ask after every `stride`-th line until the answer changes."""
     change: Change | None = None
     with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
@@ -149,7 +152,7 @@ class Bisection(NamedTuple):
         return self.becomes if self.result.change is not None else self.result.last.holds
 
     def document(self) -> dict[str, Any]:
-        """The result for a program; `changed` is null when the answer never changed."""
+        """Return the result as a document; `changed` is null if the answer never changed."""
         change = self.result.change
         return {
             "journal": str(self.path),
@@ -172,7 +175,7 @@ def _check_document(check: Check) -> dict[str, Any]:
 
 
 def bisect(path: Path, expectation: Question, *, becomes: bool, every: int = 0) -> Bisection:
-    """Search a journal. `every` is the number of lines between two checks, 0 for the usual."""
+    """Search a journal. `every` is the number of lines between two checks, 0 for the default."""
     with journal_lines(path) as (_, lines):
         total = sum(1 for _ in lines)
     result = search(path, expectation, becomes, every or max(1, total // CHECKS))
@@ -180,7 +183,7 @@ def bisect(path: Path, expectation: Question, *, becomes: bool, every: int = 0) 
 
 
 def print_bisection(result: Bisection, out: TextIO) -> None:
-    """Print what was found, and what to do next."""
+    """Print the result, and what to do next."""
     path, expectation, becomes, total, answer = result
     steps = "line" if answer.stride == 1 else f"{answer.stride}. line, then line by line"
     print(f"{path}: {total} lines, checked after every {steps}", file=out)

@@ -1,8 +1,8 @@
 """`sim run` and the runs of `sim sweep`: a plan of independent runs, carried out in order.
 
-A plan names scenarios, seeds and changes; `jobs_of` lists its jobs, and a job is all a worker needs
-to make one run. A results file has a line for each finished job, so an interrupted campaign resumes
-where it stopped, whatever the number of processes.
+A plan names scenarios, seeds and changes. `jobs_of` lists its jobs, and a job is everything that a
+worker needs for one run. A results file has a line for each finished job, so an interrupted
+campaign resumes where it stopped, whatever the number of processes.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from sim.simulation import Simulation
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One run, as a line of a results file names it.
+    """One run, in the form of a line of a results file.
 
     A `seed` of None means the scenario's own. `changes` are applied to the scenario, and `fuzz`
-    random steps are appended to it. `copy` is 2 for the second run whose files would have the names
-    of another's, and so on. The old names of fields keep older results files readable.
+    random steps are appended to it. `copy` is 2 for the second run whose files would have the same
+    names, and so on. The former names of fields keep older results files readable.
     """
 
     scenario: str
@@ -70,7 +70,7 @@ class Result(Struct, frozen=True):
 class RunPlan(Struct, frozen=True, kw_only=True):
     """What to run, and where results go ("": nowhere).
 
-    `oracles` name functions, as "package.module:function", that are given the simulation of a
+    `oracles` name functions, as "package.module:function", that receive the simulation of a
     finished run and yield a line for everything that is wrong with it.
     """
 
@@ -102,7 +102,9 @@ _result = json.Decoder(Result).decode
 
 
 def jobs_of(plan: RunPlan) -> list[Job]:
-    """Every run: by scenario, combination of its matrix, variation and seed, in this order."""
+    """Return every run: by scenario, combination of its matrix, variation and seed, in this
+    order.
+    """
     jobs = [
         Job(
             scenario=name,
@@ -125,11 +127,11 @@ def jobs_of(plan: RunPlan) -> list[Job]:
         for changes in plan.variations
         for seed in (plan.seeds if plan.seeds is not None else (None,))
     ]
-    return _told_apart(jobs) if plan.journal or plan.save_failures or plan.report else jobs
+    return _with_copy_numbers(jobs) if plan.journal or plan.save_failures or plan.report else jobs
 
 
-def _told_apart(jobs: list[Job]) -> list[Job]:
-    """Jobs with their `copy`, so that no run writes over the files of another."""
+def _with_copy_numbers(jobs: list[Job]) -> list[Job]:
+    """Return jobs with their `copy`, so that no run overwrites the files of another."""
     scenarios: dict[object, Scenario] = {}
     names: set[str] = set()
     numbered: list[Job] = []
@@ -142,15 +144,15 @@ def _told_apart(jobs: list[Job]) -> list[Job]:
         named = scenario.name, matrix_values(scenario), label(job.changes), seed
         copies = (copy for copy in count() if copy != 1)
         copy = next(copy for copy in copies if run_file(*named, copy).casefold() not in names)
-        names.add(run_file(*named, copy).casefold())  # of files whose names ignore case too
+        names.add(run_file(*named, copy).casefold())  # case-insensitive, as some file systems are
         numbered.append(replace(job, copy=copy) if copy else job)
     return numbered
 
 
 def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
-    """The combinations of a scenario's matrix that agree with `params`.
+    """Return the combinations of a scenario's matrix that agree with `params`.
 
-    ScenarioError when a value is none of the matrix's.
+    Raises ScenarioError if a value is not in the matrix.
     """
     variants = scenario_variants(name)
     matching = [
@@ -168,12 +170,12 @@ def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, st
     values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
     raise error_at(
         Position(name, 1, 1),
-        f"the matrix gives {key} the values {values}; {params[key]} is none of them",
+        f"the matrix gives {key} the values {values}; {params[key]} is not one of them",
     )
 
 
 def scenario_of(job: Job) -> Scenario:
-    """What a job runs. Its seed is not in it: `run_scenario` takes that apart."""
+    """Return the scenario of a job, without its seed, which `run_scenario` takes separately."""
     scenario = load_scenario(job.scenario, dict(job.params))
     scenario = with_choices(scenario, job.preset, job.reading)
     scenario = with_changes(scenario, job.changes)
@@ -184,8 +186,9 @@ def scenario_of(job: Job) -> Scenario:
 
 
 def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
-    """Run everything and print the reports as they come; all of them, in order. An interrupt ends
-    it with the reports there are.
+    """Run everything and print the reports as they come; return all of them, in order.
+
+    An interrupt ends the campaign with the reports so far.
     """
     reports: list[Report] = []
     failed = 0
@@ -204,7 +207,7 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
         Path(plan.junit).write_bytes(junit(reports))
     print(f"{len(reports) - failed} passed, {failed} failed", file=out)
     if len(reports) < planned:
-        print(not_made(plan, len(reports), planned), file=out)
+        print(interrupted_note(plan, len(reports), planned), file=out)
     if plan.coverage:
         whole = merged(read(report.coverage.encode(), "a report") for report in reports)
         Path(plan.coverage).write_bytes(json.format(json.encode(document(whole)), indent=1))
@@ -214,8 +217,8 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
     return reports
 
 
-def not_made(plan: RunPlan, completed: int, planned: int) -> str:
-    """What an interrupt has left out, and how to go on."""
+def interrupted_note(plan: RunPlan, completed: int, planned: int) -> str:
+    """Describe which runs an interrupt prevented, and how to continue."""
     left = f"interrupted: {completed} of {counted(planned, 'run')} were made"
     if plan.results:
         return f"{left}; the same command with --resume makes the others"
@@ -223,7 +226,9 @@ def not_made(plan: RunPlan, completed: int, planned: int) -> str:
 
 
 def finished(plan: RunPlan) -> Iterator[Report]:
-    """The reports of all runs, in order; each new one is added to the results file at once."""
+    """Yield the reports of all runs, in order. Each new one is added to the results file at
+    once.
+    """
     jobs = jobs_of(plan)
     done = _done(plan.results) if plan.resume else {}
     fresh = _run([job for job in jobs if job not in done], plan.jobs, plan.cluster)
@@ -239,14 +244,15 @@ def finished(plan: RunPlan) -> Iterator[Report]:
 
 def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
     if cluster:
-        # A cluster's workers need not have the files: the scenario's source travels with the job.
+        # Workers of a cluster need not have the files, so the scenario's source is sent with the
+        # job.
         shipped = [(job, scenario_of(job).source()) for job in jobs]
         return map_jobs_on_cluster(_run_shipped, shipped, cluster)
     return map_jobs(run_one, jobs, processes)
 
 
 def run_one(job: Job) -> Report:
-    """Make one run; with `verify`, make it twice and replay its journal."""
+    """Make one run. With `verify`, make it twice and replay its journal."""
     return _report(job, scenario_of(job))
 
 
@@ -288,7 +294,7 @@ def _function(name: str) -> Callable[[Simulation], Iterable[str]]:
 
 
 def _differences(digest: str, written: BytesIO, report: Report) -> Iterator[str]:
-    """How a second run, and a replay of its journal, differ from a report."""
+    """Yield how a second run, and a replay of its journal, differ from a report."""
     if digest != report.digest:
         yield f"repeat: a second run has the digest {digest}"
     written.seek(0)
@@ -303,7 +309,7 @@ def _differences(digest: str, written: BytesIO, report: Report) -> Iterator[str]
 
 
 def _whole_lines(path: str) -> list[bytes]:
-    """Lines of a results file; one that a killed process left unfinished does not count."""
+    """Return the lines of a results file, without one that a killed process left unfinished."""
     file = Path(path)
     lines = file.read_bytes().splitlines(keepends=True) if file.is_file() else []
     return [line for line in lines if line.endswith(b"\n")]
@@ -317,7 +323,7 @@ def _done(path: str) -> dict[Job, Report]:
         except DecodeError as error:
             raise error_at(
                 Position(path, number, 1),
-                f"no line of a results file, so nothing is resumed from it: {error}",
+                f"not a line of a results file, so nothing is resumed from it: {error}",
             ) from None
         results[result.job] = result.report
     return results
@@ -325,7 +331,9 @@ def _done(path: str) -> dict[Job, Report]:
 
 @contextmanager
 def _results_file(plan: RunPlan) -> Iterator[Callable[[Result], None]]:
-    """Open the results file, with the lines to resume from; yields what appends a result."""
+    """Open the results file, including the lines to resume from. Yields a function that adds a
+    result.
+    """
     if not plan.results:
         yield lambda result: None
         return

@@ -1,9 +1,9 @@
 """Delta debugging: the smallest list, or JSON document, for which a predicate still holds.
 
-`minimal` is Zeller and Hildebrandt's ddmin, complements only. It leaves out halves, then quarters,
-and so on: most of what does not matter goes in few trials, and the result is 1-minimal, so leaving
-out any single item makes the predicate false. It is not the global minimum, which would need a
-trial for every subset: two items that only go together stay. Trials depend on earlier answers
+`minimal` is Zeller and Hildebrandt's ddmin, complements only. It removes halves, then quarters, and
+so on, so that most irrelevant items disappear in few trials. The result is 1-minimal: removing any
+single item makes the predicate false. It is not the global minimum, which would need a trial for
+every subset: two items that can only be removed together stay. Trials depend on earlier answers
 alone, so the result is deterministic.
 """
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 def minimal(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
-    """A 1-minimal part of `items`, in their order, for which `holds` is true.
+    """Return a 1-minimal part of `items`, in their order, for which `holds` is true.
 
-    `holds` must be true of all items.
+    `holds` must be true for all items.
     """
     kept = list(items)
     if kept and holds([]):
@@ -45,10 +45,10 @@ def pruned(
     simpler: Callable[[tuple[str, ...], Any], Iterable[Any]],
     path: tuple[str, ...] = (),
 ) -> Any:
-    """A JSON value without the keys and items that `holds`, true of `value`, does not need.
+    """Return a JSON value without keys and items that are not needed for `holds` to stay true.
 
-    `simpler` gives simpler values to try for the value at a path, the simplest first. A path has
-    the keys; an item of a list has the path of its list.
+    `simpler` returns simpler values to try for the value at a path, the simplest first. A path
+    consists of keys; an item of a list has the path of its list.
     """
     for other in simpler(path, value):
         if other != value and holds(other):

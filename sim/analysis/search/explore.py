@@ -1,13 +1,13 @@
 """`sim explore` of scenarios: each documented fault once at each point that a scenario passes, and
-then, if asked for, pairs of faults and other timings (`fault_sets.py`).
+then, if requested, pairs of faults and other timings (`fault_sets.py`).
 
 A first run records the points. Then the scenario runs once for every fault at every point, and the
-verdict says what became of it:
+verdict describes the result:
 
 | Verdict | Meaning |
 |---|---|
 | held | every expectation held in spite of the fault |
-| noticed | the only failures are answers of the very call that the fault struck, as they must be |
+| noticed | the only failures are answers of the affected call itself, which are unavoidable |
 | broke | another expectation failed |
 | invariant | an invariant of the exchange broke, or an internal error ended the run |
 | not struck | the fault changed the run so that its point was not passed |
@@ -54,7 +54,7 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
 
 
 class Trial(Struct, frozen=True):
-    """One run to make: a scenario by name with its parameters, and faults as JSON, mostly one."""
+    """One run to make: a scenario by name with its parameters, and faults as JSON, usually one."""
 
     scenario: str
     params: tuple[tuple[str, str], ...]
@@ -69,8 +69,10 @@ class Trial(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """The verdict on a trial; `lines` are its failures, `passed` counts the points that the run
-    passed, by plane and operation.
+    """The verdict on a trial.
+
+    `lines` are its failures; `passed` counts the points that the run passed, by plane and
+    operation.
     """
 
     trial: Trial
@@ -84,7 +86,7 @@ class Outcome(Struct, frozen=True):
         return self.verdict not in (BROKE, INVARIANT)
 
     def document(self) -> dict[str, Any]:
-        """The outcome as JSON. Its keys are older than the names in this module."""
+        """Return the outcome as JSON. Its keys are older than the names in this module."""
         return {
             "scenario": self.title,
             "point": self.trial.where,
@@ -97,9 +99,9 @@ class Outcome(Struct, frozen=True):
 
 
 def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
-    """Make every trial and print the results; after an interrupt, those of the trials made.
+    """Make every trial and print the results. After an interrupt, print those of the trials made.
 
-    UsageError when a scenario fails without any fault, or a pattern matches nothing.
+    Raises UsageError if a scenario fails without any fault, or a pattern matches nothing.
     """
     refuse_unknown(request.operations, request.faults)
     explored = [*_explored(request)]
@@ -125,7 +127,9 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
 
 
 class _ExploredVariant(NamedTuple):
-    """A variant of a scenario, what it passes without faults, and its single trials by point."""
+    """A variant of a scenario, the points that it passes without faults, and its single trials by
+    point.
+    """
 
     scenario: str
     params: tuple[tuple[str, str], ...]
@@ -137,7 +141,7 @@ class _ExploredVariant(NamedTuple):
         return [self.trial((point,)) for point in self.points]
 
     def trial(self, faults: FaultSet) -> Trial:
-        """The run with these faults."""
+        """Return the trial with these faults."""
         where, kind = names_of(faults)
         documents = tuple(one.as_json() for one in faults)
         return Trial(self.scenario, self.params, where, kind, documents)
@@ -161,7 +165,7 @@ def _explored(request: ExploreRequest) -> Iterator[_ExploredVariant]:
 def _explore_sets(
     request: ExploreRequest, explored: _ExploredVariant, outcomes: Sequence[Outcome]
 ) -> list[Outcome]:
-    """Try sets of faults on one variant; each that breaks it is made as small as it gets."""
+    """Try sets of faults on one variant. Each set that breaks it is reduced to the minimum."""
     by_trial = {outcome.trial: outcome for outcome in outcomes}
     tried = []
     for point, trial in zip(explored.points, explored.trials, strict=True):
@@ -187,7 +191,9 @@ def _explore_sets(
 
 
 def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
-    """How often a scenario passes each point. UsageError when it fails without any fault."""
+    """Return how often a scenario passes each point. Raises UsageError if it fails without any
+    fault.
+    """
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
     sim.exchange.faults.survey = survey
@@ -198,7 +204,7 @@ def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
 
 
 def run_trial(trial: Trial) -> Outcome:
-    """Run a scenario with one more fault, or a few."""
+    """Run a scenario with one or more additional faults."""
     changes = tuple(Change("faults", trial.kind, fault) for fault in trial.faults)
     scenario = with_changes(load_scenario(trial.scenario, dict(trial.params)), changes)
     sim = Simulation(scenario)
@@ -267,7 +273,7 @@ def _survived(count: int, outcomes: Sequence[Outcome], what: str = "point") -> s
 
 
 def _rows(outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
-    """One row a point: how many trials had each verdict, and the faults it did not survive."""
+    """Yield one row per point: how many trials had each verdict, and the faults that broke it."""
     by_point: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         by_point.setdefault((outcome.title, outcome.trial.where), []).append(outcome)

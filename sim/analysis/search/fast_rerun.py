@@ -1,7 +1,7 @@
 """Many short runs of nearly the same scenario: worlds are built once and reset for each run.
 
-Building the default world takes most of a short run. Runs that differ in their steps alone share a
-world; the outcome of a run is the same either way.
+Building the default world takes most of a short run. Runs that only differ in their steps share a
+world, without any effect on the outcome of a run.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ WORLDS_MAX = 4
 
 
 class FastRerun:
-    """Runs scenario documents, and keeps the worlds that were used last."""
+    """Runs scenario documents, and keeps the most recently used worlds."""
 
     def __init__(self, *, check_invariants: bool) -> None:
         self._check_invariants = check_invariants
         self._worlds: dict[bytes, Simulation] = {}
 
     def run(self, document: dict[str, Any]) -> Report:
-        """Run a document. ScenarioError when it is none, or what building its world raises."""
+        """Run a document. Raises ScenarioError if it is invalid, or whatever building its world
+        raises.
+        """
         tree = tree_of(document, "document")
         scenario = scenario_from_document(document)
         key = json.encode({name: part for name, part in document.items() if name != "steps"})

@@ -1,10 +1,11 @@
-"""Fault points: each call, frame, delivery and order at which a fault can strike, and the faults.
+"""Fault points: each call, frame, delivery and order into which a fault can be injected, and the
+faults.
 
 A run is observed once to learn which points it passes; then it is repeated for each fault at each
-point. A point is named by plane, operation and occurrence: the second time that this run sends
-CreateOrder is a point of its own, because a client may survive a fault at the first call and not at
-the second. Trying pairs of faults would square the number of runs; single faults already find the
-client that does not retry, retries too early, or places an order twice.
+point. A point is identified by plane, operation and occurrence: the second CreateOrder of a run is
+a separate point, because a client may survive a fault at the first call and not at the second.
+Trying pairs of faults would square the number of runs; single faults already find a client that
+does not retry, retries too early, or places an order twice.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from sim.scenario.fault_names import operation_names, unknown_operation
 
 
 class FaultKind(NamedTuple):
-    """A fault to try: its name, the planes it is tried on, and its act.
+    """A fault to try: its name, the planes on which it is tried, and its act.
 
-    `wire`: without a connection it looks like an error, so it is tried over sockets only.
+    `wire` means that without a connection it looks like an error, so it is tried over sockets only.
     """
 
     name: str
@@ -70,19 +71,19 @@ class Point(NamedTuple):
         return f"{self.plane} {self.operation.rpartition('.')[2] or 'unknown path'} #{self.nth}"
 
     def document(self) -> dict[str, Any]:
-        """The fault, as a scenario or the control plane takes it."""
+        """Return the fault in the form that a scenario or the control plane takes."""
         match = {"plane": self.plane, "nth": self.nth}
         if self.operation:
             match["operation"] = self.operation
         return {"match": match, "act": self.act, "times": 1}
 
     def as_json(self) -> str:
-        """`document` as JSON."""
+        """Return `document` as JSON."""
         return json.encode(self.document()).decode()
 
 
 def refuse_unknown(operations: str, faults: str) -> None:
-    """Refuse patterns that match nothing: exploring nothing must not look like success."""
+    """Refuse patterns that match nothing, because exploring nothing must not look like success."""
     names = [kind.name for kind in FAULT_KINDS]
     if not any(fnmatchcase(name, faults) for name in names):
         raise UsageError(f"no fault matches {faults!r}; known: {', '.join(names)}")
@@ -101,7 +102,7 @@ def points(
     faults: str = "*",
     max_occurrences: int = 0,
 ) -> Iterator[Point]:
-    """What to try at the points of a survey, which counts passings by (plane, operation).
+    """Yield what to try at the points of a survey, which counts passes by (plane, operation).
 
     `operations` and `faults` are patterns; `max_occurrences` of 0 means all of them.
     """

@@ -1,16 +1,17 @@
-"""What is tried after every fault at every point: pairs of faults, and the same fault at another
-time, the most telling first.
+"""What is tried after every fault at every point: pairs of faults, and the same fault with another
+delay, the most promising first.
 
-Trying every pair would square the number of runs, and most pairs tell nothing: what breaks a run by
-itself breaks it in company, and two faults far apart seldom meet. What is left is put in order:
+Trying every pair would square the number of runs, and most pairs are uninformative: what breaks a
+run by itself breaks it in combination, and two distant faults rarely interact. The other pairs are
+tried in this order:
 
-1. a fault at a point that the run passed only *because* of another fault: the retry fails too;
+1. a fault at a point that the run passed only *because* of another fault: the retry fails, too;
 2. a survived fault that takes longer, or asks to wait longer;
 3. two survived faults at neighbouring points, and at the same one of two calls in a row;
-4. the others, the nearer points first.
+4. all others, nearer points first.
 
-In each class every pair of points has its turn before one of them has a second. A set that breaks a
-run is made smaller: faults that are not needed go, and delays become as short as still breaks it.
+In each class, every pair of points is tried once before any is tried again. A set that breaks a run
+is reduced: unnecessary faults are removed, and delays become as short as possible.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Survey: TypeAlias = Mapping[tuple[str, str], int]
 FaultSet: TypeAlias = tuple[Point, ...]
 
 # How long a fault of a kind may take, besides what single faults try: just below and above the
-# time-outs that clients usually have, and those of the service.
+# usual timeouts of clients, and those of the service.
 DELAYS: dict[str, tuple[str, ...]] = {
     "late": ("250ms", "1s", "12s", "31s", "2m"),
     "late engine": ("1s", "4s", "12s", "31s"),
@@ -36,7 +37,9 @@ _DELAYED_BY = {"late": "delay", "late engine": "delay", "limited": "retry_after"
 
 
 class SingleFaultResult(NamedTuple):
-    """A single fault that was tried: whether the run survived it, and what the run then passed."""
+    """A single fault that was tried: whether the run survived it, and the points that the run
+    passed.
+    """
 
     point: Point
     survived: bool
@@ -44,15 +47,16 @@ class SingleFaultResult(NamedTuple):
 
 
 def names_of(points_: Sequence[Point]) -> tuple[str, str]:
-    """The points and the kinds of a set in words."""
+    """Return the points and the kinds of a set in words."""
     return " + ".join(one.where for one in points_), " + ".join(one.kind for one in points_)
 
 
 def sets_of(
     base: Survey, tried: Sequence[SingleFaultResult], *, wire: bool, faults: str
 ) -> list[FaultSet]:
-    """Sets to try after single faults, the most telling first. `base` is what a run without faults
-    passes, `faults` a pattern of their kinds.
+    """Return sets to try after single faults, the most promising first.
+
+    `base` are the points that a run without faults passes, `faults` a pattern of their kinds.
     """
     survived = [one for one in tried if one.survived]
     order = list(dict.fromkeys(one.point.where for one in tried))
@@ -76,13 +80,15 @@ def sets_of(
 
 
 def timings(point: Point) -> Iterator[Point]:
-    """The same fault, taking other times."""
+    """Yield the same fault with other delays."""
     for delay in DELAYS.get(point.kind, ()):
         yield _lasting(point, delay)
 
 
 def smallest(found: FaultSet, breaks: Callable[[FaultSet], bool]) -> FaultSet:
-    """The fewest faults of a set that still break a run, each taking as little time as does."""
+    """Return the smallest subset of faults that still breaks a run, each with the shortest
+    delay.
+    """
     kept = tuple(minimal(found, lambda part: breaks(tuple(part))))
     for number, point in enumerate(kept):
         for shorter in _shorter(point):
@@ -94,7 +100,7 @@ def smallest(found: FaultSet, breaks: Callable[[FaultSet], bool]) -> FaultSet:
 
 
 def _shorter(point: Point) -> Iterator[Point]:
-    """A fault that takes less time than this one, the shortest first."""
+    """Yield the fault with shorter delays, the shortest first."""
     name, _, delay = point.kind.rpartition(" ")
     if delay in DELAYS.get(name, ()):
         plain = point._replace(kind=name)
@@ -108,7 +114,7 @@ def _lasting(point: Point, delay: str) -> Point:
 
 
 def _newly_reached(base: Survey, passed: Survey, *, wire: bool, faults: str) -> Iterator[Point]:
-    """Faults at points that a run passed only with a fault."""
+    """Yield faults at points that a run passed only because of a fault."""
     more = {key: count for key, count in passed.items() if count > base.get(key, 0)}
     for point in points(more, wire=wire, faults=faults):
         if point.nth > base.get((point.plane, point.operation), 0):

@@ -1,12 +1,12 @@
 """Fuzzing: random steps and faults, drawn from the seed, appended to a scenario's own steps.
 
-No expectation can say what must come of them; the invariants must survive. Partners, retail users
-and scripted participants trade two markets of their own over REST and gRPC, with streams that come
-and go (`fuzz_partners.py`), and make deals outside the book (`fuzz_deals.py`). Markets stop and
-settle, money comes and goes, people are verified, maintenance begins, faults strike. A random step
-may be refused; that is recorded, and changes nothing. A fuzzed scenario is a scenario like any
-other: it can be repeated, replayed and shrunk. What may be drawn, and how often, is the table in
-`_RandomSteps`; rules that hypothesis uses too are in `generator.py`.
+No expectation can say what the result must be, but the invariants must hold. Partners, retail users
+and scripted participants trade two additional markets over REST and gRPC, with streams that open
+and close (`fuzz_partners.py`), and trade outside the book (`fuzz_deals.py`). Markets halt and
+settle, money moves, people are verified, maintenance begins, faults are injected. A random step may
+be refused; this is recorded without further effect. A fuzzed scenario is a scenario like any other:
+it can be repeated, replayed and shrunk. The table in `_RandomSteps` says what may be drawn, and how
+often; `generator.py` holds the rules that hypothesis uses as well.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ ASSUMPTIONS = (
 
 
 def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
-    """The scenario with random steps appended; the same seed draws the same ones.
+    """Return the scenario with random steps appended. The same seed draws the same steps.
 
-    The first few may be faults. They are steps, not entries of `faults`, so that they strike the
-    random steps and not what the scenario itself expects.
+    The first few may be faults. They are steps, not entries of `faults`, so that they affect the
+    random steps and not the expectations of the scenario itself.
     """
     if not steps:
         return scenario
-    rng = Entropy(seed).stream("storm")  # the former name; another would draw other steps
+    rng = Entropy(seed).stream("storm")  # the former name: another one would draw other steps
     random_steps = _RandomSteps(rng, build_world(scenario).parties)
     faults = rng.below(FAULTS_FIRST + 1)
     world = scenario.world
@@ -133,7 +133,7 @@ class _RandomSteps(MarketSteps):
         self._drawing = [draw for weight, draw in kinds for _ in range(weight)]
 
     def step(self, number: int, *, only_faults: bool = False) -> Document:
-        """One step, up to two seconds after the one before. It may be refused."""
+        """Return one step, up to two seconds after the previous one. It may be refused."""
         draw = self._fault if only_faults else self._rng.choice(self._drawing)
         return {
             "name": f"fuzz {number}",

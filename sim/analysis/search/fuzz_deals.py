@@ -1,7 +1,7 @@
 """Random deals outside the book: crosses, orders of partners, combos, and quotes on these.
 
 Each method draws one step as a document. A request for quotes takes several steps by two accounts,
-usually in their proper order. A step refers to what an earlier answer named as `${name}`, whether
+usually in their proper order. A step refers to values of an earlier answer as `${name}`, whether
 that step succeeded or was refused.
 """
 
@@ -34,8 +34,8 @@ class Deals:
         keys = {key.account: key.key_id for key in parties.api_keys}
         self._keys = list(keys.values())
         self._combos: list[str] = []
-        # what comes next in the deal under way, who asked, and the number of the deal
-        self._under_way: tuple[str, int, int] | None = None
+        # The next step of the current deal, the requester, and the number of the deal.
+        self._current_deal: tuple[str, int, int] | None = None
         self._deals = 0
 
     @property
@@ -45,14 +45,16 @@ class Deals:
 
     @property
     def has_users(self) -> bool:
-        """Whether there are two retail users who can deal with each other."""
+        """Whether there are two retail users who can trade with each other."""
         return len(self._keys) > 1
 
     # ---- partners
 
     def cross(self) -> Document:
-        """Two sides in one request, on two accounts of a firm, now and then on one; over either
-        protocol.
+        """Return both sides of a cross in one request, on two accounts of a firm or, rarely, on
+        one.
+
+        The protocol is drawn, too.
         """
         rng = self._rng
         _, users = rng.choice(self._firms)
@@ -76,8 +78,10 @@ class Deals:
         return call("grpc", one.name, ("rpc", "OrderEntryAPI.InsertOrderCross"), body)
 
     def vendor(self) -> Document:
-        """A partner's order for a participant, again under one of few keys, or money between the
-        partner's pool and an account.
+        """Return a partner's order for a participant, or a transfer between the pool and an
+        account.
+
+        Keys are few, so that some are reused.
         """
         rng = self._rng
         firm, users = rng.choice(self._firms)
@@ -110,33 +114,36 @@ class Deals:
     # ---- combos and quotes
 
     def deal(self) -> Document:
-        """The next step of a deal by quotes, most often; else a combo made, an order on one, or
-        something out of turn.
+        """Return the next step of a deal by quotes, usually.
+
+        Otherwise create a combo, place an order on one, or do something out of turn.
         """
         rng = self._rng
         if not self._combos or rng.chance(1, 8):
             return self._combo()
         if rng.chance(1, 5):
             return self._order()
-        if self._under_way is None:
+        if self._current_deal is None:
             return self._ask()
-        following, asker, number = self._under_way
+        following, asker, number = self._current_deal
         if rng.chance(1, 6):
             return self._out_of_turn(asker, number)
         answerer = (asker + 1) % len(self._keys)
         if following == "quote":
-            self._under_way = ("accept", asker, number)
+            self._current_deal = ("accept", asker, number)
             return self._quote(answerer, number)
         if following == "accept":
-            self._under_way = ("confirm", asker, number)
+            self._current_deal = ("confirm", asker, number)
             path = f"/v1/rfqs/${{rfq{number}}}/quotes/${{quote{number}}}/accept"
             return self._retail("put", path, asker, {"acceptedSide": rng.choice(SIDES)})
-        self._under_way = None
+        self._current_deal = None
         path = f"/v1/rfqs/${{rfq{number}}}/quotes/${{quote{number}}}/confirm"
         return self._retail("put", path, answerer, {})
 
     def _combo(self) -> Document:
-        """A combo of the fuzzed markets; the same legs are the same one."""
+        """Return the creation of a combo of the fuzzed markets. The same legs are the same
+        combo.
+        """
         rng = self._rng
         legs = [Leg(terms.symbol, rng.choice(list(_SIDES))) for terms in self._markets]
         self._combos.append(symbol_of(legs))
@@ -159,7 +166,7 @@ class Deals:
         rng = self._rng
         self._deals += 1
         asker = rng.below(len(self._keys))
-        self._under_way = ("quote", asker, self._deals)
+        self._current_deal = ("quote", asker, self._deals)
         unit, most = ("qtyDecimal", 40) if rng.chance(3, 4) else ("cashOrderQty", 20)
         size = {unit: str(rng.between(1, most))}
         body = {"symbol": rng.choice(self._combos), "restRemainder": rng.chance(1, 2), **size}
@@ -180,7 +187,7 @@ class Deals:
         return {**step, "save": {f"quote{number}": "quoteId"}}
 
     def _out_of_turn(self, asker: int, number: int) -> Document:
-        """Somebody withdraws, confirms or quotes when it is not his turn, or not his."""
+        """Return a withdrawal, confirmation or quote out of turn or by the wrong account."""
         rng = self._rng
         by = rng.below(len(self._keys))
         if rng.chance(1, 3):

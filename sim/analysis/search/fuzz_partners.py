@@ -1,7 +1,8 @@
 """Random steps of partners and retail users: gRPC calls, streams, verifications and webhooks.
 
-Each method draws one step as a document. Names of streams, people and client order ids are few, so
-that sessions replace each other, verifications are started twice, and cancels find an order.
+Each method draws one step as a document. There are few names of streams, people and client order
+ids, so that sessions replace each other, verifications are started twice, and cancels find an
+order.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Partners:
     # ---- gRPC
 
     def rpc(self) -> Document:
-        """A unary call: an order, a change of one, a cancel, a read."""
+        """Return a unary call: an order, a change of one, a cancel, a read."""
         rng = self._rng
         kinds = (self._insert, self._replace, self._cancel)
         rpc, body = rng.choice((self._insert, *kinds, self._cancel, self._read))()
@@ -106,7 +107,7 @@ class Partners:
     # ---- streams
 
     def subscription(self) -> Document:
-        """A stream opened, over gRPC or on a WebSocket."""
+        """Return the opening of a stream, over gRPC or on a WebSocket."""
         rng = self._rng
         kinds = [self._by_user, self._by_symbol, self._conversation] if self._users else []
         if self.keys:
@@ -149,7 +150,10 @@ class Partners:
         return {"subscribe": request}
 
     def frame(self) -> Document:
-        """A frame on a stream, which may not read frames or may have ended. The first opens one."""
+        """Return a frame on a stream, which may not accept frames or may have ended.
+
+        Opens a stream if there is none.
+        """
         rng = self._rng
         if not self._opened:
             return self.subscription()
@@ -164,7 +168,7 @@ class Partners:
         return {"send": {"stream": rng.choice(list(self._opened)), "frames": [rng.choice(frames)]}}
 
     def disconnect(self) -> Document:
-        """The client hangs up a stream. The first opens one."""
+        """Return the disconnection of a stream. Opens a stream if there is none."""
         if not self._opened:
             return self.subscription()
         return {"disconnect": self._rng.choice(list(self._opened))}
@@ -175,7 +179,9 @@ class Partners:
     # ---- verifications
 
     def verification(self) -> Document:
-        """A verification started, looked up or decided, or the registration of its webhook."""
+        """Return the start, status or decision of a verification, or the registration of its
+        webhook.
+        """
         rng = self._rng
         person = rng.below(_PEOPLE)
         kinds = (self._status, self._decision, self._document, self._prefill, self._code)
@@ -187,7 +193,7 @@ class Partners:
 
     def _start(self, person: int) -> Document:
         rng = self._rng
-        # now and then the number of another person
+        # Occasionally, the number of another person.
         number = person if rng.chance(5, 6) else rng.below(_PEOPLE)
         body: Document = {
             "external_id": f"fuzz-{person}",

@@ -1,9 +1,9 @@
 """Random orders, faults and steps: the rules that `--fuzz` and the hypothesis strategies share.
 
-A rule says what may be drawn and how often; it takes its decisions from `Choices`. For `--fuzz`
-that is a named random stream of the run's seed (`kernel.entropy.Stream`), so a seed always draws
-the same. For hypothesis it is an adapter around `draw`, so that hypothesis can shrink an example.
-Everything drawn is plain JSON, as a scenario or a client writes it.
+A rule says what may be drawn and how often, and takes its decisions from `Choices`. For `--fuzz`,
+this is a named random stream of the run's seed (`kernel.entropy.Stream`), so a seed always draws
+the same. For hypothesis, it is an adapter around `draw`, so that hypothesis can shrink examples.
+Everything drawn is plain JSON, in the form that a scenario or a client writes.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ class Choices(Protocol):
     """A source of decisions."""
 
     def below(self, bound: int, /) -> int:
-        """An integer in [0, bound)."""
+        """Return an integer in [0, bound)."""
 
     def between(self, low: int, high: int, /) -> int:
-        """An integer in [low, high]."""
+        """Return an integer in [low, high]."""
 
     def log_between(self, low: int, high: int, /) -> int:
-        """An integer in [low, high], small ones more often."""
+        """Return an integer in [low, high], small ones more often."""
 
     def chance(self, numerator: int, denominator: int, /) -> bool:
-        """True with that probability."""
+        """Return True with that probability."""
 
     def choice(self, options: Sequence[T], /) -> T:
-        """One of the options."""
+        """Return one of the options."""
 
 
 class Terms(NamedTuple):
-    """What a rule must know of an instrument.
+    """What a rule must know about an instrument.
 
-    Tick and price band in units of 1/`price_scale` dollar, the smallest order in units of
+    Tick and price band are in units of 1/`price_scale` dollar, the smallest order in units of
     1/`qty_scale` contract.
     """
 
@@ -71,7 +71,7 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Terms:
-        """Terms of a row of GET /_sim/v1/state/instruments."""
+        """Return the terms in a row of GET /_sim/v1/state/instruments."""
         scale = int(row["price_scale"])
         low, high = (int(Decimal(row["price_limit"][side]) * scale) for side in ("low", "high"))
         tick = int(Decimal(row["tick_size"]) * scale)
@@ -79,20 +79,20 @@ class Terms(NamedTuple):
         return cls(row["symbol"], tick, scale, qty_scale, minimum, low, high)
 
     def dollars(self, price: int) -> str:
-        """A price in price units as dollars."""
+        """Return a price in price units as dollars."""
         return decimal_text(price, self.price_scale)
 
     def contracts(self, qty: int) -> str:
-        """A quantity in its units as contracts."""
+        """Return a quantity in its units as contracts."""
         return decimal_text(qty, self.qty_scale)
 
     def near_middle(self, choices: Choices) -> int:
-        """A price from 47 to 53 cents, so that orders trade."""
+        """Return a price from 47 to 53 cents, so that orders trade."""
         a_dollar = self.price_scale // self.tick
         return choices.between(47 * a_dollar // 100, 53 * a_dollar // 100) * self.tick
 
     def price(self, choices: Choices) -> int:
-        """A price on the grid, most often near the middle."""
+        """Return a price on the grid, usually near the middle."""
         near = self.near_middle(choices)
         if choices.chance(4, 5):
             return near
@@ -100,7 +100,7 @@ class Terms(NamedTuple):
 
 
 def call(plane: str, caller: str, address: tuple[str, str], body: Document | None) -> Document:
-    """A step that calls an address such as ("post", path) or ("rpc", method)."""
+    """Return a step that calls an address such as ("post", path) or ("rpc", method)."""
     key, value = address
     document = {"plane": plane, key: value, "as": caller}
     return {"call": document if body is None else {**document, "json": body}}
@@ -119,7 +119,7 @@ def scripted_order(
     most: int = 200,
     price: PriceRule = Terms.price,
 ) -> Document:
-    """`order` of a scenario's step, and body of POST /_sim/v1/orders."""
+    """Return the `order` of a scenario's step, which is also a body of POST /_sim/v1/orders."""
     order: Document = {
         "as": choices.choice(participants),
         "symbol": terms.symbol,
@@ -142,7 +142,7 @@ def exchange_order(
     most: int = 5_000,
     price: PriceRule = Terms.price,
 ) -> Document:
-    """Body of POST /v1/trading/orders."""
+    """Return a body of POST /v1/trading/orders."""
     body: Document = {
         "type": choices.choice(types),
         "side": choices.choice(SIDES),
@@ -162,7 +162,7 @@ def retail_order(
     most: int = 100,
     price: PriceRule = Terms.price,
 ) -> Document:
-    """Body of POST /v1/orders on the retail API, of whole contracts."""
+    """Return a body of POST /v1/orders on the retail API, with whole contracts."""
     least = -(-terms.minimum // terms.qty_scale)
     return {
         "marketSlug": terms.symbol,
@@ -175,7 +175,7 @@ def retail_order(
 
 
 def limit_order(choices: Choices, terms: Terms, most: int) -> Document:
-    """The common fields of a limit order over gRPC, priced near the middle."""
+    """Return the common fields of a limit order over gRPC, priced near the middle."""
     return {
         "type": LIMIT,
         "side": choices.choice(SIDES),
@@ -194,7 +194,7 @@ def fault(
     operations: Sequence[str] = (),
     matches: Sequence[Document] = PROBABILITIES,
 ) -> Document:
-    """A fault of any kind, on one of these planes and operations: an entry of `faults`.
+    """Return a fault of any kind, on one of these planes and operations: an entry of `faults`.
 
     `matches` are the conditions to choose from; no `planes` means all of them.
     """
@@ -220,7 +220,7 @@ def fault(
 
 
 class MarketSteps:
-    """Steps that need nothing but markets and scripted participants, each drawn as a document."""
+    """Steps that need only markets and scripted participants, each drawn as a document."""
 
     def __init__(self, choices: Choices, markets: Sequence[Terms]) -> None:
         self._choices = choices

@@ -1,8 +1,8 @@
-"""Shrinking the inputs of a journal, for sessions that no scenario can express.
+"""Shrinks the inputs of a journal, for sessions that no scenario can express.
 
-A webhook receiver that fails, or a wrong token, has no step of its own in the scenario language. Of
-such a session the recorded inputs are shrunk; the shorter journal replays like any other. Frames
-and hang-ups name streams by id, and a shorter run gives other ids, so they are translated.
+A failing webhook receiver, or a wrong token, has no step in the scenario language. For such a
+session, the recorded inputs are shrunk; the shorter journal can be replayed like any other. Frames
+and disconnections name streams by id, which differ in a shorter run, so they are translated.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from sim.simulation import Simulation
 
 
 class RecordedInput(NamedTuple):
-    """One input of a journal, and the id of the stream it opened there (0: none)."""
+    """One input of a journal, and the id of the stream that it opened there (0: none)."""
 
     input: Input
     stream: int
 
 
 class Session(NamedTuple):
-    """A journal's start, the seed in force at its end, and the inputs of its current branch."""
+    """A journal's start, the seed at its end, and the inputs of its current branch."""
 
     header: Header
     seed: int
@@ -40,8 +40,9 @@ class Session(NamedTuple):
 
 
 def session_of(path: Path) -> Session:
-    """The inputs that lead to a journal's end, without those that the scenario's steps make by
-    themselves. UnreadableJournal or Divergence.
+    """Return the inputs that lead to a journal's end, without those of the scenario's steps.
+
+    Raises UnreadableJournal or Divergence.
     """
     with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
@@ -57,7 +58,7 @@ def session_of(path: Path) -> Session:
 
 
 def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
-    """Hand inputs to a simulation at its start, each frame to the stream it belongs to here."""
+    """Pass inputs to a simulation at its start, each frame to the corresponding stream."""
     streams: dict[int, int] = {}
     for recorded in inputs:
         one = recorded.input
@@ -71,7 +72,7 @@ def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
 
 
 class FewestInputs(NamedTuple):
-    """The fewest inputs that were found; `interrupted` means that fewer may do."""
+    """The fewest inputs that were found. `interrupted` means that a smaller set may exist."""
 
     inputs: list[RecordedInput]
     interrupted: bool
@@ -80,9 +81,9 @@ class FewestInputs(NamedTuple):
 def smallest(
     session: Session, question: Question, on_trial: Callable[[int], None] = lambda left: None
 ) -> FewestInputs:
-    """The fewest inputs after which the same does not hold, with the same messages.
+    """Return the fewest inputs after which the same does not hold, with the same messages.
 
-    The question is answered with failures after all of them.
+    After all of them, the question must have been answered with failures.
     """
     best = session.inputs
     sim = at_the_start(session.header, session.seed)
@@ -96,7 +97,7 @@ def smallest(
         try:
             feed(sim, inputs)
             still = wrong <= {without_identifiers(line) for line in question.ask(sim)}
-        except Exception:  # an input that needs one of those left out: this is no smaller form
+        except Exception:  # an input depends on a removed one: not a valid reduction
             return False
         if still and len(inputs) < len(best):
             best = inputs

@@ -1,9 +1,9 @@
-"""Writes a journal as a scenario: what clients and testers did becomes steps, so that a session can
-be read, changed, run again and shrunk.
+"""Writes a journal as a scenario: the actions of clients and testers become steps, so that a
+session can be read, changed, run again and shrunk.
 
-An identifier of an answer that a later request names becomes a `save` of the first step and a
-`${name}` in the second, so that steps in between may be removed. Inputs that the scenario language
-has no step for (a token request, a webhook receiver's answer) are left out and counted.
+An identifier in an answer that a later request uses becomes a `save` of the first step and a
+`${name}` in the second, so that steps in between can be removed. Inputs for which the scenario
+language has no step (a token request, a webhook receiver's answer) are omitted and counted.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ IDENTIFIER = re.compile(
 
 
 class WrittenScenario(NamedTuple):
-    """A scenario document, and how many inputs were left out, by kind."""
+    """A scenario document, and how many inputs were omitted, by kind."""
 
     document: dict[str, Any]
     left_out: dict[str, int]
 
 
 def is_session(path: Path) -> bool:
-    """Whether a journal has inputs of clients or testers, and not only of the clock."""
+    """Return whether a journal has inputs of clients or testers, and not only of the clock."""
     with journal_lines(path) as (_, lines):
         return any(
             line.mark or not _by_itself(recorded_input(line))
@@ -70,7 +70,7 @@ def is_session(path: Path) -> bool:
 
 
 def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
-    """The present branch of a journal as a scenario, up to an input.
+    """Return the current branch of a journal as a scenario, up to an input.
 
     Raises Divergence and UnreadableJournal as a replay does.
     """
@@ -82,8 +82,9 @@ def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
 
 
 def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenScenario:
-    """The lines of a branch, from its first input on, as a scenario that loads: what was done to
-    things that there are not is left out.
+    """Return the lines of a branch, from its first input on, as a scenario that loads.
+
+    Actions on things that do not exist are omitted.
     """
     branch = [read_line(raw) for raw in lines]
     unfit = set[int]()
@@ -95,8 +96,8 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
                 writer.add(line)
             sim.handle(recorded_input(line))
         document = _document(sim, writer)
-        # a step that is left out takes what others were to save with it, so all are written anew
-        if not (further := _unfit(document, writer)):
+        # An omitted step may have saved values that others use, so all steps are written again.
+        if not (further := _unfit_inputs(document, writer)):
             return WrittenScenario(document, writer.left_out)
         unfit |= further
 
@@ -113,16 +114,17 @@ def _document(sim: Simulation, writer: _Writer) -> dict[str, Any]:
     return document
 
 
-def _unfit(document: dict[str, Any], writer: _Writer) -> set[int]:
-    """Inputs whose steps no scenario file can hold."""
+def _unfit_inputs(document: dict[str, Any], writer: _Writer) -> set[int]:
+    """Return the inputs whose steps no scenario file can hold."""
     scenario = scenario_from_document(document)
     node = tree_of({"steps": writer.steps}, "session")
     return {writer.inputs[n] for n in unfit_steps(scenario, node, build_world(scenario))}
 
 
 def _is_scenario_step(step: Step) -> bool:
-    """Whether a scenario can hold a step: it has the form of one, is not nested too deep, and no
-    text of a client looks like a variable.
+    """Return whether a scenario can hold a step.
+
+    It must have a valid form and limited nesting, and no text of a client may look like a variable.
     """
     try:
         scenario_from_document({"name": "session", "steps": [step]})
@@ -132,8 +134,9 @@ def _is_scenario_step(step: Step) -> bool:
 
 
 def _allow_odd_requests(steps: list[Step]) -> None:
-    """A client may send names that the exchange ignores; as a slip of whoever writes a scenario
-    they would not load.
+    """Allow names that the exchange ignores in requests of clients.
+
+    Without this, they would be refused as mistakes of a scenario's author.
     """
     nodes = [tree_of(step, "session") for step in steps]
     mappings = [node for node in nodes if isinstance(node, Mapping)]
@@ -150,34 +153,35 @@ def _by_itself(input_: Input) -> bool:
 class _Writer:
     """Turns inputs into steps.
 
-    Each input is read before the simulation handles it: who calls depends on the state then.
+    Each input is read before the simulation handles it, because the caller depends on the state at
+    that time.
     """
 
     def __init__(self, sim: Simulation, unfit: set[int]) -> None:
         self._sim = sim
-        self._unfit = unfit
+        self._unfit_inputs = unfit
         self._last = sim.now
-        # A relative time would count from the scenario's own last step.
+        # A relative time would count from the last step of the scenario itself.
         self._absolute = bool(sim.scenario.steps)
         self._saved = 0
         self._answered: dict[str, tuple[Step, str]] = {}  # step and path by identifier
         self._streams: dict[int, Step] = {}
         self.steps: list[Step] = []
-        self.inputs: list[int] = []  # of which input each step is
+        self.inputs: list[int] = []  # the input of each step
         self.instruments: list[Step] = []
         self.left_out: dict[str, int] = {}
 
     def add(self, line: Line) -> None:
-        """Add an input as a step, or count it as left out."""
+        """Add an input as a step, or count it as omitted."""
         entry, out = recorded_input(line), json.decode(line.out)
-        if line.seq in self._unfit:
-            self._leave_out(entry)
+        if line.seq in self._unfit_inputs:
+            self._omit(entry)
             return
         try:
             step = self._step(entry, out)
-        except (*UNREADABLE, BadInput):  # what a client sent is no message that a step can hold
+        except (*UNREADABLE, BadInput):  # a client's message that no step can hold
             step = None
-            self._leave_out(entry)
+            self._omit(entry)
         for order in _rejected_orders(out):
             earlier, _ = self._answered.get(order, ({}, ""))
             if "call" in earlier:
@@ -185,11 +189,12 @@ class _Writer:
         if step is None:
             return
         if not _is_scenario_step(step):
-            self._leave_out(entry)
+            self._omit(entry)
             return
         step = self._with_saved(step)
         if "call" in step and (_refused(out) or _rejects(out)):
-            # maybe: a script has no address and no signature for which it could be refused
+            # It may be refused: a script has no address or signature for which a call could be
+            # refused.
             step["expect"] = {"refused": "maybe"}
         if self._absolute:
             step = {"at": format_instant(line.at), **step}
@@ -204,7 +209,9 @@ class _Writer:
             self._answered.setdefault(identifier, (step, path))
 
     def _step(self, entry: Input, out: dict[str, Any]) -> Step | None:
-        """The step of an input; None when it has none, or became part of the step before."""
+        """Return the step of an input; None if there is none, or it became part of the previous
+        step.
+        """
         match entry:
             case RestCall() if entry.plane != "auth":
                 return self._call(entry)
@@ -224,10 +231,10 @@ class _Writer:
                 return self._action(entry, refused="message" in out or _rejects(out))
             case Advanced():
                 return None
-        self._leave_out(entry)
+        self._omit(entry)
         return None
 
-    def _leave_out(self, entry: Input) -> None:
+    def _omit(self, entry: Input) -> None:
         kind = type(entry).__name__
         if isinstance(entry, RestCall) and entry.plane == "auth":
             kind = "token request"
@@ -236,7 +243,7 @@ class _Writer:
     def _call(self, entry: RestCall) -> Step | None:
         verb = entry.verb.lower()
         if verb not in _VERBS or entry.binary or entry.form:
-            self._leave_out(entry)
+            self._omit(entry)
             return None
         path = f"{entry.path}?{entry.query}" if entry.query else entry.path
         call = {"plane": entry.plane, verb: path, **self._as(entry.credential, entry.participant)}
@@ -245,8 +252,10 @@ class _Writer:
         return {"call": call}
 
     def _as(self, credential: VerifiedCredential, participant: str | None) -> Step:
-        """The keys of a step that say who calls: `as`, and `headers` for a participant that is not
-        one of the caller's. No key when the credentials were refused.
+        """Return the keys of a step that say who calls: `as`, and `headers` for another
+        participant.
+
+        No key if the credentials were refused.
         """
         if credential.problem or credential.kind not in ("bearer", "api_key", "script"):
             return {}
@@ -268,7 +277,7 @@ class _Writer:
 
     def _subscription(self, entry: StreamOpened, stream: int) -> Step | None:
         step: Step = {"name": f"stream-{stream}", **self._as(entry.credential, entry.participant)}
-        step.pop("headers", None)  # that of somebody else, which the stream was opened without
+        step.pop("headers", None)  # another participant's, without which the stream was opened
         if entry.web_socket:
             return {"subscribe": {**step, "web_socket": entry.method}}
         operation = self._sim.contract.by_rpc(entry.method)
@@ -278,12 +287,14 @@ class _Writer:
         return {"subscribe": {**step, "rpc": operation.name, **request}}
 
     def _sent(self, opened: Step, entry: StreamFrame) -> Step | None:
-        """A frame of a client. One that follows its subscription at once becomes part of it."""
+        """Return the step of a client's frame. A frame right after its subscription becomes part of
+        it.
+        """
         subscription = opened["subscribe"]
         frame = self._frame(subscription, entry.message)
         sent: Step = {"send": {"stream": subscription["name"], "frames": [frame]}}
         if frame is None or not _is_scenario_step(sent):
-            self._leave_out(entry)
+            self._omit(entry)
             return None
         if self.steps[-1] is opened and self._last == self._sim.now:
             subscription.setdefault("send", []).append(frame)
@@ -297,7 +308,7 @@ class _Writer:
         return self._message(operation, message).get("json", {})
 
     def _message(self, operation: Any, message: bytes) -> Step:
-        """A protobuf request as the JSON of a step."""
+        """Return a protobuf request as the JSON of a step."""
         from sim.actors.script.calls import as_json
 
         return {"json": json.decode(as_json(operation.request, message))} if message else {}
@@ -314,12 +325,14 @@ class _Writer:
                 value = action.step_value(action.read(entry.subject, arguments))
                 return {action.step: value, **expected}
             except InvalidRequest:
-                pass  # it was refused, and a scenario with such a step would not load
-        self._leave_out(entry)
+                pass  # a scenario with this refused step would not load
+        self._omit(entry)
         return None
 
     def _with_saved(self, step: Step) -> Step:
-        """The step with identifiers of earlier answers as `${name}`; earlier steps save them."""
+        """Return the step with identifiers of earlier answers as `${name}`; earlier steps save
+        them.
+        """
         text = json.encode(step).decode()
         for identifier in dict.fromkeys(IDENTIFIER.findall(text)):
             if identifier in self._answered:
@@ -336,7 +349,7 @@ class _Writer:
 
 
 def _rejects(out: dict[str, Any]) -> bool:
-    """Whether an order, or a change of one, was rejected, which a step has to expect."""
+    """Return whether an order, or a change of one, was rejected, which a step has to expect."""
     changes = (event for event in out.get("events", ()) if event["event"] == "CancelRejected")
     return any(changes) or any(_rejected_orders(out))
 
@@ -348,12 +361,12 @@ def _rejected_orders(out: dict[str, Any]) -> Iterator[str]:
 
 
 def _refused(out: dict[str, Any]) -> bool:
-    """Whether a call was refused, on either protocol."""
+    """Return whether a call was refused, on either protocol."""
     return out.get("status", 200) >= 400 or bool(out.get("code"))
 
 
 def _identifiers(answer: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """(identifier, path) of everything in an answer that looks like one."""
+    """Yield (identifier, path) for everything in an answer that looks like an identifier."""
     if isinstance(answer, dict):
         for key, value in answer.items():
             yield from _identifiers(value, f"{path}.{key}" if path else key)

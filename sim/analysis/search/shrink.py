@@ -1,21 +1,20 @@
 """Shrinking: the smallest scenario that still fails in the same way.
 
-What counts as the same failure decides whether the result is worth anything. A candidate counts
-only if
+The result is useful only if it is really the same failure. A candidate counts only if
 
-1. the same step fails with the same message, identifiers apart, or the same invariant breaks:
-   leaving out the order that an expectation is about makes it fail too, for a reason that nobody
-   asked about; and
+1. the same step fails with the same message, identifiers apart, or the same invariant breaks.
+   Removing the order that an expectation is about makes it fail, too, but for an irrelevant reason;
+   and
 2. it does not fail without its cause. A scenario may fail because of a fault; shrunk without this
-   rule it would end as an expectation that nothing could fulfil. The cause is named by `because` or
-   found: settings first, then the latest step without which the run does not fail.
+   rule, it would end as an expectation that nothing could fulfil. The cause is named by `because`
+   or found: settings first, then the latest step without which the run does not fail.
 
 Candidates come from delta debugging (`delta.py`), coarse to fine: an empty world, the steps after
 the failing one, other expectations, subsets of the steps, then each key and value of the document.
-A round repeats until nothing changes. When steps go, the time they took is added to the next step,
-so that the rest happens at the same instants. Answers are remembered by document, and worlds are
-reused between runs (`fast_rerun.py`). The result follows from the scenario alone, so two people get
-the same file.
+A round repeats until nothing changes. When steps are removed, the time that they took is added to
+the next step, so that the rest happens at the same instants. Results are cached by document, and
+worlds are reused between runs (`fast_rerun.py`). The result depends on the scenario alone, so two
+people get the same file.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from sim.scenario.expansion import REFERENCE
 from sim.scenario.scenario import Scenario
 
 TRIALS = 3_000
-# Causes besides a seed and a step: keys of the scenario and of its steps.
+# Causes other than a seed and a step: keys of the scenario and of its steps.
 CAUSES = {
     "faults": ("faults", "fault"),
     "quirks": ("quirks", "quirk"),
@@ -46,9 +45,9 @@ CAUSES = {
 }
 NOT_IN_RESULT = ("extends", "params", "matrix", "description", "steps")
 Document: TypeAlias = dict[str, Any]
-Steps: TypeAlias = list[tuple[int, Document]]  # each with its place in the whole scenario
+Steps: TypeAlias = list[tuple[int, Document]]  # each with its position in the whole scenario
 
-# An order or execution id, a UUID, a token's fingerprint: never the same in two runs.
+# An order or execution id, a UUID, a token's fingerprint. They differ between any two runs.
 _IDENTIFIERS = re.compile(
     r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,64})\b"
 )
@@ -60,15 +59,17 @@ _INTERNAL = "internal error"
 class Failure(NamedTuple):
     """What a reduced run must still show.
 
-    A broken invariant's name (`step` -1), or the message of a step, which is named by its place in
-    the whole scenario.
+    Either a broken invariant's name (`step` -1), or the message of a step, identified by its
+    position in the whole scenario.
     """
 
     step: int
     message: str
 
     def is_in(self, report: Report, steps: Steps, *, any_failure: bool) -> bool:
-        """Whether a run of `steps` shows it; with `any_failure`, any failure of the step counts."""
+        """Return whether a run of `steps` shows it. With `any_failure`, any failure of the step
+        counts.
+        """
         if self.step < 0:
             return any(_invariant(line) == self.message for line in report.broken)
         return any(
@@ -81,7 +82,9 @@ class Failure(NamedTuple):
 
 
 def failure_of(report: Report) -> Failure | None:
-    """The failure to keep: the first broken invariant, else the first failing step's first line."""
+    """Return the failure to keep: the first broken invariant, or the first line of the first
+    failing step.
+    """
     if report.broken:
         return Failure(-1, _invariant(report.broken[0]))
     for result in report.results:
@@ -91,19 +94,20 @@ def failure_of(report: Report) -> Failure | None:
 
 
 def without_identifiers(line: str) -> str:
-    """A failure without what differs between any two runs."""
+    """Return a failure without anything that differs between any two runs."""
     return _IDENTIFIERS.sub("…", _BODY.sub(r"\1", line))
 
 
 def _invariant(line: str) -> str:
-    """The name of a broken invariant: `money`, or `internal error: ZeroDivisionError`."""
+    """Return the name of a broken invariant: `money`, or `internal error: ZeroDivisionError`."""
     parts = line.split(": ")
     return ": ".join(parts[:2]) if parts[0] == _INTERNAL else parts[0]
 
 
 class ShrunkScenario(NamedTuple):
-    """The smallest document found, the report of its run, and the number of runs; `done` means that
-    nothing more can go.
+    """The smallest document found, the report of its run, and the number of runs.
+
+    `done` means that nothing more can be removed.
     """
 
     document: Document
@@ -116,9 +120,9 @@ class Shrinker:
     """Reduces one scenario.
 
     `because` names the cause: "faults", "quirks", "assumptions", "preset", "reading", "seed=1" or a
-    step; "nothing" drops rule 2 above, "" finds the cause. `on_trial` gets the number of steps that
-    are left.
-    UsageError when the scenario does not fail, or does not depend on that cause.
+    step; "nothing" drops rule 2 above, "" finds the cause. `on_trial` is called with the number of
+    steps that are left. Raises UsageError if the scenario does not fail, or does not depend on that
+    cause.
     """
 
     def __init__(
@@ -153,7 +157,9 @@ class Shrinker:
             raise UsageError(f"{run} fails without {because} too, or there is no such cause")
 
     def _find_cause(self) -> str:
-        """The first thing without which the run passes, as far as one thing alone decides."""
+        """Return the first setting or step without which the run passes, if any single one
+        decides.
+        """
         causes = (*self._settings(), *self._earlier_steps())
         return next((it for it in causes if self._depends_on(it, self._rest, self._steps)), "")
 
@@ -168,8 +174,9 @@ class Shrinker:
                 yield f"step {number + 1}"
 
     def shrink(self) -> ShrunkScenario:
-        """Reduce until nothing more can go, the trials are used up, or the user interrupts: then
-        the smallest that was found so far is the result.
+        """Reduce until nothing more can be removed, the trials are used up, or the user interrupts.
+
+        In any case, the smallest scenario found so far is the result.
         """
         try:
             self._reduce()
@@ -198,7 +205,7 @@ class Shrinker:
                 break
 
     def _accept(self, rest: Document, steps: Steps) -> None:
-        """Go on with a candidate if it fails as the whole does."""
+        """Continue with a candidate if it fails like the whole."""
         if self._fails(rest, steps):
             self._rest, self._steps = rest, steps
 
@@ -237,7 +244,7 @@ class Shrinker:
     # ---- trials
 
     def _fails(self, rest: Document, steps: Steps) -> bool:
-        """Whether a candidate fails as the whole does. One that cannot run does not."""
+        """Return whether a candidate fails like the whole. One that cannot run does not."""
         document = _document(rest, steps)
         key = json.encode(document)
         if key not in self._known:
@@ -255,7 +262,9 @@ class Shrinker:
         return self._known[key]
 
     def _depends_on(self, cause: str, rest: Document, steps: Steps) -> bool:
-        """Whether the run is possible without a cause, and then does not show the failure."""
+        """Return whether the run is possible without a cause, and then does not show the
+        failure.
+        """
         kind, _, value = cause.partition("=")
         if kind == "seed":
             if not value.isdecimal():
@@ -276,10 +285,10 @@ class Shrinker:
         return self._shows_failure(_document(rest, steps), steps, any_failure=True) is False
 
     def _shows_failure(self, document: Document, steps: Steps, *, any_failure: bool) -> bool | None:
-        """Whether a document's run shows the failure; None when it cannot run."""
+        """Return whether a document's run shows the failure; None if it cannot run."""
         try:
             report = self._runner.run(document)
-        except Exception:  # no scenario, or one of a world that cannot be built
+        except Exception:  # an invalid scenario, or one whose world cannot be built
             return None
         return self.failure.is_in(report, steps, any_failure=any_failure)
 
@@ -300,13 +309,17 @@ def _document(rest: Document, steps: Steps) -> Document:
 
 
 def _has_dangling_reference(document: Document) -> bool:
-    """Whether a step uses a value that no step saves any more; such a file would be refused."""
+    """Return whether a step uses a value that no step saves any more. Such a file would be
+    refused.
+    """
     saved = {name for step in document.get("steps", ()) for name in step.get("save", ())}
     return not saved.issuperset(REFERENCE.findall(json.encode(document).decode()))
 
 
 def _close_gaps(whole: Steps, kept: Steps) -> Steps:
-    """The kept steps at their instants: the time of removed steps is added to the next one."""
+    """Return the kept steps at their instants: the time of removed steps is added to the next
+    one.
+    """
     numbers = {number for number, _ in kept}
     result: Steps = []
     gap = 0
@@ -325,7 +338,7 @@ def _close_gaps(whole: Steps, kept: Steps) -> Steps:
 
 
 def _simpler(path: tuple[str, ...], value: Any) -> Iterable[Any]:
-    """One contract instead of many, one second instead of a long wait."""
+    """Yield simpler values: one contract instead of many, one second instead of a long wait."""
     if path and path[-1] in ("qty", "orderQty", "quantity"):
         return ("1",) if isinstance(value, str) else (1,)
     if path == ("steps", "at") and str(value).startswith("+"):

@@ -1,7 +1,7 @@
 """`sim shrink`: find a failing run, reduce it, write the smaller file, and say what to do with it.
 
 The source is a scenario that fails, or a journal at whose end something does not hold. A journal of
-a client's session is first written as a scenario; where that scenario does not fail, because the
+a client's session is first written as a scenario. If that scenario does not fail, because the
 language cannot express what mattered, the journal's inputs are shrunk instead.
 """
 
@@ -34,7 +34,7 @@ from sim.scenario.variation import with_choices
 from sim.scenario.yaml_tree import read_text, value_of
 
 _INTERRUPTED = "interrupted: this is the smallest that was found so far"
-JOURNAL_BEGINS = (b'{"journal":', b"\x1f\x8b")  # the second packed with gzip
+JOURNAL_BEGINS = (b'{"journal":', b"\x1f\x8b")  # plain, or compressed with gzip
 
 
 class ShrinkRequest(Struct, frozen=True, kw_only=True):
@@ -53,8 +53,9 @@ class ShrinkRequest(Struct, frozen=True, kw_only=True):
 
 
 class ShrinkResult(NamedTuple):
-    """A file that was written, how big things were before and are after, and whether nothing more
-    can go. `because` is the cause that was kept, `says` what fails.
+    """A file that was written, the sizes before and after, and whether nothing more can be removed.
+
+    `because` is the cause that was kept, `says` the failure.
     """
 
     path: Path
@@ -67,12 +68,12 @@ class ShrinkResult(NamedTuple):
     interrupted: bool = False
 
     def document(self) -> dict[str, Any]:
-        """The result for a program."""
+        """Return the result as a document for programs."""
         return {**self._asdict(), "path": str(self.path)}
 
 
 def shrink(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
-    """Shrink and write. UsageError when nothing fails."""
+    """Shrink and write. Raises UsageError if nothing fails."""
     if not _is_journal(request.source):
         return write_smallest(_failing_scenario(request), request, out)
     scenario = _scenario_of_journal(request, out)
@@ -158,7 +159,7 @@ def _comment(
 
 
 def _failing_scenario(request: ShrinkRequest) -> Scenario:
-    """The first combination of matrix and seed that fails."""
+    """Return the first combination of matrix and seed that fails."""
     seeds = request.seeds
     variants = matching_variants(request.source, request.params)
     runs = len(variants) * (len(seeds) if seeds is not None else 1)
@@ -185,7 +186,7 @@ def _is_journal(name: str) -> bool:
 
 
 def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None:
-    """The run of a journal as a scenario that fails; None when no scenario can express it."""
+    """Return the run of a journal as a scenario that fails; None if no scenario can express it."""
     path = Path(request.source)
     if not is_session(path):
         with journal_lines(path) as (header, _):

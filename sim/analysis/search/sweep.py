@@ -1,8 +1,8 @@
-"""`sim sweep`: scenarios under many seeds and alternatives, gathered into one table.
+"""`sim sweep`: scenarios under many seeds and alternatives, collected in one table.
 
 Alternatives are other values of assumptions and quirks, presets, and readings. A row of the table
 is a scenario under one alternative; the order of rows follows the plan, whatever the number of
-processes. A scenario that passes as it is and fails under an alternative relies on something that
+processes. A scenario that passes unchanged and fails under an alternative relies on something that
 the specification leaves open.
 """
 
@@ -20,7 +20,14 @@ from sim.analysis.features.features import totals
 from sim.analysis.headless_run import Report
 from sim.analysis.layout import counted, wrapped
 from sim.analysis.progress import Progress
-from sim.analysis.search.campaign import Job, RunPlan, finished, jobs_of, not_made, scenario_of
+from sim.analysis.search.campaign import (
+    Job,
+    RunPlan,
+    finished,
+    interrupted_note,
+    jobs_of,
+    scenario_of,
+)
 from sim.analysis.search.shrink_command import ShrinkRequest, write_smallest
 from sim.analysis.tables import print_table
 from sim.loader.load import load_scenario
@@ -30,7 +37,7 @@ FAILURES_MAX = 10
 
 
 class Row(Struct, kw_only=True):
-    """All runs of one scenario, one combination of its matrix and one change."""
+    """All runs of one scenario with one combination of its matrix and one change."""
 
     scenario: str
     change: str
@@ -40,7 +47,7 @@ class Row(Struct, kw_only=True):
     digests: set[str] = field(default_factory=set)
 
     def add(self, report: Report) -> None:
-        """Count one more run."""
+        """Count another run."""
         self.runs += 1
         self.digests.add(report.digest)
         if not report.ok:
@@ -48,7 +55,7 @@ class Row(Struct, kw_only=True):
             self.first_failure = self.first_failure or f"seed {report.seed}: {report.first_failure}"
 
     def document(self) -> dict[str, Any]:
-        """The row as the table and the JSON show it; `outcomes` counts different digests."""
+        """Return the row for the table and for JSON; `outcomes` counts different digests."""
         return {
             "scenario": self.scenario,
             "change": self.change or "as it is",
@@ -62,7 +69,9 @@ class Row(Struct, kw_only=True):
 def variations(
     scenarios: Sequence[str], kinds: Sequence[str], only: str
 ) -> list[tuple[Change, ...]]:
-    """No change, then each alternative of the kinds that one of the scenarios leaves open."""
+    """Return no change, then each alternative of the kinds that one of the scenarios leaves
+    open.
+    """
     combinations: dict[tuple[Change, ...], None] = {(): None}
     for name in scenarios:
         scenario = load_scenario(name)
@@ -72,9 +81,10 @@ def variations(
 
 
 class Sweep(NamedTuple):
-    """A sweep: its rows in the order of the plan, and every run that failed. One that was
-    `interrupted` has the runs that were made before. `features` are what all runs met, if that was
-    asked for.
+    """A sweep: its rows in the order of the plan, and every run that failed.
+
+    An `interrupted` sweep has the runs made before the interrupt. `features` are what all runs
+    exercised, if requested.
     """
 
     rows: list[Row]
@@ -87,8 +97,9 @@ class Sweep(NamedTuple):
         return not self.failures
 
     def document(self) -> dict[str, Any]:
-        """Table and failures for a program, without wall-clock times and process ids: equal sweeps
-        give equal documents.
+        """Return table and failures, without wall-clock times and process ids, as a document.
+
+        Equal sweeps give equal documents.
         """
         return {
             "runs": sum(row.runs for row in self.rows),
@@ -123,7 +134,7 @@ class Sweep(NamedTuple):
 
 
 def sweep(plan: RunPlan, out: TextIO) -> Sweep:
-    """Run the plan, print the table and what to do next; after an interrupt, of what was run."""
+    """Run the plan, print the table and what to do next. After an interrupt, print what was run."""
     jobs = jobs_of(plan)
     rows: dict[tuple[str, str], Row] = {}
     failures: list[tuple[Job, Report]] = []
@@ -146,12 +157,12 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     for line in _summary(plan, list(rows.values()), reports):
         print(line, file=out)
     if bar.interrupted:
-        print(not_made(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
+        print(interrupted_note(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
     return Sweep(list(rows.values()), failures, bar.interrupted, frozenset(features))
 
 
 def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
-    """What came of it, in lines that fit; commands stand on lines of their own."""
+    """Yield the results in lines that fit; commands are on lines of their own."""
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
     counts = f"{counted(runs, 'run')}, {runs - len(failures)} passed, {len(failures)} failed"

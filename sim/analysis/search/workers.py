@@ -1,6 +1,6 @@
-"""Independent jobs in several processes: of this machine, or of a cluster that exists already.
+"""Independent jobs in several processes, of this machine or of an existing cluster.
 
-The sandbox has no scheduler of its own: where one machine is not enough, Dask runs the jobs.
+The sandbox has no scheduler of its own: if one machine is not enough, Dask runs the jobs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from sim.analysis.errors import UsageError
 T = TypeVar("T")
 R = TypeVar("R")
 
-JOBS_AHEAD = 16  # submitted before their turn, for each process
+JOBS_AHEAD = 16  # jobs submitted in advance, for each process
 
 
 class Mapper(Protocol):
-    """Does work for every job, in the order of the jobs. It may be called again."""
+    """Applies a function to every job and yields the results in order. It can be called
+    repeatedly.
+    """
 
     def __call__(self, work: Callable[[T], R], jobs: Sequence[T], /) -> Iterator[R]: ...
 
 
 def map_jobs(work: Callable[[T], R], jobs: Sequence[T], processes: int) -> Iterator[R]:
-    """`work` of every job, in the order of the jobs.
+    """Yield the result of `work` for every job, in the order of the jobs.
 
-    With several processes each is a fresh interpreter, so no run sees another's state.
+    With several processes, each is a new interpreter, so that no run sees another's state.
     """
     with processes_of(processes if len(jobs) > 1 else 1) as mapper:
         yield from mapper(work, jobs)
@@ -40,7 +42,7 @@ def map_jobs(work: Callable[[T], R], jobs: Sequence[T], processes: int) -> Itera
 
 @contextmanager
 def processes_of(processes: int) -> Iterator[Mapper]:
-    """Processes that stay for several lists of jobs; one is this process itself."""
+    """Yield a mapper whose processes serve several lists of jobs. One means this process itself."""
     if processes <= 1:
         yield map
         return
@@ -67,7 +69,7 @@ def processes_of(processes: int) -> Iterator[Mapper]:
             " --jobs; --resume continues"
         ) from None
     finally:
-        # A caller that stops early needs no result of what is still running.
+        # A caller that stops early does not need the results of running jobs.
         for worker in set(active_children()) - others:
             worker.kill()
         pool.shutdown(cancel_futures=True)
@@ -75,14 +77,15 @@ def processes_of(processes: int) -> Iterator[Mapper]:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that ignore Ctrl-C, which a terminal sends to them too; we end them.
+    """Start processes that ignore Ctrl-C, which a terminal also sends to them; the parent ends
+    them.
 
     The parent receives an interrupt when the block ends.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # it would unblock the signal when it starts
+    resource_tracker.ensure_running()  # else it would unblock the signal when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -91,7 +94,8 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def map_jobs_on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str) -> Iterator[R]:
-    """`work` of every job, in order, on the Dask scheduler at an address such as tcp://10.0.0.1:8786.
+    """Yield the result of `work` for every job, in order, from a Dask scheduler at an address such
+    as tcp://10.0.0.1:8786.
 
     The cluster's workers must have this package.
     """
@@ -101,7 +105,7 @@ def map_jobs_on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str)
 
 @contextmanager
 def cluster_of(address: str) -> Iterator[Mapper]:
-    """The workers of a Dask scheduler, for several lists of jobs."""
+    """Yield a mapper that uses the workers of a Dask scheduler, for several lists of jobs."""
     try:
         from distributed import Client
     except ImportError:
@@ -114,7 +118,7 @@ def cluster_of(address: str) -> Iterator[Mapper]:
     def mapped(work: Callable[[T], R], jobs: Sequence[T], /) -> Iterator[R]:
         futures = deque(client.map(work, jobs, pure=False))
         while futures:
-            yield futures.popleft().result()  # the cluster may then forget it
+            yield futures.popleft().result()  # so that the cluster can release it
 
     with client:
         yield mapped

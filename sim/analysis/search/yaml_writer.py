@@ -1,5 +1,5 @@
-"""A scenario document as a file that people read: one line a step, quotes only where they are
-needed, and why it was written on top.
+"""Writes a scenario document as a readable file: one line per step, quotes only where necessary,
+and the reason for the file at the top.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-# Text that YAML 1.2 reads as itself without quotes, wherever it stands.
+# Text that YAML 1.2 reads as itself without quotes in any position.
 _PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_./@$-]*")
 _WORDS = frozenset(
     {
@@ -28,7 +28,7 @@ _WORDS = frozenset(
         "off",
     }
 )
-# What may stand in JSON as it is and not in YAML, apart from what JSON escapes.
+# Characters that JSON allows unescaped and YAML does not, apart from those that JSON escapes.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SHORT_KEY_MAX = 1_000
 _ORDER = (
@@ -50,7 +50,7 @@ _ORDER = (
 
 
 def as_yaml(document: dict[str, Any], why: Iterable[str] = ()) -> str:
-    """The text of a scenario file; `why` are the lines of its opening comment."""
+    """Return the text of a scenario file. `why` are the lines of its opening comment."""
     return "\n".join(
         (*(f"# {' '.join(line.split(chr(10)))}".rstrip() for line in why), *_lines(document), "")
     )
@@ -77,7 +77,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 
 
 def flow(value: Any) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     if isinstance(value, dict):
         return (
             "{" + ", ".join(f"{_key(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
@@ -90,7 +90,9 @@ def flow(value: Any) -> str:
 
 
 def _key(key: str) -> str:
-    """A key; a long one has a mark before it, without which YAML looks no further for its end."""
+    """Return a key. A long one has a mark before it, without which YAML does not search for its
+    end.
+    """
     written = flow(key)
     return f"? {written} " if len(written) > _SHORT_KEY_MAX else written
 

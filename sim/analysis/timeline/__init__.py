@@ -1,1 +1,1 @@
-"""Journals as people read them."""
+"""Journals in readable form."""

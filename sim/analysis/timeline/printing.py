@@ -1,4 +1,4 @@
-"""`sim timeline`: the rows of a journal that somebody asks for, as text or as JSON."""
+"""`sim timeline`: selected rows of a journal, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from sim.api.pipeline.request_log import is_called
 from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
 from sim.kernel.journal import Header
 
-# What happens to many instruments at once, and how many of them are shown one by one.
+# Events that affect many instruments at once, and how many of them are shown one by one.
 _OF_MANY = re.compile(r"(\S+)(: \w+ → \w+| settles: .*| is listed, .*)")
 _SHOWN_EACH = 3
-_SOME = 12  # names in a sentence
+_SOME = 12  # names listed in a sentence
 
 
 class Selection(NamedTuple):
-    """Which rows to show: all, unless a part says otherwise.
+    """The rows to show: all, unless a field restricts them.
 
-    `caller` is a whole name or its last part. `symbol` shows rows whose input or outcome names it.
+    `caller` is a full name or its last part. `symbol` selects rows whose input or outcome names it.
     `since` is an instant, or the number of an input.
     """
 
@@ -40,7 +40,7 @@ class Selection(NamedTuple):
     since: Instant = 0
 
     def holds(self, row: Row) -> bool:
-        """Whether a row is wanted, apart from its symbol."""
+        """Return whether a row is selected, apart from its symbol."""
         if self.kinds and row.kind not in self.kinds:
             return False
         if self.caller and not is_called(row.caller, self.caller):
@@ -49,7 +49,7 @@ class Selection(NamedTuple):
 
 
 def timeline(path: str, out: TextIO, selection: Selection) -> None:
-    """Print a journal's timeline, or why it is empty. UnreadableJournal."""
+    """Print a journal's timeline, or why it is empty. Raises UnreadableJournal."""
     with _selected(path, selection) as (header, selected):
         print(f"{header.name}, seed {header.seed}", file=out)
         some = write(selected if selection.kinds else folded(selected), out)
@@ -58,7 +58,7 @@ def timeline(path: str, out: TextIO, selection: Selection) -> None:
 
 
 def nothing_matches(path: str) -> str:
-    """What there is in a journal of which no row was wanted. UnreadableJournal."""
+    """Describe what a journal contains, if no row was selected. Raises UnreadableJournal."""
     with _selected(path, Selection()) as (_, every):
         kinds, callers = Counter[str](), Counter[str]()
         for row in every:
@@ -78,7 +78,7 @@ def _several(names: list[str]) -> str:
 
 
 def document(path: str, selection: Selection) -> dict[str, Any]:
-    """A journal's timeline for a program, every row on its own. UnreadableJournal."""
+    """Return a journal's timeline as a document, with every row. Raises UnreadableJournal."""
     with _selected(path, selection) as (header, selected):
         return {
             "scenario": header.name,
@@ -89,7 +89,7 @@ def document(path: str, selection: Selection) -> dict[str, Any]:
 
 @contextmanager
 def _selected(path: str, selection: Selection) -> Iterator[tuple[Header, Iterator[Row]]]:
-    """The header of a journal and the rows that are wanted. UnreadableJournal names the line."""
+    """Yield the header of a journal and the selected rows. UnreadableJournal names the line."""
     number = 1
     named = re.compile(rb"(?<![\w-])%s(?![\w-])" % re.escape(selection.symbol.encode()))
 
@@ -103,14 +103,15 @@ def _selected(path: str, selection: Selection) -> Iterator[tuple[Header, Iterato
         try:
             yield header, filter(selection.holds, rows(lines_of(numbered), header))
         except MALFORMED as error:
-            # Nothing has checked these lines: anything that has not the form of a record fails.
+            # These lines have not been validated: anything that is not a record fails here.
             reason = error if isinstance(error, DecodeError) else repr(error)
-            raise UnreadableJournal(path, f"no journal record: {reason}", number) from error
+            raise UnreadableJournal(path, f"not a journal record: {reason}", number) from error
 
 
 def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
-    """Rows, with consecutive moves of the clock that show nothing else as one, and without those
-    that only brought the step behind them.
+    """Yield rows, with consecutive plain moves of the clock combined.
+
+    Rows that only led to the step after them are omitted.
     """
 
     def is_bare(row: Row) -> bool:
@@ -131,10 +132,10 @@ def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
 
 
 def write(selected: Iterable[Row], out: TextIO) -> bool:
-    """Print rows in columns, and a line with the date wherever the Eastern day changes; returns
-    whether there were any.
+    """Print rows in columns, and a line with the date whenever the Eastern day changes.
 
-    Long text moves the columns after it to the right, and wraps; nothing is cut.
+    Returns whether there were any rows. Long text moves the columns after it to the right, and
+    wraps; nothing is cut.
     """
     day = ""
     who, what = (28, 52) if width() >= WIDE else (16, 34)
@@ -153,13 +154,13 @@ def write(selected: Iterable[Row], out: TextIO) -> bool:
     return bool(day)
 
 
-WIDE = 110  # columns in which a row with long names fits
-_INDENT = 17  # of what does not fit in the first line
+WIDE = 110  # columns that fit a row with long names
+_INDENT = 17  # indent of continuation lines
 _COLOUR = {"✓": "green", "✗": "red"}
 
 
 def _readable(what: str) -> str:
-    """What a row says, with the arguments of an action as `name=value` instead of JSON."""
+    """Return the text of a row, with the arguments of an action as `name=value` instead of JSON."""
     action, brace, rest = what.partition("{")
     if not brace:
         return what
@@ -179,7 +180,7 @@ def _painted(mark: str, out: TextIO) -> str:
 
 
 def _write_wrapped(text: str, first: str, out: TextIO) -> None:
-    """Print a line; the words that do not fit stand below, in the same column."""
+    """Print a line. Words that do not fit are on the next lines, in the same column."""
     if _INDENT + len(text) <= width():
         print(f"{first}{text}".rstrip(), file=out)
         return
@@ -188,8 +189,9 @@ def _write_wrapped(text: str, first: str, out: TextIO) -> None:
 
 
 def grouped(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Iterator[str]:
-    """Details, where the same thing happens to many instruments as one: the first, and how many
-    more. JSON has each. `of_many` splits a detail into the name and the thing.
+    """Yield details. If the same happens to many instruments, only the first and a count.
+
+    JSON has each of them. `of_many` splits a detail into the name and the event.
     """
     alike: dict[str, list[str]] = {}
     for detail in details:
@@ -203,7 +205,7 @@ def grouped(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Iter
 
 
 def plain(row: Row) -> dict[str, Any]:
-    """A row for a program."""
+    """Return a row for programs."""
     return {
         "seq": row.seq,
         "at": format_instant(row.at),
