@@ -1,8 +1,9 @@
-"""How close we are to the real service: what is specified, what was seen, and what nobody knows.
+"""How close the sandbox is to the real service: what is specified, what was observed, and what is
+unknown.
 
-A scorecard joins what `sim compare` finds in recordings with the public evidence of the catalogue
-of observations, side by side for both readings. It has no average: whatever nobody has seen is
-counted and listed as "no evidence", however many tests of ours say that we do it.
+A scorecard combines the results of `sim compare` on recordings with the public evidence in the
+catalogue of observations, side by side for both readings. There is no average: whatever was never
+observed is counted and listed as "no evidence", however many of our own tests cover it.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ class Source(Struct, frozen=True):
 
     @property
     def local(self) -> bool:
-        """Whether all that was recorded is on this machine."""
+        """Whether everything was recorded from servers on this machine."""
         hosts = [_host(address) for address in self.upstream.values()]
         return bool(hosts) and all(host in _LOOPBACK for host in hosts)
 
 
 class Evidence(Struct):
-    """What recordings show: tallies by reading and operation, fields, statuses, and where from."""
+    """What recordings show: tallies by reading and operation, fields, statuses, and sources."""
 
     sources: list[Source] = field(default_factory=list)
     scenario: str = ""
@@ -60,7 +61,7 @@ class Evidence(Struct):
 
     @property
     def of_this_machine(self) -> list[str]:
-        """Recordings of a server on this machine, which may be a sandbox and no service."""
+        """Recordings of a server on this machine, which may be a sandbox and not the service."""
         return [one.file for one in self.sources if one.local]
 
 
@@ -77,19 +78,21 @@ class OperationScore(Struct, frozen=True):
 
     @property
     def evidence(self) -> str:
-        """The best evidence that there is: "recorded" in a file that was read, "live" where others
-        published answers, "documents" for pages, types and stand-ins alone; "" where there is none.
+        """The best evidence available.
+
+        "recorded" in a file that was read, "live" if others published answers, "documents" for
+        pages, types and imitations only; "" if there is none.
         """
         if any(one.agree + one.differ for one in self.recorded.values()):
             return "recorded"
         return _best(self.observed)
 
     def does(self, reading: str) -> int:
-        """How many of its observations the exchange does in a reading."""
+        """Return in how many of its observations the exchange agrees, in a reading."""
         return sum(1 for one in self.observed if does(one, reading))
 
     def document(self) -> dict[str, Any]:
-        """As `--json` gives it."""
+        """Return the score for `--json`."""
         recorded = {
             reading: {
                 name: getattr(tally, name) for name in ("seen", "agree", "differ", "no_evidence")
@@ -112,7 +115,7 @@ class OperationScore(Struct, frozen=True):
 
 
 class SwitchScore(Struct, frozen=True):
-    """One assumption or quirk: our value in each reading, its source, what evidence says."""
+    """One assumption or quirk: our value in each reading, its source, and the evidence."""
 
     name: str
     kind: str  # assumption or quirk
@@ -123,18 +126,18 @@ class SwitchScore(Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """What a recording says: that of `sim infer`, "" where none was asked."""
+        """The verdict of `sim infer` on a recording; "" if it was not requested."""
         return str(self.inferred.get("verdict", ""))
 
     @property
     def evidence(self) -> str:
-        """As for an operation; "recorded" where a recording decides."""
+        """The best evidence, as for an operation; "recorded" if a recording decides."""
         if self.verdict in ("confirmed", "refuted"):
             return "recorded"
         return _best(self.observed)
 
     def document(self) -> dict[str, Any]:
-        """As `--json` gives it."""
+        """Return the score for `--json`."""
         return {
             "evidence": self.evidence or None,
             **self.values,
@@ -155,7 +158,7 @@ class Scorecard(Struct, frozen=True):
     observation_tests: dict[str, list[str]]
 
     def document(self) -> dict[str, Any]:
-        """As `--json` gives it."""
+        """Return the scorecard for `--json`."""
         return {
             "recordings": [
                 {name: getattr(one, name) for name in one.__struct_fields__}
@@ -181,7 +184,7 @@ class Scorecard(Struct, frozen=True):
         }
 
     def totals(self) -> dict[str, Any]:
-        """Counts, each of one kind of thing: nothing is averaged over kinds."""
+        """Return counts, each of one kind of thing. Nothing is averaged over kinds."""
         observed = catalogue().values()
         return {
             "statements": len(self.statements),
@@ -202,7 +205,7 @@ class Scorecard(Struct, frozen=True):
 
 
 def does(one: Observation, reading: str) -> bool:
-    """Whether the exchange does in a reading what was observed."""
+    """Return whether the exchange behaves as observed, in a reading."""
     return one.holds == "both" or (one.holds == reading == OBSERVED)
 
 
@@ -212,7 +215,7 @@ def _best(observed: Iterable[Observation]) -> str:
 
 
 def _by_evidence(kinds: Iterable[str]) -> dict[str, int]:
-    """How many there are of each kind of evidence, and in all."""
+    """Return how many there are of each kind of evidence, and in total."""
     counted = Counter(kinds)
     return {
         **{kind: counted[kind] for kind in ("recorded", "live", "documents")},
@@ -222,7 +225,7 @@ def _by_evidence(kinds: Iterable[str]) -> dict[str, int]:
 
 
 def scorecard(evidence: Evidence | None = None) -> Scorecard:
-    """The scorecard of this release, with what recordings show."""
+    """Return the scorecard of this release, with the results of recordings."""
     evidence = evidence or Evidence()
     statements, tests = _statements()
     observed = _observed_by_operation()
@@ -249,7 +252,7 @@ def scorecard(evidence: Evidence | None = None) -> Scorecard:
 def _statements() -> tuple[dict[str, str], dict[str, list[str]]]:
     try:
         ledger = rows("ledger")
-    except NotFound:  # a wheel that was not built from a checkout knows none
+    except NotFound:  # a wheel that was not built from a checkout has none
         return {}, {}
     return (
         {row["id"]: row["statement"] for row in ledger},
@@ -273,12 +276,12 @@ def _observed_by_operation() -> dict[str, list[Observation]]:
 
 
 def _fields(operation: Operation) -> frozenset[Place]:
-    """Fields of an answer or a frame; a CSV file has columns instead."""
+    """Return the fields of an answer or a frame. A CSV file has columns instead."""
     return frozenset() if operation.content == "csv" else fields_below(operation.response)
 
 
 def _by_switch(name: str) -> tuple[Observation, ...]:
-    """Observations of a switch; of the reading's value the switch is as observed."""
+    """Return the observations of a switch."""
     every: Iterable[Observation] = catalogue().values()
     return tuple(one for one in every if one.switch is not None and one.switch.name == name)
 
@@ -306,7 +309,7 @@ def _switch(
 def with_tally(
     known: dict[str, OperationTally], more: dict[str, OperationTally]
 ) -> dict[str, OperationTally]:
-    """Tallies of two recordings as one; only counts are kept."""
+    """Return the tallies of two recordings as one. Only counts are kept."""
     merged = dict(known)
     for name, one in more.items():
         before = merged.get(name)

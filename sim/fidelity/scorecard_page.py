@@ -1,8 +1,8 @@
-"""The scorecard as a page: blocks of Markdown, which stand in the documentation or alone.
+"""The scorecard as a page: blocks of Markdown, as a part of the documentation or on its own.
 
-A cell is short enough for a telephone, so that a table of 157 operations reads as lines of text
-where it does not fit. Links lead to statements, observations and assumptions: on pages of the
-documentation, or at the end of a page that stands alone.
+Cells are short enough for a telephone, so that a table of 157 operations can be read as lines of
+text where it does not fit. Links lead to statements, observations and assumptions: on pages of the
+documentation, or at the end of a page on its own.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Block(Struct, frozen=True):
 
 
 def anchor(name: str) -> str:
-    """The anchor of a statement, an observation or an assumption."""
+    """Return the anchor of a statement, an observation or an assumption."""
     return name.lower().replace(".", "-").replace("_", "-")
 
 
 def here(kind: str, name: str) -> str:
-    """Addresses on a page that stands alone."""
+    """Return an address on the page itself."""
     return f"#{anchor(name)}"
 
 
 def in_documentation(kind: str, name: str) -> str:
-    """Addresses on the pages of the documentation."""
+    """Return an address on the pages of the documentation."""
     page = {"statement": "tests.md", "observation": "observations.md"}
     return f"{page.get(kind, f'{kind}s.md')}#{anchor(name)}"
 
@@ -51,7 +51,7 @@ def in_documentation(kind: str, name: str) -> str:
 
 
 def summary(card: Scorecard) -> Rows:
-    """What is known, counted kind by kind, in both readings."""
+    """Return what is known, counted kind by kind, in both readings."""
     totals = card.totals()
     operations, switches = totals["operations"], totals["assumptions"]
     tested = f"{totals['statements_with_tests']} of {totals['statements']}"
@@ -80,7 +80,7 @@ def _row(what: str, value: object) -> dict[str, Any]:
 
 
 def sources(card: Scorecard) -> Rows:
-    """The recordings that were read."""
+    """Return the recordings that were read."""
     return [
         {
             "recording": f"`{one.file}`",
@@ -93,13 +93,13 @@ def sources(card: Scorecard) -> Rows:
 
 
 def services(card: Scorecard) -> Iterator[tuple[str, list[OperationScore]]]:
-    """Operations by service, in the order of the contract."""
+    """Yield the operations by service, in the order of the contract."""
     for service, group in groupby(card.operations, key=lambda one: one.operation.service):
         yield service, list(group)
 
 
 def operations(scores: Iterable[OperationScore], link: Link) -> Rows:
-    """A row an operation: what is specified, what was seen, and whether we agree with it."""
+    """Return a row per operation: what is specified, what was observed, and whether we agree."""
     return [
         {
             "operation": f"`{one.operation.rpc}`",
@@ -155,7 +155,7 @@ def _agreement(one: OperationScore, reading: str) -> str:
 
 
 def differences(card: Scorecard) -> Rows:
-    """Where answers and frames differ, with their number in each reading."""
+    """Return where answers and frames differ, with counts for each reading."""
     rows: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for reading, tallies in card.evidence.tallies.items():
         for name, tally in tallies.items():
@@ -174,7 +174,7 @@ def differences(card: Scorecard) -> Rows:
 
 
 def unknown(card: Scorecard) -> Rows:
-    """What recordings show and no document describes."""
+    """Return what recordings show and no document describes."""
     counts: dict[tuple[str, str], int] = {}
     for tallies in card.evidence.tallies.values():
         for name, tally in tallies.items():
@@ -187,7 +187,7 @@ def unknown(card: Scorecard) -> Rows:
 
 
 def loose_statements(card: Scorecard, link: Link) -> Rows:
-    """Statements about no single operation."""
+    """Return the statements that concern no single operation."""
     named = {name for one in card.operations for name in one.statements}
     return [
         {
@@ -201,7 +201,7 @@ def loose_statements(card: Scorecard, link: Link) -> Rows:
 
 
 def loose_observations(card: Scorecard, link: Link) -> Rows:
-    """Observations of the service as a whole."""
+    """Return the observations of the service as a whole."""
     loose = (one for one in catalogue().values() if not one.operations)
     return [
         _observation(card, one, f"[{one.name}]({link('observation', one.name)})") for one in loose
@@ -218,7 +218,7 @@ def _observation(card: Scorecard, one: Observation, name: str) -> dict[str, Any]
 
 
 def switches(card: Scorecard, link: Link) -> Rows:
-    """Assumptions and quirks: those with evidence first, and all others by name."""
+    """Return the assumptions and quirks: those with evidence first, then all others by name."""
     ordered = sorted(card.switches, key=lambda one: not one.evidence)
     return [
         {
@@ -247,15 +247,15 @@ def _switch_evidence(one: SwitchScore, link: Link) -> str:
 
 
 def _against(one: SwitchScore, observed: Observation) -> str:
-    """Evidence that neither reading follows is told as such."""
+    """Return a note on evidence that neither reading follows."""
     return "" if str(observed.value) in one.values.values() else ", against ours"
 
 
-# ---- a page that stands alone
+# ---- the page on its own
 
 
 def page(card: Scorecard) -> list[Block]:
-    """The whole page, with what its links lead to."""
+    """Return the whole page, including the targets of its links."""
     return [*_head(card), *_operation_blocks(card), *_rest(card), *_appendix(card)]
 
 
@@ -316,7 +316,7 @@ def _with_rows(title: str, rows: Rows, nothing: str) -> Iterator[Block]:
 
 
 def _anchored(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of an assumption on its own page: it is the target of links, so it has none."""
+    """Return the row of an assumption on the page itself: it is a target of links and has none."""
     name = row["assumption or quirk"].partition("]")[0][1:]
     return row | {"assumption or quirk": f'<a id="{anchor(name)}"></a>`{name}`'}
 
@@ -344,7 +344,7 @@ def _appendix(card: Scorecard) -> Iterator[Block]:
 
 
 def _safe(text: str) -> str:
-    """Text that neither Markdown nor HTML reads as markup."""
+    """Return text that neither Markdown nor HTML reads as markup."""
     from html import escape
 
     return escape(text, quote=False).replace("*", "\\*")

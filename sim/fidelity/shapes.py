@@ -1,10 +1,10 @@
-"""JSON held against a message of the contract: what our own encoder could have written.
+"""Checks JSON against a message of the contract: whether our own encoder could have written it.
 
-The rules are those of `sim/api/codecs/json_writer.py`, read from the same fields: which names there
-are at an instant, which are always written, which may be null, how each kind of value is spelled.
-A shape is compiled once per message and dialect. A value that fits costs a look-up per field.
+The rules are those of `sim/api/codecs/json_writer.py`, read from the same fields: which names exist
+at an instant, which are always written, which may be null, how each kind of value is written. A
+shape is compiled once per message and dialect. A value that fits costs one look-up per field.
 
-In the JSON form of gRPC messages nothing has to be there, and switches and dates do not apply.
+In the JSON form of gRPC messages no field is mandatory, and switches and dates do not apply.
 Fingerprints of secrets stand for any text.
 """
 
@@ -44,17 +44,19 @@ _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class Member(Struct, frozen=True):
-    """One field of a message. `check` reads its value when that is neither null nor empty."""
+    """One field of a message. `check` reads its value if that is neither null nor empty."""
 
     check: Check
     null: bool  # whether null is written
     empty: bool  # whether an empty value is written
-    expected: str  # a value in words
+    expected: str  # the expected value in words
 
 
 class Shape(Struct):
-    """A message's fields by JSON name. `gone` has those of other dates, with the switch that keeps
-    them, `always` those that are always written.
+    """A message's fields by JSON name.
+
+    `gone` holds those of other dates, with the switch that keeps them; `always` those that are
+    always written.
     """
 
     members: dict[str, Member] = {}
@@ -62,7 +64,7 @@ class Shape(Struct):
     always: tuple[tuple[str, str, str], ...] = ()  # name, its other spelling, what keeps it
 
     def check(self, value: Any) -> Found | None:
-        """What does not fit; None where all does."""
+        """Return what does not fit; None if everything does."""
         if type(value) is not dict:
             return [Difference("", value, "an object", "type")]
         misfits: Found = []
@@ -91,7 +93,7 @@ class Shape(Struct):
 
 
 def shape_of(cls: type[Message], dialect: Dialect | None) -> Shape:
-    """The shape of a message; without a dialect that of the JSON form in gRPC."""
+    """Return the shape of a message; without a dialect, that of the JSON form in gRPC."""
     return _shapes(dialect).of(cls)
 
 
@@ -111,7 +113,7 @@ class _Shapes:
     def of(self, cls: type[Message]) -> Shape:
         shape = self._known.get(cls)
         if shape is None:
-            # taken before it is filled, so that a message may hold itself
+            # Registered before it is filled, because a message may contain itself.
             shape = self._known[cls] = Shape({}, {})
             self._fill(shape, cls)
         return shape
@@ -120,7 +122,8 @@ class _Shapes:
         always: list[tuple[str, str, str]] = []
         dialect = self._dialect
         for field in fields_of(cls):
-            # A service writes its own prefix, and we a neutral one unless told: both are known.
+            # A service writes its own prefix, and we write a neutral one by default. Both are
+            # known.
             other = field.vendor_json or field.json_name
             names = {field.json_name, other}
             if dialect is not None and not field.active(dialect.since, self._switches):
@@ -210,7 +213,7 @@ _WORDS = {
 
 
 def _with_digits(check: Check, digits: Digits) -> Check:
-    """A value that fits, with as many decimals as recordings have."""
+    """Return a check that also requires the number of decimals seen in recordings."""
 
     def checked(value: Any) -> Found | None:
         misfits = check(value)
@@ -259,7 +262,9 @@ def _integer(value: Any, lowest: int, highest: int, *, quoted: bool) -> Found | 
 
 
 def _text_or_number(switch: str, *, as_text: bool, whole: bool) -> Check:
-    """Of a number that a switch makes text: the other spelling names the switch."""
+    """Return the check of a number that a switch turns into text; the other spelling names the
+    switch.
+    """
 
     def check(value: Any) -> Found | None:
         if as_text:

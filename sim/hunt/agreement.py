@@ -1,4 +1,6 @@
-"""Replies that must say the same: to one read over REST and gRPC, and a list whole and in pages."""
+"""Replies that must agree: those to one read over REST and gRPC, and a list in one page and in
+several.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ from sim.kernel.instants import Instant
 
 PAGING = frozenset(("page_size", "page_token"))
 _READS = ("Get", "List", "Search", "Preview", "Health")
-# What a busy or disturbed exchange answers to one call and not to the next.
+# Statuses that a busy or disturbed exchange may answer to one call and not to the next.
 _PASSING = frozenset((429, 500, 503, 504))
 
 
 @cache
 def readable() -> tuple[Operation, ...]:
-    """Reads that both protocols serve."""
+    """Return the reads that both protocols serve."""
     return tuple(
         operation
         for operation in load_contract().operations
@@ -37,7 +39,7 @@ def readable() -> tuple[Operation, ...]:
 
 @cache
 def pageable() -> tuple[Operation, ...]:
-    """Lists over REST that are read in pages of a length that the caller chooses."""
+    """Return the lists over REST that are read in pages whose length the caller chooses."""
     return tuple(
         operation
         for operation in load_contract().operations
@@ -50,7 +52,9 @@ def pageable() -> tuple[Operation, ...]:
 def page_differences(
     operation: Operation, whole: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
 ) -> Iterator[Trouble]:
-    """Where two pages are not the rows that are answered at once. Nothing happened in between."""
+    """Yield a difference between two pages and the same rows in one page. Nothing happened in
+    between.
+    """
     name = operation.name
     rows = next(field.json_name for field in fields_of(operation.response) if field.repeated)
     together = [*first.get(rows, ()), *second.get(rows, ())]
@@ -64,14 +68,16 @@ def page_differences(
 def disagreement(
     operation: Operation, now: Instant, over_rest: Reply, over_grpc: Reply
 ) -> Iterator[Trouble]:
-    """How two replies to the same read differ."""
+    """Yield how two replies to the same read differ."""
     name = operation.name
     if over_rest.status in _PASSING or over_grpc.code in (4, 8, 13, 14):
         return
     if over_rest.pending_on or over_grpc.pending_on:
         return
     if over_grpc.code:
-        absent = over_grpc.code == 12 and over_rest.status == 404  # not served on this date
+        absent = (
+            over_grpc.code == 12 and over_rest.status == 404
+        )  # the operation is not served on this date
         if not absent and over_rest.status not in statuses_of(over_grpc.code):
             says = f"{name}: REST answers {over_rest.status}, gRPC code {over_grpc.code}"
             yield Trouble("agreement", name, says)

@@ -64,10 +64,10 @@ class Checkpoint(Struct):
 
 
 class Arena:
-    """Carries out the genes of one episode. The checkpoint belongs to the arena from then on.
+    """Carries out the genes of one episode. The arena owns the checkpoint from then on.
 
     Without `looking` nothing is checked: the genes only lead to a moment that another episode has
-    checked.
+    already checked.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, looking: bool = True) -> None:
@@ -87,7 +87,9 @@ class Arena:
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
         self._watchdog = Watchdog()
-        self._odd = False  # whether a fault or a quirk struck since the current comparison began
+        self._odd = (
+            False  # whether a fault or a quirk had an effect since the current comparison began
+        )
         self.result = EpisodeResult()
 
     def run(self, genes: list[Gene]) -> EpisodeResult:
@@ -113,7 +115,7 @@ class Arena:
             self.result.troubles += self._checks.at_the_end()
 
     def _hang_up(self) -> None:
-        """Close every stream and forget what is under way."""
+        """Close every stream and forget pending work."""
         for number in list(self._clients.open):
             self._enter(StreamHungUp(number, PEER))
         self._posts.clear()
@@ -163,8 +165,8 @@ class Arena:
                     self._checkpoint.vocabulary.add("symbol", deed.body["symbol"])
 
     def _course(self, choices: Stream, name: str) -> None:
-        """Enter the inputs of a course one by one; the course sees each outcome before it gives the
-        next input.
+        """Enter the inputs of a course one by one. The course sees each outcome before the next
+        input.
         """
         if not self._operators.markets():
             return
@@ -242,7 +244,7 @@ class Arena:
     def _page(
         self, choices: Stream, operation: Operation, body: dict[str, Any], who: CallIdentity
     ) -> dict[str, Any] | None:
-        """Return a page; None if it was refused, or if a fault or a quirk struck."""
+        """Return a page; None if it was refused, or if a fault or a quirk had an effect."""
         self._odd = False
         outcome = self._enter(self._clients.call(choices, "exchange", operation, body, who))
         if outcome is None or outcome.reply is None or outcome.struck or outcome.reply.pending_on:
@@ -257,7 +259,7 @@ class Arena:
             self._enter(AnswerDue(self._held.pop()))
 
     def _answer_webhooks(self, choices: Stream) -> None:
-        """Answer pending webhook attempts, most often with success."""
+        """Answer pending webhook attempts, usually with success."""
         posts, self._posts = self._posts, []
         for post in posts:
             status = choices.choice((200, 200, 200, 200, 204, 500, 404, 0))
@@ -378,7 +380,7 @@ class Arena:
             self._clients.tokens_of_streams[seen.stream.number] = token
 
     def _is_news(self, seen: Observation) -> bool:
-        """Return whether to learn from an observation: of frames, only from the first of each
+        """Return whether to learn from an observation; of frames, only from the first of each
         operation.
         """
         if seen.kind == "answer":

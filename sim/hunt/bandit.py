@@ -1,4 +1,4 @@
-"""A multi-armed bandit: chooses among ways to continue, and prefers those that recently brought
+"""A multi-armed bandit: chooses among ways to continue, and prefers those that recently brought the
 most news for their work.
 
 Every way keeps a minimum chance, because what can still be found changes during a hunt.
@@ -13,7 +13,7 @@ from sim.kernel.entropy import Stream
 
 _ODDS = 240  # chances shared in proportion to recent payoff
 _LEAST = 12, 5  # each way has at least 12 chances; if there are many, a fifth is shared equally
-_PRIOR_NEWS, _PRIOR_WORK = 40, 100  # a way that nobody has tried counts as good
+_PRIOR_NEWS, _PRIOR_WORK = 40, 100  # an untried way counts as good
 _KEPT = 31, 32  # part of a record that remains after each round
 
 

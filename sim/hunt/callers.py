@@ -1,4 +1,4 @@
-"""Draws callers: most often with the right credentials, sometimes without them."""
+"""Draws callers, usually with the right credentials, sometimes without them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim.contract.contract import Operation, Plane
 from sim.kernel.entropy import Stream
 from sim.simulation import Simulation
 
-# What is told of whoever calls without the credentials of a script.
+# The address of any caller without the credentials of a script.
 PEER = "127.0.0.1"
 _BAD_TOKEN = VerifiedCredential("bearer", "0" * 32)
 _BAD_KEYS = tuple(
@@ -48,7 +48,7 @@ class Callers:
         return CallIdentity(VerifiedCredential(SCRIPT, choices.choice(few).key_id), None)
 
     def firm(self, choices: Stream) -> CallIdentity:
-        """Return a firm, most often for one of its participants."""
+        """Return a firm, usually for one of its participants."""
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         if not firms or choices.chance(1, 20):
             return CallIdentity(choices.choice((NOBODY, _BAD_TOKEN)), None)

@@ -1,9 +1,9 @@
-"""The canary: a bug made on purpose, in some episodes of every campaign.
+"""The canary: a bug planted in some episodes of every campaign.
 
 A search that finds nothing may be a search that sees nothing. The canary is a small mistake of the
-kind that the hunt is for: when the rest of a partly filled order leaves the book, one unit of what
-it had reserved stays reserved. No answer to a call shows it; an invariant does, which counts the
-reservations anew. Whoever does not find it was blind.
+kind that the hunt looks for: when the rest of a partly filled order leaves the book, one unit of
+its reservation stays. No answer to a call shows this, but an invariant does, which recomputes the
+reservations. A campaign that did not find it was blind.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sim.simulation import Simulation
 
 
 def plant(simulation: Simulation) -> None:
-    """Make the mistake in one simulation. It is in no snapshot, so no moment has it."""
+    """Plant the bug in one simulation. It is not part of any snapshot, so no moment contains it."""
     risk = simulation.exchange.trading.risk
     release = risk.release
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a hunt. A limited number is kept as simulations; others are made again from the
+"""Checkpoints of a hunt. A limited number is kept as simulations; others are recreated from the
 genes that lead to them.
 """
 
@@ -55,7 +55,7 @@ class Checkpoints:
         return Checkpoint(simulation, Vocabulary(simulation))
 
     def _nearest(self, place: MomentPath) -> tuple[Checkpoint, int]:
-        """Return the last kept checkpoint on the way, and how much of the way leads there."""
+        """Return the last stored checkpoint on the way, and how much of the way leads there."""
         for count in range(len(place.way), 0, -1):
             key = place.root, place.way[count - 1][0]
             checkpoint = self._checkpoints.get(key)

@@ -52,8 +52,10 @@ _SOCKET_WORDS: tuple[Any, ...] = (
 
 
 class Clients:
-    """Turns genes into inputs of clients. `open` are the streams that clients hold, by id;
-    `tokens_of_streams` the last resume token of each.
+    """Turns genes into inputs of clients.
+
+    `open` are the streams that clients hold, by id; `tokens_of_streams` is the last resume token of
+    each.
     """
 
     def __init__(self, simulation: Simulation, requests: Requests, operators: Operators) -> None:
@@ -70,7 +72,9 @@ class Clients:
         self._last = None
 
     def inputs(self, kind: str, choices: Stream) -> Iterator[Input]:
-        """The inputs of a kind of gene; the next may depend on what came of the one before."""
+        """Yield the inputs of a kind of gene. An input may depend on the outcome of the previous
+        one.
+        """
         self._requests.now = self._simulation.now
         words = kind.split(" ")
         match words:
@@ -105,8 +109,9 @@ class Clients:
         body: dict[str, Any],
         who: CallIdentity | None = None,
     ) -> RestCall | RpcCall:
-        """A call of an operation on a plane, by somebody who is drawn unless given. For a read on
-        both protocols the caller is given, and the request is the same on both.
+        """Return a call of an operation on a plane, by a drawn caller unless given.
+
+        For a read on both protocols the caller is given, and the request is the same on both.
         """
         if plane == "grpc":
             who = who or self.callers.on(choices, operation, None)
@@ -124,7 +129,7 @@ class Clients:
         return self._last
 
     def _own(self, value: Any, who: CallIdentity) -> Any:
-        """A request in which accounts are the caller's own."""
+        """Return a request in which accounts are the caller's own."""
         user = self._simulation.exchange.firms.user(who.participant) if who.participant else None
         if user is None:
             return value
@@ -138,7 +143,7 @@ class Clients:
         return value
 
     def _order(self, choices: Stream, plane: str) -> Input:
-        """A valid order, on one of few markets, that may well trade."""
+        """Return a valid order, in one of few markets, that is likely to trade."""
         terms = self.operators.market(choices)
         operation = load_contract().by_name(_INSERT[plane])
         if plane == "retail":
@@ -162,7 +167,7 @@ class Clients:
         return self.call(choices, plane, operation, body)
 
     def _condition(self, choices: Stream, body: dict[str, Any]) -> dict[str, Any]:
-        """Fields of the kinds of orders that are seldom placed."""
+        """Return fields of rarely used kinds of orders."""
         ends = format_instant(
             self._simulation.now + choices.choice((NS_PER_S, minutes(2), days(1)))
         )
@@ -182,7 +187,7 @@ class Clients:
         return fields
 
     def _token(self, choices: Stream) -> RestCall:
-        """A token request; its assertion is good, or has one of the problems that there are."""
+        """Return a token request. Its assertion is good, or has one of the possible problems."""
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         client = choices.choice(firms).client_id if firms else "nobody"
         good = choices.chance(2, 3)
@@ -245,7 +250,7 @@ def _plane(name: str) -> Plane | None:
 
 
 def encoded(operation: Operation, body: dict[str, Any]) -> bytes | None:
-    """Protobuf bytes of a request; None for what is none."""
+    """Return the protobuf bytes of a request; None if it is invalid."""
     try:
         request = json_decoder(operation.request)(json.encode(body))
         return protobuf_encoder(operation.request)(request)
@@ -254,6 +259,6 @@ def encoded(operation: Operation, body: dict[str, Any]) -> bytes | None:
 
 
 def message_of(operation: Operation, body: dict[str, Any]) -> bytes:
-    """Protobuf bytes of a request; of what is none, bytes that are none either."""
+    """Return the protobuf bytes of a request, or invalid bytes for an invalid request."""
     message = encoded(operation, body)
     return b"\x0a\x03abc" if message is None else message

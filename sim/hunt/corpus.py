@@ -1,8 +1,8 @@
-"""The corpus: moments at which something new was seen, and what energy goes where.
+"""The corpus: moments at which something new was met, and the distribution of energy.
 
 Energy is a whole number. That of a moment grows with the news that it brought and falls with its
-age and with every visit; that of a kind of gene grows with the news it brought lately. Whoever has
-brought nothing for long still has a little, because what is there to be found changes.
+age and with every visit. That of a kind of gene grows with the news that it brought recently. A
+minimum always remains, because what can be found changes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _EXPENSIVE = "gateway"  # its catalogue reads cost a hundred times as much as an
 
 
 class CorpusEntry(Struct):
-    """A moment of the corpus: how it is reached from another (-1: from a root), and what was new
-    there. `picks` counts visits, `born` is the round that found it.
+    """A moment of the corpus: how it is reached from another (-1: from a root), and its news.
+
+    `picks` counts visits; `born` is the round that found it.
     """
 
     root: int
@@ -51,7 +52,7 @@ class CorpusHeader(Struct):
 
 
 class Corpus:
-    """Entries by number. With a folder every new one is written there."""
+    """Entries by number. With a folder, every new one is also written there."""
 
     def __init__(self, roots: Sequence[str], seed: int, folder: Path | None = None) -> None:
         self.entries: list[CorpusEntry] = []
@@ -75,11 +76,11 @@ class Corpus:
         if stored.roots != head.roots or stored.seed != seed:
             raise UsageError(
                 f"the corpus in {path.parent} belongs to another scenario, seed"
-                f" ({stored.seed}) or version; take another folder"
+                f" ({stored.seed}) or version; use another folder"
             )
 
     def stored(self) -> list[CorpusEntry]:
-        """The entries on disk, in their order."""
+        """Return the entries on disk, in their order."""
         if self._folder is None:
             return []
         entries = []
@@ -91,7 +92,7 @@ class Corpus:
         return entries
 
     def add(self, entry: CorpusEntry, *, write: bool = True) -> int:
-        """Add a moment; its number."""
+        """Add a moment and return its number."""
         number = len(self.entries)
         self.entries.append(entry)
         if write and self._folder is not None:
@@ -103,7 +104,7 @@ class Corpus:
         return number
 
     def place(self, number: int) -> MomentPath:
-        """The moment of an entry."""
+        """Return the moment of an entry."""
         way = []
         entry = self.entries[number]
         while True:
@@ -115,13 +116,13 @@ class Corpus:
 
     @property
     def root_count(self) -> int:
-        """How many roots there are."""
+        """The number of roots."""
         return len(self._roots)
 
     # ---- energy
 
     def choose(self, choices: Stream, now: int) -> int:
-        """The number of an entry to go on from."""
+        """Return the number of an entry from which to continue."""
         number = weighted(
             choices, [(n, self._energy(entry, now)) for n, entry in enumerate(self.entries)]
         )
@@ -135,7 +136,9 @@ class Corpus:
         return (worth >> age) // (1 + entry.picks) + 1
 
     def weight(self, kind: str) -> int:
-        """The energy of a kind of gene; of one that hardly was used, as if it had brought news."""
+        """Return the energy of a kind of gene. A rarely used one counts as if it had brought
+        news.
+        """
         return self.credit[kind] + (_UNTRIED if self.uses[kind] < _TRIED else 0)
 
     def used(self, kind: str) -> None:
@@ -150,13 +153,13 @@ class Corpus:
         self.credit[kind] = min(self.credit[kind] + _CREDIT * news, _CREDIT_MAX)
 
     def fade(self) -> None:
-        """Let old news count less."""
+        """Reduce the weight of old news."""
         for kind, credit in self.credit.items():
             self.credit[kind] = max(credit * 15 // 16, 2)
 
 
 def weighted(choices: Stream, options: Sequence[tuple[T, int]]) -> T:
-    """One of the options, as likely as its weight says."""
+    """Return one of the options, with a probability in proportion to its weight."""
     left = choices.below(max(1, sum(max(weight, 1) for _, weight in options)))
     for option, weight in options:
         left -= max(weight, 1)
@@ -166,5 +169,5 @@ def weighted(choices: Stream, options: Sequence[tuple[T, int]]) -> T:
 
 
 def is_expensive(group: str) -> bool:
-    """Whether inputs of a swarm's group cost far more than others."""
+    """Return whether inputs of a swarm's group cost far more than others."""
     return group == _EXPENSIVE

@@ -1,4 +1,4 @@
-"""What courses are made of: who acts, where, and the inputs that several of them share."""
+"""Building blocks of courses: actors, markets, and the inputs that several courses share."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sim.kernel.instants import Span
 from sim.simulation import Simulation
 
 Body: TypeAlias = dict[str, Any]
-# Yields inputs and is sent what came of each; None where it was refused by the control plane.
+# Yields inputs and is sent the outcome of each; None if the control plane refused it.
 Inputs: TypeAlias = Generator[Input, "Outcome | None", None]
-_DUE_MAX = 20  # due instants of one wait
+_DUE_MAX = 20  # maximum number of due instants in one wait
 
 
 class Parts:
@@ -30,7 +30,7 @@ class Parts:
         self._clients = clients
 
     def _partners(self) -> list[CallIdentity]:
-        """Participants of firms with credentials of their own."""
+        """Return participants of firms that have credentials."""
         return [
             CallIdentity(VerifiedCredential(SCRIPT, firm.name), user.name)
             for firm in self._simulation.exchange.firms.all()
@@ -48,7 +48,7 @@ class Parts:
         return Controlled(action, subject, json.encode(body, order="sorted").decode(), PEER)
 
     def _wait(self, span: Span) -> Inputs:
-        """Time passes, one due instant after the other."""
+        """Let time pass, one due instant after the other."""
         until = self._simulation.now + span
         for _ in range(_DUE_MAX):
             due = self._simulation.next_due()
@@ -73,7 +73,7 @@ class Parts:
         return self._clients.operators.market(choices).symbol
 
     def _working(self, who: CallIdentity) -> list[Order]:
-        """Working orders of a participant, newest first."""
+        """Return the working orders of a participant, newest first."""
         orders = self._simulation.exchange.trading.orders.open(None)
         return [order for order in orders if order.participant == who.participant][::-1]
 

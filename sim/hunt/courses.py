@@ -1,6 +1,8 @@
-"""Courses: a few inputs that only mean something one after the other, such as an order and its
-replacement, or a stream that is taken up where it ended. Each is a kind of gene. What is random in
-them is who, where, how much and which of their variants; what must fit together fits.
+"""Courses: sequences of inputs that are only meaningful together, such as an order and its
+replacement, or a stream that is resumed where it ended.
+
+Each is a kind of gene. Random are its actors, markets, amounts and variants; what must fit together
+does.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ class Courses(SessionCourses):
     """Draws the courses of one episode."""
 
     def inputs(self, choices: Stream, name: str) -> Inputs:
-        """The inputs of a course, in the state in which it is used."""
+        """Yield the inputs of a course, in the state in which it is used."""
         return _COURSES[name](self, choices)
 
 
 def courses() -> tuple[str, ...]:
-    """The kinds of genes, one for each course."""
+    """Return the kinds of genes, one for each course."""
     return tuple(f"course {name}" for name in _COURSES)
 
 

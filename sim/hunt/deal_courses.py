@@ -1,4 +1,4 @@
-"""Courses of deals outside the book: crosses, orders of partners, combos, and quotes on these."""
+"""Courses of trades outside the book: crosses, orders of partners, combos, and quotes on these."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from sim.kernel.instants import NS_PER_S, minutes
 
 _SIDES = {Side.BUY: "SIDE_BUY", Side.SELL: "SIDE_SELL"}
 _COMBOS = {"": "ComboAPI", "Retail": "RetailCombosAPI"}
-_KEYS = 4  # idempotency keys
-# What happens between two steps of a deal: most often nothing, else time enough for what expires.
+_KEYS = 4  # number of idempotency keys
+# What passes between two steps of a deal: usually nothing, else enough time for things to expire.
 _PAUSES = (0, 0, 0, NS_PER_S, 2 * NS_PER_S, 5 * NS_PER_S, minutes(6))
 
 
 class _Party(NamedTuple):
-    """Who takes part in a deal, and with which account."""
+    """A party to a deal, and its account."""
 
     who: CallIdentity
     account: str
 
 
 class DealCourses(OrderCourses):
-    """What two parties agree on, step by step."""
+    """Trades that two parties agree on, step by step."""
 
     def quotes(self, choices: Stream) -> Inputs:
-        """A combo, a request for quotes on it, a quote, its acceptance and confirmation; now and
-        then a step is left out, is another's, or comes late.
+        """Create a combo, request a quote, quote, accept and confirm.
+
+        Sometimes a step is omitted, done by another party, or late.
         """
         service, parties = self._dealers(choices)
         if len(parties) < 2:
@@ -86,7 +87,7 @@ class DealCourses(OrderCourses):
         yield from self._pause(choices)
 
     def combo(self, choices: Stream) -> Inputs:
-        """A combo, orders of both sides in it, and a settlement of one of its legs."""
+        """Create a combo, place orders of both sides in it, and settle one of its legs."""
         service, parties = self._dealers(choices)
         if not parties:
             return
@@ -103,7 +104,7 @@ class DealCourses(OrderCourses):
             yield from self._wait(minutes(2))
 
     def cross(self, choices: Stream) -> Inputs:
-        """Two sides in one request, on two accounts of a firm or on one; perhaps once more."""
+        """Enter both sides of a cross, on two accounts of a firm or on one; perhaps twice."""
         firm = self._firm(choices)
         if firm is None:
             return
@@ -129,8 +130,8 @@ class DealCourses(OrderCourses):
             yield self._call(choices, "OrderEntryAPI.InsertOrderCross", body, who)
 
     def vendor(self, choices: Stream) -> Inputs:
-        """A partner's order for a participant, money between its pool and an account, and both
-        again under the same key.
+        """Place a partner's order for a participant and transfer money, both again with the same
+        key.
         """
         firm = self._firm(choices)
         if firm is None:
@@ -166,7 +167,7 @@ class DealCourses(OrderCourses):
     # ---- parts
 
     def _firm(self, choices: Stream) -> Firm | None:
-        """A firm with credentials and participants, most often with two of these."""
+        """Return a firm with credentials and participants, usually with at least two of these."""
         firms = [
             firm for firm in self._simulation.exchange.firms.all() if firm.client_id and firm.users
         ]
@@ -175,7 +176,7 @@ class DealCourses(OrderCourses):
         return choices.choice(firms) if firms else None
 
     def _dealers(self, choices: Stream) -> tuple[str, list[_Party]]:
-        """The service that deals go through, and who may deal there."""
+        """Return the service through which deals go, and the possible parties."""
         firms = self._simulation.exchange.firms
         if choices.chance(1, 2):
             keys = firms.api_keys()
@@ -187,7 +188,7 @@ class DealCourses(OrderCourses):
     def _combo(
         self, choices: Stream, service: str, party: _Party
     ) -> Generator[Input, Outcome | None, str]:
-        """A combo is made of some markets; its symbol."""
+        """Create a combo of some markets and return its symbol."""
         markets = self._clients.operators.markets()
         drawn = (choices.choice(markets).symbol for _ in range(choices.between(2, 3)))
         legs = [Leg(symbol, choices.choice(list(_SIDES))) for symbol in dict.fromkeys(drawn)]
@@ -196,7 +197,7 @@ class DealCourses(OrderCourses):
         return symbol_of(legs)
 
     def _deal(self, choices: Stream, service: str, name: str, body: Body, party: _Party) -> Input:
-        """A step of a deal as partners call it, or retail users."""
+        """Return a step of a deal as partners or retail users call it."""
         if service:
             retail = name.replace("RFQ", "Rfq").replace("GetRfqTrades", "ListRfqTrades")
             return self._call(choices, f"RetailRfqsAPI.{retail}", body, party.who)
@@ -212,5 +213,5 @@ class DealCourses(OrderCourses):
 
 
 def _last(ids: Iterable[str]) -> str:
-    """The newest of some identifiers; one that nobody has where there are none."""
+    """Return the newest of some identifiers, or an unknown one if there are none."""
     return next(iter(reversed(list(ids))), "none")

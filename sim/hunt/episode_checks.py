@@ -14,7 +14,7 @@ from sim.witness.witness import judge
 
 
 class EpisodeChecks:
-    """Checks a simulation from its present moment on. `observations` are what clients saw."""
+    """Checks a simulation from its current moment on. `observations` are what clients saw."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._reader = FeatureReader(simulation)

@@ -16,13 +16,14 @@ from sim.api.pipeline.inputs import (
 from sim.hunt.oracles import Trouble
 from sim.kernel.instants import format_instant
 
-LONG = 4_096  # bytes of an answer that cost as much as one effect
+LONG = 4_096  # bytes of an answer that count as much as one effect
 
 
 class EpisodeResult(Struct):
-    """The result of an episode: features of each gene, and what is wrong. `inputs` counts handled
-    inputs. `work` estimates their cost: four for each, more for effects and long answers. `over`
-    says that the run has ended.
+    """The result of an episode: features of each gene, and what is wrong.
+
+    `inputs` counts handled inputs. `work` estimates their cost: four for each, more for effects and
+    long answers. `over` says that the run has ended.
     """
 
     features: list[list[str]] = field(default_factory=list)
@@ -33,7 +34,7 @@ class EpisodeResult(Struct):
 
 
 def named(input_: Input) -> str:
-    """Describe an input for people. An input at which the exchange fails is in no journal."""
+    """Describe an input. An input at which the exchange fails is not in any journal."""
     match input_:
         case Controlled():
             return f"{input_.action} {input_.subject} {input_.arguments}".replace("  ", " ")

@@ -1,5 +1,5 @@
-"""Minimises what was found: the fewest genes that still lead to it, the journal of that run, and
-the journal as a scenario.
+"""Minimises finds: the fewest genes that still lead to them, the journal of that run, and the
+journal as a scenario.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from sim.hunt.watchdog import InputTimeout
 from sim.simulation import Simulation
 
 TRIALS_MAX = 120
-_TRIALS_ENDLESS = 12  # each may take as long as an input may
+_TRIALS_ENDLESS = 12  # each may take as long as the watchdog allows
 
 
 class Find(Struct, frozen=True):
-    """A find on disk. `journal` and `scenario` are paths, empty if there is none. `inputs` is the
-    length of the smallest run.
+    """A find on disk.
+
+    `journal` and `scenario` are paths, empty if there is none. `inputs` is the length of the
+    smallest run.
     """
 
     kind: str
@@ -40,7 +42,7 @@ class Find(Struct, frozen=True):
     inputs: int
 
     def lines(self) -> list[str]:
-        """Yield a line for each file, and for what shows the find."""
+        """Return a line for each file, and for what shows the find."""
         sentences = []
         if self.journal:
             sentences.append(sim_command("timeline", Path(self.journal)))
@@ -98,8 +100,8 @@ class Finds:
         return str(path)
 
     def _smallest(self, new: HuntFinding) -> list[Gene]:
-        """Return the fewest genes that lead to the same trouble; all of them if it does not show up
-        again.
+        """Return the fewest genes that lead to the same trouble; all of them if it does not
+        recur.
         """
         tried = 0
         most = _TRIALS_ENDLESS if new.trouble.subject == InputTimeout.__name__ else TRIALS_MAX

@@ -1,4 +1,4 @@
-"""Genes: what to do next, before it is known what that means where it is done."""
+"""Genes: what to do next, independent of the state in which it is done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.hunt.lifecycle_genes import edge_kinds
 from sim.kernel.entropy import Entropy, Stream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
 
-# Gaps before an input. Negative ones are no spans: so many due instants happen first.
+# Gaps before an input. A negative one is not a span, but a number of due instants to pass first.
 GAPS: tuple[Span, ...] = (
     *(0,) * 40,
     *(NS_PER_MS, NS_PER_MS, 200 * NS_PER_MS, NS_PER_S, NS_PER_S, 6 * NS_PER_S, 31 * NS_PER_S),
@@ -26,24 +26,25 @@ _TWICE = ("again", "frame", "hangup", "agree", "pages")
 
 
 class Gene(Struct, frozen=True, array_like=True):
-    """One thing to do: its kind, the seed of its choices, and the gap before it: nanoseconds, or so
-    many due instants where it is negative.
+    """One thing to do: its kind, the seed of its choices, and the gap before it.
+
+    The gap is in nanoseconds, or a number of due instants if negative.
 
     | Kind | Does |
     |---|---|
     | call PLANE OPERATION | a call of an operation; the plane may be grpc |
     | stream OPERATION | opens a stream, or a WebSocket, and sends its first frames |
-    | frame, hangup | a client's frame on an open stream; the client hangs up |
+    | frame, hangup | a client's frame on an open stream; the client disconnects |
     | do ACTION | an operator's action |
-    | edge WAS TO | a market is brought to a state and along an edge of the lifecycle |
-    | course NAME | a few inputs that only mean something one after the other |
+    | edge WAS TO | moves a market to a state and along an edge of the lifecycle |
+    | course NAME | a sequence of inputs that are only meaningful together |
     | order PLANE | an order like those of `sim sweep --fuzz`: valid, and likely to trade |
-    | again | the call before once more |
-    | agree | a read on REST and on gRPC, which must answer the same |
-    | pages | a list at once and in two pages, which must be the same |
+    | again | repeats the previous call |
+    | agree | a read on REST and on gRPC, which must agree |
+    | pages | a list in one page and in two, which must be the same |
     | token | a token request, with a good or a bad assertion |
     | wait | nothing but the gap |
-    | part | clients hang up and forget; it stands where one episode went on from another |
+    | part | clients disconnect and forget; stands where an episode continued from another |
     """
 
     kind: str
@@ -51,13 +52,13 @@ class Gene(Struct, frozen=True, array_like=True):
     gap: Span = 0
 
     def choices(self) -> Stream:
-        """The choices of this gene, always the same."""
+        """The choices of this gene, which are always the same."""
         return Entropy(self.seed).stream(self.kind)
 
 
 @cache
 def kinds() -> tuple[str, ...]:
-    """Every kind of gene, in the order of the contract."""
+    """Return every kind of gene, in the order of the contract."""
     offered: dict[str, None] = {}
     for operation in load_contract().operations:
         offered.update(dict.fromkeys(_of_operation(operation)))
@@ -78,7 +79,9 @@ def _of_operation(operation: Operation) -> Iterable[str]:
 
 
 def group_of(kind: str) -> str:
-    """The group that a swarm keeps or leaves out: the service of an operation, or the kind."""
+    """Return the group that a swarm keeps or leaves out: the service of an operation, or the
+    kind.
+    """
     words = kind.split(" ")
     if words[0] in ("call", "stream"):
         service = words[-1].partition(".")[0]

@@ -1,8 +1,8 @@
 """Genes that move a market along one edge of the lifecycle.
 
 A market is created and brought to a state, with orders in its book. Then an operator, its schedule
-or its dates move it along the edge. Each edge is a kind of gene, so every edge is tried without
-luck.
+or its dates move it along the edge. Each edge is a kind of gene, so that every edge is tried for
+certain.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _by_operator(
 def _by_date(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
-    """Let the expiration or termination come, sometimes without the states in between."""
+    """Let the expiration or termination date pass, sometimes without the states in between."""
     at = now + _SOON
     dates = {"expiration": format_instant(at), "termination": format_instant(at + days(1))}
     if end is _S.TERMINATED:
@@ -93,9 +93,7 @@ def _by_date(
 def _by_schedule(
     choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
-    """Let one segment of the schedule end and another begin. A CLOSED state lies outside every
-    segment.
-    """
+    """Let one segment of the schedule end and another begin. CLOSED is outside every segment."""
     clock = to_datetime(now, EASTERN)
     cut = min(clock.hour * 60 + clock.minute + 2, 24 * 60 - 1)
     at = f"{cut // 60:02}:{cut % 60:02}"

@@ -1,4 +1,4 @@
-"""What operators and testers do in an episode: subject and body of an action, drawn."""
+"""Draws the actions of operators and testers in an episode, with subject and body."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIVES = (30 * NS_PER_S, minutes(5), hours(2), days(1), days(30))
 _DECISIONS = ("approve", "reject", "review", "resubmit", "nope")
 _FUNDING = ("completed", "cancelled", "refunded", "processing", "acknowledged")
 _ODDS = ("always", "never", "1/2")
-# Assumptions that open whole ways through states; the others change one answer.
+# Assumptions that lead to other sequences of states; the others change single answers.
 _STRUCTURAL = ("lifecycle.", "settlement.", "engine.", "auction.", "collateral", "kyc.", "clearing")
 _ASSETS = ("crypto:btc", "crypto:eth", "crypto:sol")
 
@@ -34,13 +34,15 @@ class Operators:
         self._terms: dict[str, Terms] = {}
 
     def markets(self) -> list[Terms]:
-        """Instruments that somebody has looked at or traded lately, and a few others."""
+        """Return instruments that were recently read or traded, and a few others."""
         symbols = self._vocabulary.known("symbol")
         listed = (self._terms_of(symbol) for symbol in symbols if isinstance(symbol, str))
         return [terms for terms in listed if terms is not None]
 
     def _terms_of(self, symbol: str) -> Terms | None:
-        """Terms never change, and those of a recurring market take long to compute."""
+        """Return the terms of an instrument from a cache, because a recurring market's take long to
+        compute.
+        """
         terms = self._terms.get(symbol)
         if terms is None:
             one = self._simulation.exchange.instruments.get(symbol)
@@ -58,7 +60,7 @@ class Operators:
         return terms
 
     def market(self, choices: Stream) -> Terms:
-        """A market to place an order in: most often one of few that take orders."""
+        """Return a market in which to place an order, usually one of few that accept orders."""
         known = self.markets()
         trading = self._simulation.exchange.trading
         taking = [one for one in known if trading.state(one.symbol) in ENTRY_STATES]
@@ -67,7 +69,7 @@ class Operators:
         return choices.choice(known)
 
     def draw(self, choices: Stream, action: str) -> tuple[str, Body]:
-        """Subject and body of an action of this name."""
+        """Return subject and body of an action of this name."""
         return _ACTIONS[action](self, choices)
 
     # ---- markets
@@ -96,7 +98,7 @@ class Operators:
         return "", body
 
     def _schedule(self, choices: Stream) -> list[Body]:
-        """A day in two parts, each in some state, the second beginning soon."""
+        """Return a day in two parts, each with a state, the second of which begins soon."""
         clock = to_datetime(self._simulation.now, EASTERN)
         first = clock.hour * 60 + clock.minute + choices.choice((1, 1, 10))
         cut = min(first, 24 * 60 - 1)
@@ -111,7 +113,7 @@ class Operators:
         ]
 
     def _state(self, choices: Stream) -> tuple[str, Body]:
-        """A change of state, most often one that there is, of an instrument made by hand."""
+        """Return a change of state, usually a possible one, of an instrument made by hand."""
         symbol = self._symbol(choices)
         own = [one for one in self._vocabulary.known("symbol") if str(one).startswith("hunt-")]
         if own and choices.chance(4, 5):
@@ -143,7 +145,7 @@ class Operators:
     def _symbol(self, choices: Stream) -> str:
         return str(self._vocabulary.draw(choices, "symbol", ""))
 
-    # ---- what other people do
+    # ---- actions about prices, participants and games
 
     def _tick(self, choices: Stream) -> tuple[str, Body]:
         return choices.choice(_ASSETS), {"price": f"{choices.between(1, 90_000)}.5"}
@@ -243,7 +245,7 @@ class Operators:
 
 @cache
 def _switches() -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """Assumptions with the values that may be tried."""
+    """Return the assumptions with the values that may be tried."""
     switches = []
     for one in assumptions.catalogue().values():
         default = one.show(one.default)

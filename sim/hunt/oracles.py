@@ -1,6 +1,8 @@
-"""What must hold of every input, whatever it was: the invariants, and answers that our own contract
-describes. What a client saw in one answer is judged here; what does not fit together, by the
-witness at the end of an episode.
+"""What must hold after every input: the invariants, and the conformance of answers with our own
+contract.
+
+Single answers are checked here; the witness checks whether answers are consistent, at the end of an
+episode.
 """
 
 from __future__ import annotations
@@ -19,17 +21,18 @@ from sim.fidelity.error_forms import form_of, misfits, plain_form
 from sim.fidelity.shapes import shape_of
 from sim.simulation import Simulation
 
-WHOLE_EVERY = 16  # inputs: then all orders and books are looked at
+WHOLE_EVERY = 16  # inputs between complete checks of orders and books
 KINDS = (
     *("invariant", "contradiction", "conformance", "internal error"),
     *("agreement", "twin", "replay"),
 )
-_SHOWN = 3  # differences that are told of one answer
+_SHOWN = 3  # differences reported for one answer
 
 
 class Trouble(Struct, frozen=True):
-    """Something that must not be: its kind, and a sentence. `subject` is what it is about: two
-    troubles of one kind and subject are one find.
+    """Something that must not be: its kind, and a sentence.
+
+    `subject` is what it is about: two troubles of the same kind and subject are one find.
     """
 
     kind: str
@@ -38,7 +41,7 @@ class Trouble(Struct, frozen=True):
 
 
 class Oracles:
-    """Looks at one simulation after each input."""
+    """Checks one simulation after each input."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -46,7 +49,7 @@ class Oracles:
         self._inputs = 0
 
     def after_input(self, input_: Any, outcome: Outcome) -> Iterator[Trouble]:
-        """What is wrong after an input."""
+        """Yield what is wrong after an input."""
         yield from self._invariants()
         if isinstance(input_, RestCall | RpcCall) and outcome.reply is not None:
             entry = self._simulation.log.last(outcome.seq)
@@ -54,7 +57,7 @@ class Oracles:
                 yield from self._answer(input_, outcome.reply, entry, bool(outcome.struck))
 
     def at_the_end(self) -> Iterator[Trouble]:
-        """What is wrong of everything."""
+        """Yield what is wrong at the end of an episode."""
         for one in violations(self._simulation.exchange.trading):
             yield Trouble("invariant", one.invariant, str(one))
 
@@ -78,14 +81,14 @@ class Oracles:
             yield from self._conformance(call, reply, name)
 
     def _conformance(self, call: RestCall, reply: Reply, name: str) -> Iterator[Trouble]:
-        """What of an answer over HTTP our contract does not describe."""
+        """Yield everything in an answer over HTTP that our contract does not describe."""
         plane, status = call.plane, reply.status
         if reply.chunks is not None or reply.content_type.startswith("text/csv"):
             return
         try:
             body = json.decode(reply.body) if reply.content_type == "application/json" else ""
         except DecodeError:
-            yield Trouble("conformance", name, f"{name} on {plane}: {status} is no JSON")
+            yield Trouble("conformance", name, f"{name} on {plane}: {status} is not JSON")
             return
         if status >= 400:
             plain = isinstance(body, str) and plain_form(plane, status) is not None
@@ -100,7 +103,7 @@ class Oracles:
 
 
 def replays(simulation: Simulation) -> Iterator[Trouble]:
-    """Whether the run so far, forks included, can be repeated from its journal line by line."""
+    """Yield a difference if a replay of the journal, including forks, does not repeat the run."""
     try:
         header, lines = lines_leading_to(simulation)
         verify(simulation_of(header), lines)

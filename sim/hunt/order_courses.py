@@ -10,10 +10,10 @@ _SELF_MATCH = ("REJECT_AGGRESSOR", "CANCEL_RESTING", "REMOVE_BOTH")
 
 
 class OrderCourses(Parts):
-    """What partners and retail users do with orders, one after the other."""
+    """Sequences of order requests by partners and retail users."""
 
     def replace(self, choices: Stream) -> Inputs:
-        """An order, another price or quantity for it, and its cancel, perhaps twice."""
+        """Place an order, change its price or quantity, and cancel it, perhaps twice."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         if choices.chance(1, 2):
             other = self._order(choices, symbol, "SELL", choices.between(50, 55))
@@ -37,7 +37,7 @@ class OrderCourses(Parts):
                 yield self._call(choices, "OrderEntryAPI.CancelOrder", cancel, who)
 
     def same_name(self, choices: Stream) -> Inputs:
-        """Two orders under one name of the client's: while the first works, and after it."""
+        """Place two orders with the same client order id: while the first works, and afterwards."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         for _ in range(2):
             body = self._order(choices, symbol, "BUY", choices.between(2, 4), clordId="same")
@@ -50,7 +50,7 @@ class OrderCourses(Parts):
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
     def self_match(self, choices: Stream) -> Inputs:
-        """Own orders on both sides, under each way to prevent a trade with oneself."""
+        """Place orders of one account on both sides, with each mode of self-match prevention."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         smp = {
             "selfMatchPreventionInstruction": "SELF_MATCH_PREVENTION_INSTRUCTION_"
@@ -62,7 +62,7 @@ class OrderCourses(Parts):
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
     def stops(self, choices: Stream) -> Inputs:
-        """Stop orders, and a trade that triggers them."""
+        """Place stop orders, and trade to trigger them."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         other, scale = self._other(choices, who), self._scale(symbol)
         for kind in ("ORDER_TYPE_STOP", "ORDER_TYPE_STOP_LIMIT"):
@@ -77,7 +77,9 @@ class OrderCourses(Parts):
         yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
     def out_of_bounds(self, choices: Stream) -> Inputs:
-        """Orders beyond the band, off the tick, of no quantity, and beyond what is there to pay."""
+        """Place orders outside the band, off the tick, with zero quantity, and without enough
+        money.
+        """
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         scale = self._scale(symbol)
         wrong = (
@@ -95,7 +97,7 @@ class OrderCourses(Parts):
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
     def slow_engine(self, choices: Stream) -> Inputs:
-        """Orders, a replace and a cancel on an engine that takes its time."""
+        """Place, replace and cancel orders while the engine is slow."""
         slow = {"value": choices.choice(("500ms", "2s", "6s"))}
         yield self._do("assumption.set", "engine.latency", slow)
         yield from self.replace(choices)
@@ -104,7 +106,7 @@ class OrderCourses(Parts):
         yield from self._wait(40 * NS_PER_S)
 
     def sweep(self, choices: Stream) -> Inputs:
-        """Retail market orders into a book, and back."""
+        """Place retail market orders into a book, in both directions."""
         symbol = self._symbol(choices)
         yield from self._book(choices, symbol)
         price = {"value": "0.50", "currency": "USD"}
@@ -122,7 +124,7 @@ class OrderCourses(Parts):
     # ---- positions and money
 
     def settle(self, choices: Stream) -> Inputs:
-        """A trade, a settlement of it, and perhaps a correction."""
+        """Trade, settle, and perhaps correct the settlement."""
         symbol = self._symbol(choices)
         yield from self._trade(choices, symbol)
         for _ in range(choices.between(1, 3)):
@@ -131,7 +133,7 @@ class OrderCourses(Parts):
             yield from self._wait(minutes(2))
 
     def related(self, choices: Stream) -> Inputs:
-        """Positions in related markets of one account (rule P8), opened, shrunk and turned."""
+        """Open, reduce and reverse positions of one account in related markets (rule P8)."""
         related = [one for one in self._simulation.exchange.instruments if one.related is not None]
         flagged = [one for one in self._partners() if self._has_collateral_return(one)]
         who = choices.choice(flagged or self._partners())
@@ -146,7 +148,7 @@ class OrderCourses(Parts):
                 yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
     def poor(self, choices: Stream) -> Inputs:
-        """Orders of an account in several markets; then one fills that uses up its money."""
+        """Place orders of an account in several markets, of which one fill uses up the money."""
         who = choices.choice(self._partners())
         user = self._simulation.exchange.firms.user(who.participant or "")
         if user is None:

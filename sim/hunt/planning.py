@@ -1,9 +1,10 @@
-"""Plans episodes: where they begin, and which genes they are made of.
+"""Plans episodes: where they begin, and of which genes they consist.
 
 There are several *ways* to plan one, from knowing nothing (a root, any kind of gene) to a small
-change of what brought news before. None is best all the time: what is common is met soonest without
-memory, what is rare only with it. So the ways compete: each has a record of the news it brought
-lately and of the work that cost, and those that brought more for it are taken more often.
+change of what brought news before. None is always the best: common situations are met soonest
+without memory, rare ones only with it. So the ways compete: each has a record of the news that it
+brought recently and of the work that this took, and those with the better ratio are chosen more
+often.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from sim.kernel.entropy import Stream
 
 LENGTHS = (4, 8, 16, 16, 32)
 MUTATIONS_MAX = 4
-# Groups that a swarm of a few always has besides, so that something happens.
+# Groups that a swarm of few groups always includes, so that something happens.
 _ALWAYS = ("order exchange", "order retail", "order script", "do instrument.create")
-_STORM = 16  # genes of an episode that knows nothing
+_STORM = 16  # number of genes of a purely random episode
 WAYS = ("root storm", "root swarm", "moment storm", "moment swarm", "mutant")
-_VISIT = 4  # episodes that go on from a moment before another is chosen
+_VISIT = 4  # episodes that continue from a moment before another is chosen
 
 
 class EpisodePlan(NamedTuple):
-    """An episode: the way it was planned, the entry that it goes on from (-1: a root), its moment,
-    and its genes.
+    """An episode: the way in which it was planned, the entry from which it continues (-1: a root),
+    its moment, and its genes.
     """
 
     way: int
@@ -39,7 +40,7 @@ class EpisodePlan(NamedTuple):
 
 @cache
 def _groups() -> dict[str, tuple[str, ...]]:
-    """Kinds of genes by the group that a swarm keeps or leaves out."""
+    """Return the kinds of genes by the group that a swarm keeps or leaves out."""
     groups: dict[str, list[str]] = {}
     for kind in kinds():
         groups.setdefault(group_of(kind), []).append(kind)
@@ -52,8 +53,10 @@ def _any() -> tuple[tuple[str, int], ...]:
 
 
 class Planner:
-    """Draws episodes from a corpus. `guided` is off for the comparison with random storms: every
-    episode then begins at a root and knows nothing of news.
+    """Draws episodes from a corpus.
+
+    Without `guided`, for comparison with random storms, every episode begins at a root and ignores
+    news.
     """
 
     def __init__(self, corpus: Corpus, *, guided: bool = True) -> None:
@@ -64,7 +67,7 @@ class Planner:
         self._visited, self._left = -1, 0
 
     def episode(self, choices: Stream, now: int) -> EpisodePlan:
-        """The next episode."""
+        """Return the next episode."""
         corpus = self._corpus
         if not self._guided:
             root = choices.below(corpus.root_count)
@@ -89,19 +92,20 @@ class Planner:
         return EpisodePlan(way, parent, place, genes)
 
     def learn(self, plan: EpisodePlan, news: int, work: int) -> None:
-        """Note what an episode brought, and the work that it took."""
+        """Record the news of an episode, and the work that it took."""
         self._ways.learn(plan.way, news, work)
         if plan.parent < 0:
             self._roots.learn(plan.place.root, news, work)
 
     def fade(self) -> None:
-        """Let old records count less."""
+        """Reduce the weight of old records."""
         self._ways.fade()
         self._roots.fade()
 
     def _moment(self, choices: Stream, now: int) -> int:
-        """The entry to go on from. It is kept for a few episodes, because what leads to a moment
-        has to be done once for all of them.
+        """Return the entry from which to continue.
+
+        It is kept for a few episodes, because the way to a moment is then repeated only once.
         """
         if self._left == 0:
             self._visited, self._left = self._corpus.choose(choices, now), _VISIT
@@ -109,12 +113,12 @@ class Planner:
         return self._visited
 
     def _storm(self, choices: Stream) -> list[Gene]:
-        """Genes of any kind, each as likely."""
+        """Return genes of any kind, with equal probability."""
         offered = _any()
         return [self._random_gene(choices, choices.choice(offered)[0]) for _ in range(_STORM)]
 
     def _swarm(self, choices: Stream) -> list[tuple[str, int]]:
-        """Kinds with their weights; most often of few groups only."""
+        """Return kinds with their weights, usually of few groups only."""
         groups = list(_groups())
         if not choices.chance(1, 4):
             few = choices.between(2, 12)
@@ -137,8 +141,10 @@ class Planner:
         return Gene(kind, choices.bits() >> 1, choices.choice(GAPS))
 
     def _mutated(self, choices: Stream, genes: list[Gene]) -> list[Gene]:
-        """Genes with a few of them left out, doubled, swapped, moved in time, drawn anew, or with
-        those of another moment behind them.
+        """Return genes after a mutation.
+
+        A few of them are removed, doubled, swapped, moved in time, drawn again, or followed by
+        those of another moment.
         """
         mutated = list(genes)
         for _ in range(choices.between(1, MUTATIONS_MAX)):

@@ -1,4 +1,4 @@
-"""What a hunt says: news as it comes, what was found, and the verdict at the end."""
+"""The output of a hunt: news as it comes, finds, and the verdict at the end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sim.hunt.campaign import CampaignState, HuntFinding
 from sim.hunt.finds import Find
 from sim.hunt.oracles import KINDS
 
-_SHOWN_MAX = 4  # news of one kind that are told one by one
+_SHOWN_MAX = 4  # news of one kind that are printed one by one
 _MISSING_MAX = 12
 
 
 class Printer:
-    """Prints what is new: the first few of each group one by one, later ones as counts a round."""
+    """Prints news: the first few of each group one by one, later ones as counts per round."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -29,7 +29,7 @@ class Printer:
         self._more: Counter[str] = Counter()
 
     def news(self, features: Sequence[str], so_far: CampaignState) -> None:
-        """Tell news, or count it."""
+        """Print news, or count it."""
         for feature in features:
             group = feature.partition(":")[0]
             if f"{group}s" not in GROUPS:
@@ -41,12 +41,12 @@ class Printer:
                 self._more[group] += 1
 
     def trouble(self, new: HuntFinding, so_far: CampaignState) -> None:
-        """Tell that something is wrong."""
+        """Print that something is wrong."""
         said = f"{so_far.inputs:>8}  FOUND {new.trouble.kind}: {new.trouble.says}"
         print(*wrapped(said, " " * 10, first=""), sep="\n", file=self._out, flush=True)
 
     def round(self, so_far: CampaignState) -> None:
-        """Tell what was counted."""
+        """Print the counts."""
         if self._more:
             counts = ", ".join(f"{n} {group}s" for group, n in sorted(self._more.items()))
             print(f"{so_far.inputs:>8}  and {counts}", file=self._out, flush=True)
@@ -54,7 +54,7 @@ class Printer:
 
 
 def document(state: CampaignState, finds: Sequence[Find], seed: int) -> dict[str, Any]:
-    """A hunt for a program."""
+    """Return a hunt as a document for programs."""
     return {
         "seed": seed,
         "inputs": state.inputs,
@@ -74,7 +74,9 @@ def document(state: CampaignState, finds: Sequence[Find], seed: int) -> dict[str
 
 
 def junit_of(state: CampaignState, finds: Sequence[Find], seed: int) -> bytes:
-    """JUnit XML: a case for each kind of trouble, which fails if it was found, and the canary."""
+    """Return JUnit XML: a case for each kind of trouble, which fails if it was found, and the
+    canary.
+    """
     cases = []
     for kind in KINDS:
         said = [f"{one.says} ({one.journal})" for one in finds if one.kind == kind]
@@ -87,9 +89,7 @@ def junit_of(state: CampaignState, finds: Sequence[Find], seed: int) -> bytes:
 
 
 def rules_met(state: CampaignState) -> dict[str, dict[str, Any]]:
-    """Each numbered rule that was met: after how many inputs first, and the feature that showed
-    it.
-    """
+    """Return each numbered rule that was met: after how many inputs first, and by which feature."""
     first: dict[str, dict[str, Any]] = {}
     for feature, inputs in state.news.items():
         for rule in rules_of(feature):
@@ -98,7 +98,7 @@ def rules_met(state: CampaignState) -> dict[str, dict[str, Any]]:
 
 
 def never(state: CampaignState) -> dict[str, list[str]]:
-    """What was never met, of what there is."""
+    """Return what was never met, by kind."""
     met = {feature.split("|")[0].partition(":")[2] for feature in state.news}
     edges = (f"lifecycle|{was.name}|{to.name}" for was, to in EDGES)
     rules = rules_met(state)
@@ -110,7 +110,7 @@ def never(state: CampaignState) -> dict[str, list[str]]:
 
 
 def lines(state: CampaignState, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
-    """The verdict for people."""
+    """Yield the verdict for people."""
     counts = ", ".join(
         counted(number, name.removesuffix("s")) if name in GROUPS else f"{number} {name}"
         for name, number in totals(state.news).items()

@@ -1,5 +1,5 @@
-"""Requests drawn from the contract: an example where there is one, with values that exist now, and
-most often at most one thing wrong.
+"""Draws requests from the contract: an example if there is one, with values that exist now, and
+usually with at most one mistake.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"\{([a-z0-9_.]+)(?:=[^{}]*)?\}")
 _NUMBERS = (0, 1, 1, 2, 3, 5, 10, 41, 45, 48, 50, 50, 52, 55, 100, 500, 1_000, -1, 2**31 - 1)
 _DECIMALS = ("0", "0.45", "0.48", "0.50", "0.5", "0.52", "1", "5", "10.00", "0.001", "-1", "1e3")
 _SPANS: tuple[Span, ...] = (0, minutes(1), hours(1), days(1), days(8), days(50), days(100))
-# Names of few values, so that sessions replace each other and a second call finds the first.
+# Names with few values, so that sessions replace each other and a second call finds the first.
 _FEW: dict[str, tuple[Any, ...]] = {
     "clord_id": tuple(f"h-{n}" for n in range(6)),
     "idempotency_key": tuple(f"k-{n}" for n in range(4)),
@@ -50,9 +50,9 @@ _FEW: dict[str, tuple[Any, ...]] = {
     "bars": (1, 4, 100, 0),
     "depth": (0, 1, 3, 11),
 }
-# Names that identify something; other texts of an example stay as they are.
+# Names of identifiers. Other texts of an example are not replaced.
 _IDENTIFIES = re.compile(r"(^id|^name|_id|_ids|symbols?|slugs?|accounts?|user|token|cursor)$")
-# Bodies of calls that only gRPC takes.
+# Bodies of calls that exist over gRPC only.
 _ORDER = {
     "type": "ORDER_TYPE_LIMIT",
     "side": "SIDE_BUY",
@@ -88,7 +88,7 @@ _TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
 
 @cache
 def _examples() -> dict[str, Any]:
-    """Bodies of examples by operation."""
+    """Return the bodies of examples by operation."""
     planes = json.decode(resources.path("fixtures", "openapi-examples.json").read_bytes())
     return _OVER_GRPC | {
         name: example["body"]
@@ -106,7 +106,7 @@ class Requests:
         self.now: Instant = 0
 
     def document(self, choices: Stream, operation: Operation) -> dict[str, Any]:
-        """A request as JSON."""
+        """Return a request as JSON."""
         request, name = operation.request, operation.name
         example = _examples().get(name)
         if example is None or choices.chance(1, 12):
@@ -117,8 +117,8 @@ class Requests:
         return body
 
     def complete(self, choices: Stream, operation: Operation) -> dict[str, Any]:
-        """A request that has every name that stands in a path, and nothing that a query cannot
-        say.
+        """Return a request with every name that a path needs, and nothing that a query cannot
+        express.
         """
         body = self.document(choices, operation)
         for _, template, takes in operation.bindings:
@@ -135,7 +135,7 @@ class Requests:
         return body
 
     def _refreshed(self, choices: Stream, value: Any, key: str, operation: str) -> Any:
-        """An example with values that exist now."""
+        """Return an example with values that exist now."""
         if isinstance(value, dict):
             return {
                 name: self._refreshed(choices, inner, name, operation)
@@ -153,7 +153,7 @@ class Requests:
     def _mutate(
         self, choices: Stream, body: dict[str, Any], request: type[Message], operation: str
     ) -> None:
-        """Change, add or remove one field, here or further inside."""
+        """Change, add or remove one field, at any depth."""
         fields = fields_of(request)
         if not fields:
             return
@@ -176,7 +176,7 @@ class Requests:
     def _message(
         self, choices: Stream, cls: type[Message], operation: str, depth: int
     ) -> dict[str, Any]:
-        """A message with some of its fields; long ones have few of them."""
+        """Return a message with some of its fields; of long messages, only a few."""
         fields = fields_of(cls)
         most = 4 if len(fields) <= 6 else len(fields)
         return {
@@ -247,7 +247,7 @@ class Requests:
     def address(
         self, choices: Stream, operation: Operation, plane: Plane, body: dict[str, Any]
     ) -> tuple[str, str, str, bytes]:
-        """Verb, path, query and body of a request over HTTP."""
+        """Return verb, path, query and body of a request over HTTP."""
         verb, template, takes = choices.choice(_bindings(operation, plane))
         fields = dict(body)
 
@@ -276,7 +276,7 @@ def _bindings(operation: Operation, plane: Plane) -> tuple[Binding, ...]:
 
 
 def _pop_field(fields: dict[str, Any], name: str) -> Any:
-    """A field that stands in the path, taken out of the rest."""
+    """Remove a field that is part of the path, and return it."""
     for key in list(fields):
         if snake(key) == name:
             return fields.pop(key)
@@ -284,7 +284,7 @@ def _pop_field(fields: dict[str, Any], name: str) -> Any:
 
 
 def _query_fields(fields: dict[str, Any], under: str = "") -> dict[str, Any]:
-    """Fields as parameters of a query; those of messages by their dotted path."""
+    """Return fields as query parameters; those of messages by their dotted path."""
     flat: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, dict):

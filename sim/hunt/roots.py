@@ -9,10 +9,10 @@ from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import days, format_instant, hours, parse_instant
 from sim.loader.load import load_scenario
 
-# A hunt forks and searches its world thousands of times, and what a list costs depends on how much
-# there is. So this world has one or two of each kind: partners with all scopes and with few, retail
-# users, a game with related markets, a market of each kind that rules tell apart, a recurring
-# market, a program, a receiver.
+# A hunt forks and searches its world thousands of times, and the cost of lists depends on its size.
+# So this world has one or two of each kind: partners with all scopes and with few, retail users, a
+# game with related markets, a market of each kind that rules distinguish, a recurring market, a
+# program, a receiver.
 VILLAGE = """name: hunt
 extends: [quickstart]
 world:
@@ -55,7 +55,7 @@ world:
       periods: [{program_id: hunt-quotes, start: 2026-07-01, reward_pool: "500", target_size: 5}]
   receivers: [{name: hunt-receiver, answers: [{status: 200}]}]
 """
-# Each look at a recurring market computes its index, so only one root has one.
+# Every read of a recurring market computes its index, so only one root has one.
 RECURRING = """\
   windows: [{name: hunt-btc, asset: "crypto:btc", title: Bitcoin, every: 15m, ahead: 30m}]
 """
@@ -68,8 +68,10 @@ _DATED = ("rule", "operation")
 
 
 def roots_of(scenario: str = "") -> tuple[str, ...]:
-    """The scenarios that a hunt begins with, as texts; "" is a small world and the default one.
-    The first are those where most time goes.
+    """Return the scenarios with which a hunt begins, as texts; "" is a small world and the default
+    one.
+
+    Most time is spent on the first ones.
     """
     base = VILLAGE if not scenario else f"name: hunt\nextends: [{scenario}]\n"
     free, tight = (_limited(base, limit) for limit in ("off", _TIGHT))

@@ -25,7 +25,7 @@ _RESUMABLE = (
     "DropCopyAPI.CreatePositionChangeSubscription",
     "DropCopyAPI.CreateInstrumentStateChangeSubscription",
 )
-_STREAMS_MAX = 21  # one more than a firm may have (rule S7)
+_STREAMS_MAX = 21  # one more than the limit of a firm (rule S7)
 _ADDRESS = {
     "address_line_1": "1 Main Street",
     "city": "Albany",
@@ -33,7 +33,7 @@ _ADDRESS = {
     "postal_code": "12207",
     "state": "NY",
 }
-# First names, addresses of mail and birthdays that choose an outcome (rule K5).
+# First names, e-mail addresses and birthdays that determine an outcome (rule K5).
 _PEOPLE: tuple[Body, ...] = (
     {},
     {"email": "reject@example.com"},
@@ -46,11 +46,13 @@ _PEOPLE: tuple[Body, ...] = (
 
 
 class SessionCourses(DealCourses):
-    """What happens on streams and over days, with trades in between."""
+    """Sequences of inputs on streams and over days, with trades in between."""
 
     def resume(self, choices: Stream) -> Inputs:
-        """A stream with something on it, hung up, and taken up after its last message; then all of
-        it again, by the instant at which it began.
+        """Open a stream, let something happen on it, disconnect, and resume it after its last
+        message.
+
+        Then all of it again, resuming from the instant at which it began.
         """
         began = format_instant(self._simulation.now)
         operation = load_contract().by_name(choices.choice(_RESUMABLE))
@@ -79,7 +81,7 @@ class SessionCourses(DealCourses):
             yield StreamOpened(method, request, who.participant, who.credential, PEER)
 
     def crowd(self, choices: Stream) -> Inputs:
-        """More streams than a firm may have."""
+        """Open more streams than a firm may have."""
         operation = load_contract().by_name(
             "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
         )
@@ -91,7 +93,9 @@ class SessionCourses(DealCourses):
             yield StreamOpened(method, request, who.participant, who.credential, PEER)
 
     def follow(self, choices: Stream) -> Inputs:
-        """A retail socket that follows a market in which somebody trades, and asks for too much."""
+        """Follow a market on a retail socket while somebody trades, and exceed the socket's
+        limits.
+        """
         keys = self._simulation.exchange.firms.api_keys()[:2]
         if not keys:
             return
@@ -116,7 +120,7 @@ class SessionCourses(DealCourses):
         yield from self._trade(choices, symbol)
 
     def flood(self, choices: Stream) -> Inputs:
-        """The same read, more often than any limit allows in a second."""
+        """Repeat a read more often than any limit allows in a second."""
         who = choices.choice(self._partners())
         name = choices.choice(
             ("AccountsAPI.GetWhoAmI", "OrderEntryAPI.GetOpenOrders", "RefDataAPI.ListSymbols")
@@ -125,7 +129,7 @@ class SessionCourses(DealCourses):
             yield self._call(choices, name, {}, who)
 
     def outlive(self, choices: Stream) -> Inputs:
-        """An access token that is used on either side of its end."""
+        """Use an access token before and after its expiry."""
         yield from self._clients.inputs("token", choices)
         if not self._clients.callers.tokens:
             return
@@ -138,7 +142,7 @@ class SessionCourses(DealCourses):
         yield self._call(choices, "AccountsAPI.GetWhoAmI", {}, CallIdentity(token, None))
 
     def account(self, choices: Stream) -> Inputs:
-        """A retail order of one contract that trades as maker, and what its owner reads then."""
+        """Trade a retail order of one contract as maker, and read its owner's account."""
         keys, symbol = self._simulation.exchange.firms.api_keys()[:2], self._symbol(choices)
         if not keys:
             return
@@ -158,7 +162,7 @@ class SessionCourses(DealCourses):
         yield self._call(choices, "RetailAccountAPI.GetBalances", {}, who)
 
     def removed(self, choices: Stream) -> Inputs:
-        """An operation that comes or goes on a date that is near, on either side of it."""
+        """Call an operation before and after a nearby date on which it is added or removed."""
         now, near = self._simulation.now, days(1)
         dates = [
             (at, operation)
@@ -176,7 +180,7 @@ class SessionCourses(DealCourses):
     # ---- people
 
     def verify(self, choices: Stream) -> Inputs:
-        """A person who is verified, decided by hand, and starts again."""
+        """Verify a person, decide by hand, and start again."""
         firm = choices.choice(self._partners()).credential
         who = CallIdentity(firm, None)
         name = f"person-{choices.below(6)}"
@@ -204,7 +208,9 @@ class SessionCourses(DealCourses):
         yield self._call(choices, "KYCAPI.StartKYCVerification", person, who)
 
     def deaf(self, choices: Stream) -> Inputs:
-        """A receiver that fails every delivery for a while, events meanwhile, and one by hand."""
+        """Let a receiver fail every delivery for a while, raise events, and redeliver one by
+        hand.
+        """
         status = {"match": {"plane": "webhook"}, "act": {"status": 500}, "times": 12}
         yield self._do("fault.add", "", status)
         for _ in range(3):
@@ -215,7 +221,7 @@ class SessionCourses(DealCourses):
                 yield self._do("webhook.redeliver", firm.name, {})
 
     def index(self, choices: Stream) -> Inputs:
-        """Prices of an asset over a stretch of time, in candles."""
+        """Set prices of an asset over a stretch of time, and read candles."""
         now = self._simulation.now // NS_PER_S
         body = {
             "assets": ["crypto:btc"],

@@ -1,4 +1,4 @@
-"""When a hunt stops by the clock on the wall, which decides nothing else."""
+"""Stops a hunt by the wall clock, which decides nothing else."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from time import monotonic
 
 
 class Stopwatch:
-    """Is over after some minutes; with 0 never."""
+    """Is over after some minutes; with 0, never."""
 
     def __init__(self, minutes: float) -> None:
         self._end = monotonic() + 60 * minutes if minutes else None
 
     def over(self) -> bool:
-        """Whether the time is up."""
+        """Return whether the time is up."""
         return self._end is not None and monotonic() >= self._end

@@ -1,8 +1,8 @@
-"""The naive twin: what follows from a run's fills, ledgers, tokens and dates, worked out a second
-time the slow and obvious way, in fractions and from whole histories.
+"""The naive twin: recomputes what follows from a run's fills, ledgers, tokens and dates, in the
+slow and obvious way, with fractions and from complete histories.
 
-It reads nothing that the exchange keeps for speed, and none of the functions that it checks. Where
-the naive way would need to know more than it does, it says nothing.
+It reads nothing that the exchange stores for speed, and calls none of the functions that it checks.
+Where the naive way would need more information than it has, it reports nothing.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from sim.hunt.oracles import Trouble
 from sim.kernel.instants import format_instant
 from sim.simulation import Simulation
 
-_SERVED = 300  # the first status that is no success
-_LIMITED = (429, 8)  # as HTTP and gRPC say it
+_SERVED = 300  # the first status that does not mean success
+_LIMITED = (429, 8)  # as HTTP status and gRPC code
 
 
 class Twin:
-    """Looks at one simulation after each input, from where it stands now."""
+    """Checks one simulation after each input, from its current state on."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self._executions = len(simulation.exchange.trading.executions)
-        # The number of a refused call, and what was used of each limit after it.
+        # The number of a refused call, and the usage of each limit after it.
         self._used: tuple[int, dict[tuple[str, str, str], int]] = 0, {}
 
     def after_input(self, input_: Input, outcome: Outcome) -> Iterator[Trouble]:
-        """What the twin sees otherwise after an input."""
+        """Yield the results on which the twin disagrees after an input."""
         rows = self._simulation.exchange.trading.executions.rows
         new, self._executions = rows[self._executions :], len(rows)
         for execution in new:
@@ -57,11 +57,11 @@ class Twin:
     # ---- fills
 
     def _average(self, execution: Execution) -> Iterator[Trouble]:
-        """The average price is what was paid over what was bought (§2.7)."""
+        """Check that the average price is the amount paid over the quantity bought (§2.7)."""
         order = execution.order
         bought = sum(order.filled_at.values())
         if bought != order.cum_qty:
-            return  # something was busted or reduced
+            return  # a trade was busted or the order reduced
         paid = sum(price * qty for price, qty in order.filled_at.items())
         average = round(Fraction(paid, bought))
         if average != order.avg_px:
@@ -69,14 +69,14 @@ class Twin:
             yield Trouble("twin", "average price", says)
 
     def _fee(self, execution: Execution) -> Iterator[Trouble]:
-        """The fee of an order's first fill is that of the formula (rules P11, P12)."""
+        """Check the fee of an order's first fill against the formula (rules P11, P12)."""
         order, trading = execution.order, self._simulation.exchange.trading
         theta = trading.fees.theta(trading.instruments.require(order.symbol), execution.at)
         if order.cum_qty != execution.last_qty or theta.tail or theta.cap is not None:
             return
         scale, units = order.price_scale, order.price_scale * order.qty_scale
         if units % 100 or DOLLAR % units:
-            return  # a cent is no whole number of notional units
+            return  # a cent is not a whole number of notional units
         price = Fraction(execution.last_px, scale)
         volume = Fraction(execution.last_qty, order.qty_scale) * price * (1 - price)
         cents = {
@@ -91,7 +91,7 @@ class Twin:
             yield Trouble("twin", "fee", says)
 
     def _name(self, execution: Execution) -> Iterator[Trouble]:
-        """A client's name of an order is that of one open order (rule M6)."""
+        """Check that a client order id belongs to one open order only (rule M6)."""
         order, orders = execution.order, self._simulation.exchange.trading.orders
         if not order.clord_id:
             return
@@ -118,17 +118,17 @@ class Twin:
     def _expired(
         self, call: RestCall | RpcCall, reply: Reply, entry: LoggedCall
     ) -> Iterator[Trouble]:
-        """A token that has ended opens nothing (§5.1)."""
+        """Check that an expired token is refused (§5.1)."""
         credential, now = call.credential, self._simulation.now
         if credential.kind != "bearer" or not _succeeded(call, reply) or reply.pending_on:
             return
         issued = self._simulation.exchange.credentials.token(credential.key)
         if issued is not None and now >= issued.expires:
-            says = f"{entry.operation} took a token at {format_instant(now)} that ended at "
+            says = f"{entry.operation} accepted a token at {format_instant(now)} that ended at "
             yield Trouble("twin", "ended token", says + format_instant(issued.expires))
 
     def _removed(self, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
-        """What was removed on a date is not served from that date on (§9)."""
+        """Check that an operation removed on a date is not served from that date on (§9)."""
         now = self._simulation.now
         if not entry.operation or reply.status >= _SERVED or reply.code:
             return
@@ -138,7 +138,7 @@ class Twin:
             yield Trouble("twin", "removed operation", says + format_instant(until))
 
     def _balance(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
-        """The balance of a retail account is the sum of all its movements (rule P17)."""
+        """Check that the balance of a retail account is the sum of its movements (rule P17)."""
         if entry.operation != "RetailAccountAPI.GetBalances" or reply.status >= _SERVED:
             return
         key = self._simulation.exchange.firms.api_key(call.credential.key)
@@ -149,12 +149,12 @@ class Twin:
         for shown in _document(reply).get("balances", ()):
             balance = Fraction(str(shown["currentBalance"]))
             if rows and abs(balance - Fraction(total, DOLLAR)) >= Fraction(1, 100):
-                says = f"{key.account} is told {balance}, its movements come to {total / DOLLAR}"
+                says = f"{key.account} shows {balance}, its movements sum to {total / DOLLAR}"
                 yield Trouble("twin", "retail balance", says)
 
     def _canceled(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
-        """An order whose cancel is acknowledged works no more, unless that waits for the engine
-        (rule M34).
+        """Check that an order whose cancel is acknowledged no longer works, unless queued (rule
+        M34).
         """
         if entry.operation != "OrderEntryAPI.CancelOrder" or reply.status >= _SERVED:
             return
@@ -164,12 +164,14 @@ class Twin:
             return
         timers = self._simulation.exchange.ctx.timers.pending()
         if not any(timer.kind == ENGINE_TIMER for timer in timers):
-            says = f"the cancel of {order.id} was answered {reply.status}, and it is open"
+            says = f"the cancel of {order.id} was answered {reply.status}, but it is open"
             yield Trouble("twin", "cancel", says)
 
     def _limited(self) -> Iterator[Trouble]:
-        """A call that a limit refuses costs nothing (rule R3): of two right after each other the
-        second leaves what the first left, or less.
+        """Check that a call refused by a limit costs nothing (rule R3).
+
+        Of two refused calls in a row, the second must leave at most the usage that the first one
+        left.
         """
         now, seq = self._simulation.now, self._simulation.seq
         limits = self._simulation.exchange.rate_limits

@@ -1,8 +1,8 @@
-"""The values that requests are made of: what exists, what answers named, and what is just wrong.
+"""The values of which requests are made: what exists, what answers named, and what is just wrong.
 
-A value is looked for by the name of the field that needs it. Names that mean the same share their
-values (`_SAME`), and an `id` of an operation about quotes is looked for as a `quote_id`. Every
-answer and frame teaches new values by the names under which they stand there.
+A value is found by the name of the field that needs it. Names with the same meaning share their
+values (`_SAME`), and the `id` of an operation about quotes is found as a `quote_id`. Every answer
+and frame adds values under the names of its fields.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from sim.kernel.entropy import Stream
 from sim.simulation import Simulation
 
-KEPT = 12  # values of a name
-_LEAVES_MAX = 60  # of an answer
+KEPT = 12  # values kept for a name
+_LEAVES_MAX = 60  # values read from one answer
 _SAME = {
     "market_slug": "symbol",
     "market_slugs": "symbol",
@@ -61,13 +61,13 @@ class Vocabulary:
             self.add("account", key.account)
 
     def copy(self) -> Vocabulary:
-        """The same values, which then go their own way."""
+        """Return an independent copy with the same values."""
         other = Vocabulary.__new__(Vocabulary)
         other._values = {name: deque(known, KEPT) for name, known in self._values.items()}
         return other
 
     def add(self, name: str, value: Any) -> None:
-        """Learn a value of a name."""
+        """Add a value of a name."""
         known = self._values.get(name)
         if known is None:
             known = self._values[name] = deque(maxlen=KEPT)
@@ -75,16 +75,16 @@ class Vocabulary:
             known.append(value)
 
     def learn(self, answer: Any, operation: str) -> None:
-        """Learn from an answer, which is JSON."""
+        """Add the values of an answer, which is JSON."""
         for name, value in _leaves(answer, _subject(operation)):
             self.add(_SAME.get(name, name), value)
 
     def known(self, name: str) -> list[Any]:
-        """The values of a name, oldest first."""
+        """Return the values of a name, oldest first."""
         return list(self._values.get(_SAME.get(name, name), ()))
 
     def draw(self, choices: Stream, name: str, operation: str) -> Any:
-        """A value for a field that is text: most often one that exists, the newest most often."""
+        """Return a value for a text field, usually one that exists, newer ones more often."""
         subject = _subject(operation)
         names = [f"{subject}_{name}", name] if name in ("id", "slug", "name") else [name]
         if name.endswith("_id") and not self.known(name):
@@ -99,19 +99,19 @@ class Vocabulary:
 
 @cache
 def _subject(operation: str) -> str:
-    """What an operation is about, in one word: "quote" for RFQAPI.GetQuotes."""
+    """Return the subject of an operation in one word: "quote" for RFQAPI.GetQuotes."""
     rpc = _VERB.sub("", operation.rpartition(".")[2]).partition("By")[0]
     return snake(rpc).removesuffix("s")
 
 
 @cache
 def snake(name: str) -> str:
-    """A name of JSON in the spelling of the contract."""
+    """Return a JSON name in the spelling of the contract."""
     return _CAMEL.sub("_", name).replace("RFQ", "rfq").lower()
 
 
 def _leaves(answer: Any, subject: str) -> Iterator[tuple[str, Any]]:
-    """(name, value) of texts in an answer; an id also as that of what it is the id of."""
+    """Yield (name, value) for texts in an answer; an id also under the name of its object."""
     waiting, left = [(subject, answer)], _LEAVES_MAX
     while waiting and left:
         parent, value = waiting.pop()

@@ -19,7 +19,7 @@ class InputTimeout(Exception):
 
 
 class Watchdog:
-    """Watches an episode. `input` is the number of the input under way; 0 between two inputs."""
+    """Watches an episode. `input` is the number of the current input; 0 between two inputs."""
 
     def __init__(self) -> None:
         self.input = 0
@@ -27,8 +27,10 @@ class Watchdog:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Raise InputTimeout inside an input that has used SECONDS of processor time, or up to
-        twice that: a timer compares input numbers every SECONDS, so inputs pay nothing for it.
+        """Raise InputTimeout in an input that has used SECONDS of processor time, or up to twice
+        that.
+
+        A timer compares input numbers every SECONDS, so inputs have no overhead.
         """
         if not hasattr(signal, "setitimer") or not _is_main():
             yield

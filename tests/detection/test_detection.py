@@ -65,7 +65,7 @@ def test_a_bug_whose_place_has_changed_is_no_bug() -> None:
     ("tool", "bug", "says"),
     [
         ("hunt", "reservation_kept", "invariant: orders: "),
-        ("hunt", "session_revoked_late", "twin: AccountsAPI.GetWhoAmI took a token at "),
+        ("hunt", "session_revoked_late", "twin: AccountsAPI.GetWhoAmI accepted a token at "),
         ("hunt", "fee_rounded_down", "twin: the fee of "),
         ("judge", "clock_trusted", "token-refreshed-in-time: "),
         ("judge", "backoff_ignored", "retry-after: "),

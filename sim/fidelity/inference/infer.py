@@ -20,13 +20,14 @@ from sim.scenario.scenario import Scenario
 
 _JOINT_STEPS = 4
 _UNEXPLAINED_MAX = 100
-_SHOWN_MAX = 8  # lines of a list on a screen
+_SHOWN_MAX = 8  # lines shown of a list
 _KINDS: tuple[Kind, ...] = ("refuted", "undecided", "confirmed", "not observed")
 
 
 class Inference:
-    """What the evidence of one recording leaves open, and what not. `complete` is false where
-    somebody ended it: then what was not reached is undecided.
+    """What the evidence of one recording determines, and what it leaves open.
+
+    `complete` is false if it was interrupted; everything not reached is then undecided.
     """
 
     def __init__(
@@ -39,11 +40,12 @@ class Inference:
         self._search = Search(self.session, self._progress.step)
         self._verdicts = Verdicts(self._search)
         self.complete = False
-        self.differed = 0  # lines under our own values
+        self.differed = 0  # lines that differ with our own values
 
     def run(self) -> None:
-        """Search, until it is done or somebody interrupts it. Unmatched: the scenario has nobody
-        for somebody of the recording.
+        """Search, until it is done or somebody interrupts it.
+
+        Raises Unmatched if the scenario has no counterpart for somebody in the recording.
         """
         with self._progress:
             self._search.begin()
@@ -79,7 +81,7 @@ class Inference:
         return self.complete and not refuted and not self._search.outcome.lines
 
     def unexplained(self) -> list[dict[str, Any]]:
-        """Places that differ under every value."""
+        """Return the places that differ under every value."""
         outcome = self._search.outcome
         return [
             {
@@ -95,7 +97,7 @@ class Inference:
         ]
 
     def document(self) -> dict[str, Any]:
-        """As `--json` shows it."""
+        """Return the inference for `--json`."""
         unexplained = self.unexplained()
         return {
             "recording": str(self.path),
@@ -115,7 +117,9 @@ class Inference:
         }
 
     def scenario_lines(self) -> str:
-        """Lines of a scenario with which we answer like the recording; "" where ours do."""
+        """Return the lines of a scenario with which we answer like the recording; "" if ours
+        already do.
+        """
         text = ""
         for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):
             lines = [
@@ -127,14 +131,14 @@ class Inference:
         return text
 
     def scenario_file(self, base: str) -> str:
-        """A whole scenario with these lines, which extends `base`."""
+        """Return a whole scenario with these lines, which extends `base`."""
         name = f"{self.scenario.name} as in {self.path.name}"
         return f"extends: {_yaml(base)}\nname: {_yaml(name)}\n{self.scenario_lines()}"
 
     # ---- text
 
     def write(self, out: TextIO) -> None:
-        """Print what matters first, on a screen."""
+        """Print the most important results, on one screen."""
         for line in self._lines():
             print(line, file=out)
 
@@ -204,7 +208,7 @@ class Inference:
 
 
 def _sentence(one: Verdict) -> str:
-    """A verdict in a line."""
+    """Return a verdict in one line."""
     values = ", ".join(_yaml(value) for value in one.consistent[:4])
     values += ", …" if len(one.consistent) > 4 else ""
     if one.of is not None:
@@ -222,7 +226,7 @@ def _sentence(one: Verdict) -> str:
 
 
 def _yaml(value: Any) -> str:
-    """A value as a scenario has it."""
+    """Return a value as a scenario writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
@@ -231,10 +235,10 @@ def _yaml(value: Any) -> str:
 
 
 def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None) -> Inference:
-    """Say what values a recording allows. UnreadableRecording, Unmatched."""
+    """Return which values a recording allows. Raises UnreadableRecording or Unmatched."""
     inference = Inference(path, recording, scenario, seed)
     gc.collect()
-    gc.freeze()  # the recording is not looked at again each time that a finished replay is freed
+    gc.freeze()  # so that freeing a finished replay does not traverse the recording each time
     try:
         with naming_file(path):
             inference.run()

@@ -1,10 +1,11 @@
-"""Values of an assumption that is a number or a span: what to try, what a range contains, and what
-a recording says them to be.
+"""Values of an assumption that is a number or a span: which to try, what a range contains, and what
+a recording determines.
 
 Numbers are searched in three ways, the cheapest first.
 
-* *By proportion*: where an answer shows a number or an instant that follows the value (a fee, an
-  expiry), two trials give a line, and the line says at which value the answer is the recorded one.
+* *By proportion*: if an answer shows a number or an instant that depends on the value (a fee, an
+  expiry), two trials determine a line, and the line gives the value at which the answer is as
+  recorded.
 * *By candidates*: values that people choose, and distances between instants of the recording.
 * *By bisection*: from a value that fits to one that does not, until the edge is known to the
   resolution of the recording's clock, or to one in fifty.
@@ -27,7 +28,9 @@ from sim.fidelity.inference.session import Session
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 from sim.recording.files import Entry
 
-FINEST = 100 * NS_PER_MS  # a shorter span is not told from it, and costs much to replay
+FINEST = (
+    100 * NS_PER_MS
+)  # shorter spans cannot be distinguished from it and are expensive to replay
 _NICE = (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90)
 _SPANS = sorted(
     {count * unit for unit in (NS_PER_S, MINUTE, HOUR) for count in _NICE}
@@ -41,26 +44,28 @@ _DISTANCES_MAX = 12
 
 
 class Range(Struct, frozen=True):
-    """Values that fit, both ends included; None where nothing in reach does not fit."""
+    """Values that fit, both ends inclusive; None if every value in reach fits."""
 
     low: int | None = None
     high: int | None = None
 
     def has(self, value: int) -> bool:
-        """Whether a value lies within."""
+        """Return whether a value is within the range."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
 
 def resolution(session: Session) -> int:
-    """What the clocks of a recording can tell apart, in nanoseconds: where the service's clock was
-    moved, both ends of a span are read from a Date header, which has whole seconds.
+    """Return what the clocks of a recording can distinguish, in nanoseconds.
+
+    If the service's clock was moved, both ends of a span come from a Date header, which has whole
+    seconds.
     """
     return NS_PER_S if session.clock.moved else FINEST
 
 
 def probes(assumption: Assumption, base: int, length: int) -> list[int]:
-    """Values that show whether a number matters at all: the smallest, some around our own, and one
-    longer than the session.
+    """Return values that show whether a number matters at all: the smallest, some around our own,
+    and one longer than the session.
     """
     least = assumption.least
     if assumption.span and least > 0:
@@ -75,7 +80,7 @@ def probes(assumption: Assumption, base: int, length: int) -> list[int]:
 
 
 def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
-    """Values that people choose, and distances between instants of the recording."""
+    """Return values that people choose, and distances between instants of the recording."""
     if not assumption.span:
         values = set(_INTEGERS)
     else:
@@ -85,7 +90,7 @@ def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
 
 
 def _distances(entries: list[Entry]) -> Iterator[int]:
-    """How far apart lines of the recording are, the longest first."""
+    """Yield the distances between lines of the recording, the longest first."""
     instants = sorted(
         {_instant(one.answer.now) for one in entries if one.answer and one.answer.now}
     )
@@ -94,7 +99,7 @@ def _distances(entries: list[Entry]) -> Iterator[int]:
 
 
 def session_length(entries: list[Entry]) -> int:
-    """From the first instant that is told to the last, in nanoseconds."""
+    """Return the time from the first known instant to the last, in nanoseconds."""
     instants = [_instant(one.answer.now) for one in entries if one.answer and one.answer.now]
     return max(instants) - min(instants) if instants else 0
 
@@ -110,7 +115,9 @@ def _instant(text: str) -> int:
 
 
 def proportional(tries: Iterable[tuple[int, Outcome]]) -> Iterator[int]:
-    """Values at which places that follow the value would be as recorded, by two trials each."""
+    """Yield values at which places that depend on the value would be as recorded, from two trials
+    each.
+    """
     points: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
     recorded: dict[tuple[int, str], Decimal] = {}
     for value, outcome in tries:
@@ -131,7 +138,7 @@ def proportional(tries: Iterable[tuple[int, Outcome]]) -> Iterator[int]:
 
 
 def number_in(value: Any) -> Decimal | None:
-    """A value as a number: an instant in nanoseconds. None for what is neither."""
+    """Return a value as a number: an instant in nanoseconds. None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | Decimal):
@@ -154,8 +161,10 @@ def number_in(value: Any) -> Decimal | None:
 
 
 def edge(fits: Callable[[int], bool], inside: int, steps: Iterable[int], grain: int) -> int | None:
-    """The outermost value that fits, between one that does and the first of `steps` that does not;
-    None where all of them fit. The answer lies within `grain`, or one in fifty.
+    """Return the outermost value that fits, between one that does and the first of `steps` that
+    does not.
+
+    None if all of them fit. The result is exact to `grain`, or to one in fifty.
     """
     for outside in steps:
         if fits(outside):
@@ -174,7 +183,7 @@ def edge(fits: Callable[[int], bool], inside: int, steps: Iterable[int], grain: 
 
 
 def steps_down(value: int, least: int) -> Iterator[int]:
-    """Ever smaller values, to the smallest."""
+    """Yield ever smaller values, down to the smallest."""
     while value > max(least, 0) + 1:
         value = max(value // 3, least)
         yield value
@@ -183,18 +192,18 @@ def steps_down(value: int, least: int) -> Iterator[int]:
 
 
 def steps_up(value: int, most: int) -> Iterator[int]:
-    """Ever larger values, up to one."""
+    """Yield ever larger values, up to a maximum."""
     value = max(value, 1)
     while value < most:
         value = min(value * 3, most)
         yield value
 
 
-# ---- what people would write
+# ---- readable values
 
 
 def round_values(low: int, high: int, *, span: bool) -> list[int]:
-    """Values within a range as people write them, the roundest first."""
+    """Return values within a range as people write them, the roundest first."""
     nice = _SPANS if span else _INTEGERS
     if span and high >= 2 * NS_PER_S:
         nice = [value for value in nice if value % NS_PER_S == 0]
@@ -210,7 +219,7 @@ def round_values(low: int, high: int, *, span: bool) -> list[int]:
 
 
 def _digits(value: int, span: bool) -> int:
-    """How many digits a value has in its best unit."""
+    """Return the number of digits of a value in its best unit."""
     if not span:
         return len(str(value).rstrip("0")) or 0
     unit = next((unit for unit in _UNITS if value and value % unit == 0), 1)
@@ -219,7 +228,7 @@ def _digits(value: int, span: bool) -> int:
 
 
 def outward(allowed: Range, grain: int) -> Range:
-    """A range of spans whose ends people can read: to a fiftieth, and not below the grain."""
+    """Return a range of spans with readable ends: to a fiftieth, but not below the grain."""
     low, high = allowed.low, allowed.high
     return Range(
         None if low is None else low // _step(low, grain) * _step(low, grain),

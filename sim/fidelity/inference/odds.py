@@ -1,8 +1,8 @@
-"""Odds that a count of strikes allows.
+"""The odds that a count allows.
 
-The interval is Clopper and Pearson's: every chance under which a count so far from the expected one
-is not rarer than `RISK` on either side. It is exact, so it stays honest with three samples, where
-an approximation would not.
+The interval is that of Clopper and Pearson: every chance under which a count so far from the
+expected one is not rarer than `RISK` on either side. It is exact, so it stays honest with three
+samples, where an approximation would not.
 """
 
 from __future__ import annotations
@@ -16,33 +16,35 @@ from sim.core.catalogue.quirks import Chance
 
 RISK = 0.025
 _STEPS = 24
-# What people write; the likeliest comes first.
+# Odds that people write, the likeliest first.
 _USUAL = ("1/20", "1/10", "1/5", "1/4", "1/3", "2/5", "1/2", "3/5", "2/3", "3/4", "4/5", "9/10")
 NARROW = 0.25
 
 
 class Count(Struct, frozen=True):
-    """How often a quirk struck, of how many times that could be told."""
+    """How often a quirk occurred, out of how many observable opportunities."""
 
     struck: int
     of: int
 
     def between(self) -> tuple[float, float]:
-        """The chances that the count allows, both ends included."""
+        """The chances that the count allows, both ends inclusive."""
         struck, of = self.struck, self.of
         low = 0.0 if not struck else _root(lambda p: 1 - _below(struck - 1, of, p), RISK)
         high = 1.0 if struck == of else _root(lambda p: -_below(struck, of, p), -RISK)
         return low, high
 
     def allows(self, odds: Chance) -> bool:
-        """Whether odds lie in the interval; "never" and "always" fit only without exception."""
+        """Return whether odds are in the interval. "never" and "always" require a count without
+        exception.
+        """
         if odds.numerator in (0, odds.denominator):
             return self.struck == (self.of if odds.numerator else 0)
         low, high = self.between()
         return low <= odds.numerator / odds.denominator <= high
 
     def consistent(self, ours: Chance) -> list[str]:
-        """Odds that people would write and the count allows, the likeliest first."""
+        """Return odds that people would write and the count allows, the likeliest first."""
         known = {str(odds): odds for odds in (Chance(0, 1), Chance(1, 1), ours)}
         for text in _USUAL:
             numerator, _, denominator = text.partition("/")
@@ -54,18 +56,18 @@ class Count(Struct, frozen=True):
 
     @property
     def narrow(self) -> bool:
-        """Whether the interval says more than that nobody knows."""
+        """Whether the interval is narrow enough to be informative."""
         low, high = self.between()
         return high - low <= NARROW
 
 
 def _below(most: int, of: int, p: float) -> float:
-    """The chance of at most so many strikes."""
+    """Return the chance of at most so many occurrences."""
     return sum(comb(of, k) * p**k * (1 - p) ** (of - k) for k in range(most + 1))
 
 
 def _root(rising: object, target: float) -> float:
-    """Where a rising function of a chance reaches a value."""
+    """Return where a rising function of a chance reaches a value."""
     assert callable(rising)
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
