@@ -134,22 +134,18 @@ def _bytes(raw: Any, unknown: list[str]) -> bytes:
     raise BadField("", "expected base64")
 
 
-def _moment(raw: Any, unknown: list[str]) -> int:
-    if type(raw) is not str:
-        raise BadField("", "expected an RFC 3339 timestamp")
-    try:
-        return read_moment(raw)
-    except ValueError as refused:
-        raise BadField("", str(refused)) from None
+def _from_text(read: Callable[[str], int], expected: str) -> Convert:
+    """Return the converter of a value that JSON writes as text, such as an instant."""
 
+    def convert(raw: Any, unknown: list[str]) -> int:
+        if type(raw) is not str:
+            raise BadField("", f"expected {expected}")
+        try:
+            return read(raw)
+        except ValueError as refused:
+            raise BadField("", str(refused)) from None
 
-def _span(raw: Any, unknown: list[str]) -> int:
-    if type(raw) is not str:
-        raise BadField("", 'expected a duration ("1.5s")')
-    try:
-        return read_duration(raw)
-    except ValueError as refused:
-        raise BadField("", str(refused)) from None
+    return convert
 
 
 def _plain(raw: Any, unknown: list[str]) -> Any:
@@ -173,8 +169,8 @@ _CONVERTERS: dict[str, Convert] = {
     "bool": _bool,
     "double": _double,
     "bytes": _bytes,
-    "timestamp": _moment,
-    "duration": _span,
+    "timestamp": _from_text(read_moment, "an RFC 3339 timestamp"),
+    "duration": _from_text(read_duration, 'a duration ("1.5s")'),
     "struct": _plain_object,
     "value": _plain,
     "list_value": _plain_list,

@@ -29,7 +29,27 @@ _UNSAFE = re.compile(r"[^\t\x20-\x7e]")
 _DRAIN_ABOVE = 64 * 1024
 
 
-class Response(web.StreamResponse):
+class _StatelessResponse(web.StreamResponse):
+    """A response whose base class is not initialised: nothing of its state is used, and building
+    that state is the cost that this module avoids.
+    """
+
+    _keep_alive: bool | None
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """Whether the connection stays open."""
+        return self._keep_alive
+
+    def force_close(self) -> None:
+        """End the connection after this response."""
+        self._keep_alive = False
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Write nothing: `prepare` has written everything."""
+
+
+class Response(_StatelessResponse):
     """A complete response. `headers` are pairs, `lines` what `header_lines` made of others;
     Content-Type, Content-Length, Date, Server and Connection are added.
     """
@@ -45,8 +65,6 @@ class Response(web.StreamResponse):
         lines: str = "",
         close: bool = False,
     ) -> None:
-        # The base class is not initialised: nothing of its state is used, and building that state
-        # is the cost that this class avoids.
         self._code = status
         self.content = body
         self._head = _common_head(status, content_type, now // NS_PER_S) + lines
@@ -62,15 +80,6 @@ class Response(web.StreamResponse):
         """HTTP status."""
         return self._code
 
-    @property
-    def keep_alive(self) -> bool | None:
-        """Whether the connection stays open."""
-        return self._keep_alive
-
-    def force_close(self) -> None:
-        """End the connection after this response."""
-        self._keep_alive = False
-
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Write everything."""
         self._keep_alive = bool(self._keep_alive and request.keep_alive)
@@ -82,9 +91,6 @@ class Response(web.StreamResponse):
         if len(self.content) > _DRAIN_ABOVE or request.protocol.writing_paused:
             await request.writer.drain()
         return None
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        """Nothing is left to write."""
 
     def encode(self, *, head_only: bool = False, http_1_0: bool = False) -> bytes:
         """The bytes of the response."""
@@ -100,13 +106,12 @@ class Response(web.StreamResponse):
         return encoded if head_only or bodiless else encoded + self.content
 
 
-class AlreadySent(web.StreamResponse):
+class AlreadySent(_StatelessResponse):
     """Stands for a response that was written to the transport directly, or never will be. The
     connection ends unless that response was complete and `keep_alive` is set.
     """
 
     def __init__(self, *, keep_alive: bool = False) -> None:
-        # As above, no state of the base class is used.
         self._keep_alive = keep_alive
 
     def __repr__(self) -> str:
@@ -114,24 +119,12 @@ class AlreadySent(web.StreamResponse):
 
     @property
     def status(self) -> int:
-        """Nobody knows."""
+        """Unknown."""
         return 0
 
-    @property
-    def keep_alive(self) -> bool | None:
-        """Whether the connection stays open."""
-        return self._keep_alive
-
-    def force_close(self) -> None:
-        """End the connection now."""
-        self._keep_alive = False
-
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Nothing to write."""
+        """Write nothing."""
         return None
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        """Nothing to write."""
 
 
 @lru_cache(maxsize=512)
