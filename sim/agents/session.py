@@ -18,7 +18,7 @@ from sim.testing.exchange_fixture import ServedExchange
 
 LEASE_S = 30 * 60.0
 EXCHANGES_MAX = 8
-NONE_YET = "No exchange is running. Call `start` first."
+NOTHING_RUNS = "No exchange is running. Call `start` first."
 
 
 class RunningExchange:
@@ -88,7 +88,7 @@ class Session:
             raise ToolError("Name the exchange: `start` answered what it is called.")
         first = [one for one in self._running.values() if not one.origin]
         if not first:
-            raise ToolError(NONE_YET)
+            raise ToolError(NOTHING_RUNS)
         if len(first) > 1:
             raise ToolError(f"Several exchanges are running: {', '.join(self._running)}. Name one.")
         first[0].used = time.monotonic()

@@ -16,7 +16,7 @@ from sim.analysis.layout import paint, width, wrapped
 Rows = list[dict[str, Any]]
 
 GAP = 2  # columns between cells
-WORDS = 26  # minimum width of a wrapped column of sentences
+SENTENCE_WIDTH = 26  # minimum width of a wrapped column of sentences
 _COLOURS = {
     **dict.fromkeys(("passed", "kept", "held", "yes"), "green"),
     **dict.fromkeys(("FAILED", "broken", "broke", "failed"), "red"),
@@ -49,7 +49,7 @@ def _widths(lines: list[list[str]]) -> list[int] | None:
     least = [
         max(
             max(len(word) for text in column for word in (text.split() or [""])),
-            min(size, WORDS) if any(" " in text for text in column[1:]) else 0,
+            min(size, SENTENCE_WIDTH) if any(" " in text for text in column[1:]) else 0,
         )
         for column, size in zip(zip(*lines, strict=True), natural, strict=True)
     ]

@@ -37,7 +37,7 @@ from sim.core.model.games import Game
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
 from sim.core.model.reference_data import ReferenceData
-from sim.core.model.timer_priority import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
+from sim.core.model.timer_priority import DORMANT_TIMER, EDGE_TIMER, EXPIRY_TIMER
 from sim.core.recurring.feed import RECURRING_TIMER, RecurringFeed, RecurringFeedState
 from sim.core.recurring.markets import RecurringMarkets
 from sim.core.rfq.combos import Combos, CombosState
@@ -54,7 +54,9 @@ from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
 # Timers that wait for the end of maintenance (rule W7).
-POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, RECURRING_TIMER})
+POSTPONABLE = frozenset(
+    {EXPIRY_TIMER, EDGE_TIMER, DORMANT_TIMER, SETTLEMENT_TIMER, RECURRING_TIMER}
+)
 
 
 class State(Struct):

@@ -24,7 +24,7 @@ from sim.kernel.release import RELEASE
 
 # The longest body of an answer that the journal keeps in full. A shared body is public and the same
 # for many callers, such as a book.
-_OWN_BODY_MAX = 4096
+_FULL_BODY_MAX = 4096
 _SHARED_BODY_MAX = 1024
 # The longest body whose digest is cached. A page of megabytes is built for one answer only.
 _CACHED_BODY_MAX = 1 << 18
@@ -73,7 +73,7 @@ def record_of(
         if reply.ready_at > now:
             out.elapsed = reply.ready_at - now
         body = reply.body if reply.journal is None else reply.journal
-        if len(body) > (_SHARED_BODY_MAX if reply.shared else _OWN_BODY_MAX):
+        if len(body) > (_SHARED_BODY_MAX if reply.shared else _FULL_BODY_MAX):
             out.body_size, out.body_sha256 = len(body), _sha256(body)
         elif body:
             out.body = (

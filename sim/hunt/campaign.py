@@ -150,9 +150,9 @@ class Campaign:
     def _over(self) -> bool:
         state, plan = self.state, self._plan
         spent = bool(plan.inputs) and state.inputs >= plan.inputs
-        return spent or self._found() or self._stopped()
+        return spent or self._find_ends_hunt() or self._stopped()
 
-    def _found(self) -> bool:
+    def _find_ends_hunt(self) -> bool:
         """Return whether a find ends the hunt."""
         return bool(self.state.finds) and not self._plan.keep_going
 
@@ -194,7 +194,7 @@ class Campaign:
                 self._planner.learn(plan, sum(map(len, news.values())), work)
             if news and self._plan.guided and not done.result.troubles:
                 self._add_entry(plan.parent, plan.place, plan.genes, news)
-            if self._found():
+            if self._find_ends_hunt():
                 break
         state.rounds += 1
         state.moments = len(self._corpus.entries)

@@ -42,7 +42,7 @@ _SOCKETS = {
     ),
 }
 _ACCOUNTS = ("account", "participantAccountId")
-_SOCKET_WORDS: tuple[Any, ...] = (
+_SOCKET_FRAMES: tuple[Any, ...] = (
     {"ping": {}},
     {"keepalive": {}},
     {"unsubscribe": {"requestId": "r0"}},
@@ -83,7 +83,7 @@ class Clients:
                 body = self._requests.document(choices, operation)
                 who = self.callers.on(choices, operation, _plane(plane))
                 if plane in ("grpc", "exchange") and choices.chance(3, 4):
-                    body = self._own(body, who)
+                    body = self._with_own_account(body, who)
                 yield self.call(choices, plane, operation, body, who)
             case ["order", plane] if plane in _INSERT:
                 yield self._order(choices, plane)
@@ -128,16 +128,16 @@ class Clients:
         self._last = replace(bare, participant=who.participant, credential=who.credential)
         return self._last
 
-    def _own(self, value: Any, who: CallIdentity) -> Any:
+    def _with_own_account(self, value: Any, who: CallIdentity) -> Any:
         """Return a request in which accounts are the caller's own."""
         user = self._simulation.exchange.firms.user(who.participant) if who.participant else None
         if user is None:
             return value
         if isinstance(value, list):
-            return [self._own(item, who) for item in value]
+            return [self._with_own_account(item, who) for item in value]
         if isinstance(value, dict):
             return {
-                name: user.account if name in _ACCOUNTS else self._own(inner, who)
+                name: user.account if name in _ACCOUNTS else self._with_own_account(inner, who)
                 for name, inner in value.items()
             }
         return value
@@ -231,7 +231,7 @@ class Clients:
         if operation.content != "web_socket":
             return message_of(operation, self._requests.document(choices, operation))
         if choices.chance(1, 5):
-            return json.encode(choices.choice(_SOCKET_WORDS))
+            return json.encode(choices.choice(_SOCKET_FRAMES))
         kinds = _SOCKETS[operation.name]
         request: dict[str, Any] = {
             "requestId": f"r{choices.below(3)}",

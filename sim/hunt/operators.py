@@ -16,7 +16,7 @@ from sim.kernel.instants import EASTERN, NS_PER_S, days, format_instant, hours, 
 from sim.simulation import Simulation
 
 Body = dict[str, Any]
-_LIVES = (30 * NS_PER_S, minutes(5), hours(2), days(1), days(30))
+_LIFETIMES = (30 * NS_PER_S, minutes(5), hours(2), days(1), days(30))
 _DECISIONS = ("approve", "reject", "review", "resubmit", "nope")
 _FUNDING = ("completed", "cancelled", "refunded", "processing", "acknowledged")
 _ODDS = ("always", "never", "1/2")
@@ -86,11 +86,11 @@ class Operators:
             states = ("OPEN", "OPEN", "OPEN", "PREOPEN", "MATCH_AND_CLOSE_AUCTION", "SUSPENDED")
             body["state"] = choices.choice(states)
         if choices.chance(1, 3):
-            ends = now + choices.choice(_LIVES)
+            ends = now + choices.choice(_LIFETIMES)
             body["expiration"] = format_instant(ends)
-            body["termination"] = format_instant(ends + choices.choice(_LIVES))
+            body["termination"] = format_instant(ends + choices.choice(_LIFETIMES))
         if choices.chance(1, 4):
-            body["start"] = format_instant(now + choices.choice(_LIVES[:3]))
+            body["start"] = format_instant(now + choices.choice(_LIFETIMES[:3]))
             body.pop("state", None)
         if choices.chance(1, 4):
             body["schedule"] = self._schedule(choices)

@@ -13,7 +13,7 @@ from sim.loader.load import load_scenario
 # So this world has one or two of each kind: partners with all scopes and with few, retail users, a
 # game with related markets, a market of each kind that rules distinguish, a recurring market, a
 # program, a receiver.
-VILLAGE = """name: hunt
+SMALL_WORLD = """name: hunt
 extends: [quickstart]
 world:
   base: empty
@@ -73,9 +73,9 @@ def roots_of(scenario: str = "") -> tuple[str, ...]:
 
     Most time is spent on the first ones.
     """
-    base = VILLAGE if not scenario else f"name: hunt\nextends: [{scenario}]\n"
+    base = SMALL_WORLD if not scenario else f"name: hunt\nextends: [{scenario}]\n"
     free, tight = (_limited(base, limit) for limit in ("off", _TIGHT))
-    full = (base,) if scenario else (VILLAGE + RECURRING, DEFAULT)
+    full = (base,) if scenario else (SMALL_WORLD + RECURRING, DEFAULT)
     start = load_scenario(base).clock.start
     instants = {parse_instant(row["from"]) for row in dates.rows() if row["kind"] in _DATED}
     sides = sorted({at - hours(1) for at in instants} | {max(instants)})

@@ -35,7 +35,7 @@ class Watchdog:
         if not hasattr(signal, "setitimer") or not _is_main():
             yield
             return
-        before = signal.signal(signal.SIGPROF, self._look)
+        before = signal.signal(signal.SIGPROF, self._check)
         signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
         try:
             yield
@@ -43,7 +43,7 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
 
-    def _look(self, number: int, frame: FrameType | None) -> None:
+    def _check(self, number: int, frame: FrameType | None) -> None:
         same, self._before = self.input == self._before, self.input
         if same and self.input:
             raise InputTimeout(f"not over after {SECONDS:g} s of processor time")

@@ -75,7 +75,7 @@ class DormantInstruments:
 def exchange() -> Exchange:
     found = Exchange(seed=1, now=NOW)
     found.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
-    found.trading.listings.stock(DormantInstruments())
+    found.trading.listings.set_world_start(DormantInstruments())
     for name in ("ann", "bob"):
         found.trading.open_account(name)
         found.trading.move_cash(name, 1_000 * CASH_SCALE, LedgerEntryType.DEPOSIT, "opening")
@@ -196,7 +196,7 @@ def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
     state = exchange.save()
     other = Exchange(seed=1, now=NOW)
     other.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
-    other.trading.listings.stock(DormantInstruments())
+    other.trading.listings.set_world_start(DormantInstruments())
     other.load(state)
     assert (
         other.trading.lifecycle.is_materialised(ON_SHELF),

@@ -17,7 +17,7 @@ from sim.core.lifecycle.settlement import SETTLEMENT_TIMER
 from sim.core.lifecycle.states import ENTRY_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import decimal_text
-from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
+from sim.core.model.timer_priority import DORMANT_TIMER, EDGE_TIMER
 from sim.kernel.instants import format_instant
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _state_change(step: JournalStep, event: dict[str, Any]) -> tuple[str, Basis]
             return "the game is over", Basis("L25", "2.10")
     if step.fired(at, "maintenance.") or action.startswith("maintenance."):
         return "maintenance", Basis("W2", "8", CANCEL_LEAD)
-    if step.fired(at, EDGE_TIMER, symbol) or step.fired(at, SHELF_TIMER):
+    if step.fired(at, EDGE_TIMER, symbol) or step.fired(at, DORMANT_TIMER):
         event_id = step.sim.exchange.instruments.require(symbol).event
         closed = event["state"] == InstrumentState.CLOSED
         if closed and step.sim.exchange.games.event_end(event_id) == at:

@@ -23,13 +23,13 @@ _STREAMS = Basis(section="6.2")
 _REVOCATION = Basis("S6", "6.2", REVOCATION_SCOPE, SYMBOLS_SPARE, quirk=SESSION_REVOCATION)
 _IDLE = Basis("S13", "8", IDLE_TIMEOUT, BIDI_IDLE_TIMEOUT)
 _MAINTENANCE = Basis("W5", "8", MAINTENANCE_STREAM_END)
-_SPARED = (
+_AVOID_REVOCATION = (
     "hold one subscription for each participant, or name the symbols: such streams neither take a"
     " session nor lose one"
 )
 _OPEN = Verdict("it is open", "")
 _HUNG_UP = Verdict("the client disconnected", "nothing is wrong")
-_LEFT_BEHIND = Verdict(
+_TIME_TRAVEL = Verdict(
     "the simulation was moved to another moment",
     "subscribe again: time travel ends every stream",
     retry=True,
@@ -58,7 +58,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
         return None
     is_open = any(row["id"] == number for row in sim.streams())
     if end is None and not is_open:
-        end, verdict = {"code": 14, "message": _LEFT_BEHIND.summary}, _LEFT_BEHIND
+        end, verdict = {"code": 14, "message": _TIME_TRAVEL.summary}, _TIME_TRAVEL
     return {
         "subject": subject,
         "kind": "stream",
@@ -85,7 +85,7 @@ def _end_cause(step: JournalStep, closed: dict[str, Any]) -> tuple[Verdict, Basi
             if successor
             else "its session was revoked"
         )
-        return Verdict(why, _SPARED, retry=True), _REVOCATION
+        return Verdict(why, _AVOID_REVOCATION, retry=True), _REVOCATION
     if message.startswith("idle timeout"):
         remedy = "on a bidirectional stream send a keepalive every 30 minutes"
         return Verdict(message, remedy, retry=True), _IDLE

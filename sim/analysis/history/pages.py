@@ -45,9 +45,9 @@ _KINDS_OF = {
 }
 _TYPE = re.compile(rb'"input":\{"type":"(\w+)"')
 # Inputs whose caller or subject is in the line of their cause.
-_OF_ANOTHER = ("frame", "hangup", "answer")
+_NAMED_BY_CAUSE = ("frame", "hangup", "answer")
 # Lines of these types do not name it: they hold a protobuf message, or refer to another line.
-_UNNAMED = {b"rpc", b"open", *(kind.encode() for kind in _OF_ANOTHER), b"step"}
+_UNNAMED = {b"rpc", b"open", *(kind.encode() for kind in _NAMED_BY_CAUSE), b"step"}
 # The subject of a request without a symbol: the first of these that it has.
 _NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
 # A filtered page ends after so many lines, or after so many that were read without a match.
@@ -114,7 +114,7 @@ class Rows:
         if name not in branches:
             choices = tuple(branches)
             raise InvalidRequest(
-                unknown_name("branch", name, choices), remedy=f"known: {_some(choices)}"
+                unknown_name("branch", name, choices), remedy=f"known: {_name_list(choices)}"
             )
         return branches[name]
 
@@ -147,7 +147,7 @@ class Rows:
         """Return a row, completed with what its own line does not say."""
         if row.kind == "request" and not row.subject:
             return row._replace(subject=self._asked_about(line))
-        if recorded["type"] in _OF_ANOTHER and place.cause:
+        if recorded["type"] in _NAMED_BY_CAUSE and place.cause:
             cause = read_line(self.journal.line_at(branch.place(place.cause)))
             out = json.decode(cause.out)
             if row.kind != "webhook":
@@ -262,7 +262,7 @@ class Rows:
             values = yield from self._latest_names(what, branch)
             if name not in values:
                 here = sorted(values - {""})
-                remedy = f"here: {_some(here)}" if here else f"no row has a {what} here"
+                remedy = f"here: {_name_list(here)}" if here else f"no row has a {what} here"
                 nearest = unknown_name(what, name, [*here, *more[what]()])
                 raise InvalidRequest(nearest, remedy=remedy)
 
@@ -324,7 +324,7 @@ def _matches(query: Query, row: Row) -> bool:
     )
 
 
-def _wanted(query: Query) -> tuple[set[bytes], list[bytes]]:
+def _filter_terms(query: Query) -> tuple[set[bytes], list[bytes]]:
     """Return the types of inputs that a filter may match, and the texts that their lines must
     contain.
 
@@ -340,7 +340,7 @@ def _block_filter(query: Query) -> Callable[[bytes], bool] | None:
     """Return a test whether a block of lines may contain matching rows; None if all rows match."""
     if not query.kinds and not query.caller and not query.subject:
         return None
-    types, texts = _wanted(query)
+    types, texts = _filter_terms(query)
     some, unnamed = _any_of(types), _any_of(types & _UNNAMED)
 
     def may_hold(whole: bytes) -> bool:
@@ -359,7 +359,7 @@ def _prefilter(query: Query) -> Callable[[bytes], bool]:
     """Return a test whether the bytes of a line may belong to a matching row."""
     if not query.kinds and not query.caller and not query.subject:
         return lambda raw: True
-    types, texts = _wanted(query)
+    types, texts = _filter_terms(query)
 
     def fits(raw: bytes) -> bool:
         match = _TYPE.search(raw)
@@ -370,7 +370,7 @@ def _prefilter(query: Query) -> Callable[[bytes], bool]:
     return fits
 
 
-def _some(names: list[str] | tuple[str, ...]) -> str:
+def _name_list(names: list[str] | tuple[str, ...]) -> str:
     """Return names for a sentence; of many, only the first and the number of the others."""
     listed = ", ".join(names[:20])
     return f"{listed} and {len(names) - 20} more" if len(names) > 20 else listed

@@ -124,7 +124,7 @@ class Deals:
         if rng.chance(1, 5):
             return self._order()
         if self._current_deal is None:
-            return self._ask()
+            return self._request()
         following, asker, number = self._current_deal
         if rng.chance(1, 6):
             return self._out_of_turn(asker, number)
@@ -162,7 +162,7 @@ class Deals:
         }
         return self._retail("post", "/v1/orders", rng.below(len(self._keys)), body)
 
-    def _ask(self) -> Document:
+    def _request(self) -> Document:
         rng = self._rng
         self._deals += 1
         asker = rng.below(len(self._keys))

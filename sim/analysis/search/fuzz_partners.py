@@ -124,11 +124,11 @@ class Partners:
 
     def _by_symbol(self) -> Document:
         rpc, user = self._rng.choice(_BY_SYMBOL), self._rng.choice(self._users)
-        return {"rpc": rpc, "as": user, "json": {"symbols": self._some()}}
+        return {"rpc": rpc, "as": user, "json": {"symbols": self._symbols_drawn()}}
 
     def _conversation(self) -> Document:
         user = self._rng.choice(self._users)
-        subscribe = {"subscribe": {"symbols": self._some()}}
+        subscribe = {"subscribe": {"symbols": self._symbols_drawn()}}
         return {"rpc": BIDIRECTIONAL, "as": user, "send": [subscribe]}
 
     def _markets_socket(self) -> Document:
@@ -146,7 +146,7 @@ class Partners:
         request: Document = {"requestId": f"r{rng.below(4)}"}
         request["subscriptionType"] = f"SUBSCRIPTION_TYPE_{rng.choice(types)}"
         if rng.chance(2, 3):
-            request["marketSlugs"] = self._some()
+            request["marketSlugs"] = self._symbols_drawn()
         return {"subscribe": request}
 
     def frame(self) -> Document:
@@ -159,8 +159,8 @@ class Partners:
             return self.subscription()
         frames: tuple[Document, ...] = (
             {"keepalive": {}},
-            {"subscribe": {"symbols": self._some()}},
-            {"unsubscribe": {"symbols": self._some()}},
+            {"subscribe": {"symbols": self._symbols_drawn()}},
+            {"unsubscribe": {"symbols": self._symbols_drawn()}},
             self._subscribe(_MARKET_TYPES),
             {"unsubscribe": {"requestId": f"r{rng.below(4)}"}},
             {"ping": {}},
@@ -173,7 +173,7 @@ class Partners:
             return self.subscription()
         return {"disconnect": self._rng.choice(list(self._opened))}
 
-    def _some(self) -> list[str]:
+    def _symbols_drawn(self) -> list[str]:
         return list(self._symbols) if self._rng.chance(1, 2) else [self._rng.choice(self._symbols)]
 
     # ---- verifications

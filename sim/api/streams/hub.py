@@ -126,7 +126,7 @@ class Hub:
         self._by_operation = {
             contract.by_name(name).name: feeds[kind] for name, kind in FEEDS.items()
         }
-        self._own = {
+        self._engine_objects = {
             "exchange": exchange,
             "context": context,
             "outbox": self._outbox,
@@ -225,12 +225,12 @@ class Hub:
                 "faults": self._stream_faults.save(),
                 "feeds": [feed.save() for feed in self._feeds],
             },
-            self._own,
+            self._engine_objects,
         )
 
     def load(self, saved: SavedStreams) -> None:
         """Replace the open streams by those of a saved moment."""
-        state = saved_streams.load(saved, self._own)
+        state = saved_streams.load(saved, self._engine_objects)
         streams, self._sessions, self._pools = state["hub"]
         self._streams.clear()  # other objects share this mapping
         self._streams.update(streams)

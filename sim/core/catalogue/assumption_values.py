@@ -11,7 +11,7 @@ from sim.core.catalogue.assumptions import catalogue
 _COMPARED_MAX = 80
 
 
-class _Reads(dict[str, Value]):
+class _TrackedValues(dict[str, Value]):
     """Values that record in `names` which of them are read or changed."""
 
     __slots__ = ("names",)
@@ -78,7 +78,7 @@ class Assumptions:
 
     def watch(self) -> set[str]:
         """Return the set of names that are read or changed from now on. The set grows."""
-        reads = _Reads(self._values)
+        reads = _TrackedValues(self._values)
         self._values = reads
         self.changes += 1  # cached results are computed again, so that their reads are recorded
         return reads.names

@@ -30,7 +30,7 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 # time, because assertions are valid by a wall clock that is unknown here.
 REMEMBERED_NONCES = 10_000
 REMEMBERED_TOKENS = 10_000
-_REMEMBER_EXPIRED: Span = hours(1)  # used only to explain whether a token is expired or unknown
+_EXPIRED_FOR: Span = hours(1)  # used only to explain whether a token is expired or unknown
 
 
 ENVIRONMENTS = (SANDBOX, "development", "pre-production", "production")
@@ -284,7 +284,7 @@ class Credentials(Stateful[CredentialsState]):
         tokens = self._state.tokens
         while tokens:
             oldest = next(iter(tokens))
-            if len(tokens) < REMEMBERED_TOKENS and tokens[oldest].expires + _REMEMBER_EXPIRED > now:
+            if len(tokens) < REMEMBERED_TOKENS and tokens[oldest].expires + _EXPIRED_FOR > now:
                 return
             del tokens[oldest]
 

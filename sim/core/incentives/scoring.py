@@ -46,7 +46,7 @@ from sim.kernel.timers import Timer, TimerHandlers
 SCORE_TIMER = "incentive.score"
 ONE = 10**18
 TAKER_MINIMUM = 500  # dollars; the default minimum of volume programs
-_PRICED = (3, 97)  # range of prices in cents at which trades count as volume
+_VOLUME_CENTS = (3, 97)  # range of prices in cents at which trades count as volume
 
 
 class Score(Struct, kw_only=True):
@@ -212,7 +212,7 @@ class Scoring:
     def _takers_volume(self, period: Period, start: Instant, end: Instant) -> dict[str, Cash]:
         """Return the dollars traded as a taker, by account, of accounts that reach the minimum."""
         instrument = self._trading.instruments.require(period.symbol)
-        low, high = (cents * instrument.price_scale for cents in _PRICED)
+        low, high = (cents * instrument.price_scale for cents in _VOLUME_CENTS)
         volume: defaultdict[str, Cash] = defaultdict(int)
         for trade in self._trading.execution_log.between(period.symbol, start, end):
             if low <= trade.price * 100 <= high and trade.state is not TradeState.BUSTED:

@@ -23,7 +23,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.events import DormantInstrumentsMoved
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
-from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
+from sim.core.model.timer_priority import DORMANT_TIMER, EDGE_TIMER
 from sim.kernel.instants import Instant
 
 _S = InstrumentState
@@ -324,7 +324,7 @@ class Lifecycle:
         due = self._instruments.dormant.next_edge(self._ctx.now)
         schedule = self._ctx.timers.schedule
         self._now.dormant_to = self._ctx.now
-        self._now.dormant_timer = 0 if due is None else schedule(due, SHELF_TIMER, "")
+        self._now.dormant_timer = 0 if due is None else schedule(due, DORMANT_TIMER, "")
 
     def dormant_state(self, instrument: Instrument) -> InstrumentState:
         """Return the state of a dormant instrument."""

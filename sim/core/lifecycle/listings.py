@@ -26,7 +26,7 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Trade
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import AlreadyExists, Conflict, IllegalTransition, InvalidRequest
-from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
+from sim.core.model.timer_priority import DORMANT_TIMER, EDGE_TIMER
 from sim.kernel.timers import Timer, TimerHandlers
 
 
@@ -67,9 +67,9 @@ class Listings:
             state = self.lifecycle.state(symbol)
             self.ctx.emit(InstrumentListed(symbol, state, self.ctx.now))
 
-    def stock(self, shelf: DormantInstruments) -> None:
+    def set_world_start(self, dormant: DormantInstruments) -> None:
         """Fix the initial world: the instruments listed so far and the dormant ones."""
-        self.instruments.set_world_start(shelf)
+        self.instruments.set_world_start(dormant)
         self.lifecycle.await_dormant()
 
     def change_state(
@@ -225,7 +225,7 @@ class Listings:
         """The kinds of timers that it owns."""
         return {
             EDGE_TIMER: self._take_edge,
-            SHELF_TIMER: self._take_dormant_edges,
+            DORMANT_TIMER: self._take_dormant_edges,
             SETTLEMENT_TIMER: self._step_settlement,
         }
 

@@ -37,7 +37,7 @@ Ask = Callable[[GameCondition, Score | None], Outcome | None]
 
 _HALVES = {"first": ("Q1", "Q2"), "second": ("Q3", "Q4")}
 _DOUBLE_STATS = ("points", "rebounds", "assists", "steals", "blocks")
-_COUNTED = ("points", "assists", "rebounds", "threes", "steals", "blocks")
+_PLAYER_STATISTICS = ("points", "assists", "rebounds", "threes", "steals", "blocks")
 
 
 def outcome_of(condition: GameCondition, game: Game) -> Outcome | None:
@@ -249,7 +249,7 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
     (re.compile(pattern), rule)
     for pattern, rule in (
         (r"basketball_player_(double_double|triple_double)", _doubles),
-        (rf"basketball_player_({'|'.join(_COUNTED)})", _player),
+        (rf"basketball_player_({'|'.join(_PLAYER_STATISTICS)})", _player),
         (r"basketball_team_(first|second)_half_winner", _half_score_rule(_winner)),
         (r"basketball_team_(first|second)_half_spread", _half_score_rule(_spread)),
         (r"basketball_team_(first|second)_half_total", _half_score_rule(_total)),

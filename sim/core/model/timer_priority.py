@@ -13,7 +13,7 @@ from __future__ import annotations
 EXPIRY_TIMER = "order.expiry"
 ROLL_TIMER = "trade_day.roll"
 EDGE_TIMER = "instrument.edge"
-SHELF_TIMER = "instruments.edge"  # the next date of a dormant instrument
+DORMANT_TIMER = "instruments.edge"  # the next date of a dormant instrument
 
-FIRST = (EXPIRY_TIMER, ROLL_TIMER, EDGE_TIMER, SHELF_TIMER)
+FIRST = (EXPIRY_TIMER, ROLL_TIMER, EDGE_TIMER, DORMANT_TIMER)
 BY_SUBJECT = (EDGE_TIMER,)

@@ -25,7 +25,7 @@ from sim.core.model.refusals import InvalidRequest, OrderRefused, RateLimited
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import DAY, Instant
 
-LEGS_LEAST = 2
+LEGS_MIN = 2
 WEEK = 7 * DAY
 _MONDAY = 4 * DAY  # 5 January 1970, relative to the epoch
 PRICE_SCALE, QTY_SCALE = 1000, 100
@@ -98,8 +98,8 @@ class Combos:
 
     def _check(self, legs: tuple[Leg, ...]) -> None:
         most = self._ctx.assumptions.number(COMBO_LEGS)
-        if not LEGS_LEAST <= len(legs) <= most:
-            text = f"legs: {LEGS_LEAST} to {most}, not {len(legs)}"
+        if not LEGS_MIN <= len(legs) <= most:
+            text = f"legs: {LEGS_MIN} to {most}, not {len(legs)}"
             raise InvalidRequest(text, rule="combo")
         if len({leg.symbol for leg in legs}) < len(legs):
             raise InvalidRequest("legs: each market may occur once only", rule="combo")

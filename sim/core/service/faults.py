@@ -31,7 +31,7 @@ from sim.core.service.fault_spec import (
 from sim.kernel.instants import Instant, Span, parse_span
 
 # How many ended faults stay listed.
-KEPT_OVER = 100
+ENDED_FAULTS_KEPT = 100
 
 
 class InjectedFault(Injected):
@@ -239,7 +239,7 @@ class Faults(Stateful[FaultsState]):
         del self._faults[fault.id]
         over = self._state.over
         over[fault.id] = fault
-        if len(over) > KEPT_OVER:
+        if len(over) > ENDED_FAULTS_KEPT:
             del over[next(iter(over))]
         self._index()
 

@@ -23,7 +23,7 @@ Payload: TypeAlias = "dict[str, str | dict[str, str]]"
 
 SECRET_MIN = 24  # bytes after decoding
 # The largest difference between a timestamp and its own clock that the reference receiver accepts.
-BELIEVABLE: Span = seconds(300)
+CLOCK_TOLERANCE: Span = seconds(300)
 
 APPROVED = "kyc.approved"
 REJECTED = "kyc.rejected"
@@ -184,7 +184,11 @@ def stamp(now: Instant, wall: Instant | None, clock: str) -> int:
 
     "auto" is virtual now as long as a real receiver would accept it, else the wall clock.
     """
-    if wall is None or clock == "virtual" or (clock == "auto" and abs(now - wall) <= BELIEVABLE):
+    if (
+        wall is None
+        or clock == "virtual"
+        or (clock == "auto" and abs(now - wall) <= CLOCK_TOLERANCE)
+    ):
         return now // NS_PER_S
     return wall // NS_PER_S
 
