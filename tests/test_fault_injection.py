@@ -480,7 +480,7 @@ def the_hook_fails(name: str, hook: str, late: bool) -> None:
     run = Run()
     engine = run.sim.engine
     owner = engine.input_effects if hasattr(engine.input_effects, f"_{hook}") else engine
-    hooks = engine._askers if hook == "next_input" else getattr(owner, f"_{hook}")
+    hooks = engine._requesters if hook == "next_input" else getattr(owner, f"_{hook}")
     place = next(i for i, each in enumerate(hooks) if each.__self__ is engine.extensions[name])
     hooks[place] = broken = Failing(hooks[place], late=late)
     with pytest.raises(type(broken.error)) as raised:

@@ -197,7 +197,7 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         ("order", {}, r"symbol: .*; side: .*\(buy, sell\); qty: "),
         ("order", {"symbol": "x", "side": "long", "qty": "1"}, "one of buy, sell"),
         ("advance", {"bye": "5m"}, 'takes no "bye"'),
-        ("advance", {"by": 5}, "by is a string"),
+        ("advance", {"by": 5}, "by must be a string"),
         ("stop", {"exchange": "x9"}, "No exchange is called"),
         ("docs", {"query": "zzzzqqqq"}, "Try other words"),
         ("investigate", {}, "Give a scenario that fails"),
@@ -212,7 +212,7 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         ("history", {"seq": 999}, "999|input"),
         ("fault", {"act": {"nonsense": 1}}, "nonsense"),
         ("fault", {"remove": "f9"}, "f9"),
-        ("call", {"plane": "retail", "path": "v1"}, "begins with a slash"),
+        ("call", {"plane": "retail", "path": "v1"}, "must begin with a slash"),
         ("call", {"plane": "retail", "path": "/v1/x", "who": "me"}, "No API key is called"),
         ("order", {"symbol": "nope", "side": "buy", "qty": "1"}, "No instrument is called"),
     ):
