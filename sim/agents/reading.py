@@ -47,7 +47,7 @@ def history(
         return answer("Nothing of that kind happened.", then=then)
     then = "`history` with seq shows all of one input; `explain` says why a call was refused."
     if page["next"] is not None:
-        then = f"`history` with after={page['next']} goes on. " + then
+        then = f"`history` with after={page['next']} continues. " + then
     return answer(f"{len(rows)} of {page['last']} inputs, oldest first:", rows, then=then)
 
 

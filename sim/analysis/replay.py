@@ -300,13 +300,13 @@ def replaying(
     simulation: Simulation,
     lines: NumberedLines,
     until: Instant | None = None,
-    hear: Callable[[Outcome], None] | None = None,
+    on_outcome: Callable[[Outcome], None] | None = None,
 ) -> Iterator[tuple[int, Line]]:
     """Replay line by line: yield each (line number, line) once the simulation has handled it.
 
-    `hear` is called with the outcome of each input that was as recorded. With `until` the replay
-    ends at that instant: before the first later input, and in the middle of a line that moves time
-    beyond it.
+    `on_outcome` is called with the outcome of each input that was as recorded. With `until` the
+    replay ends at that instant: before the first later input, and in the middle of a line that
+    moves time beyond it.
     """
     for number, raw in lines:
         line = read_line(raw)
@@ -316,8 +316,8 @@ def replaying(
             return
         else:
             outcome = _repeat_input(simulation, number, raw, line)
-            if hear is not None:
-                hear(outcome)
+            if on_outcome is not None:
+                on_outcome(outcome)
         yield number, line
 
 

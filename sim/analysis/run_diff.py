@@ -190,7 +190,7 @@ class RunDiff:
     def _write_line(self, exact: Difference, out: TextIO) -> None:
         if exact.part == "end":
             longer = "first" if exact.first else "second"
-            print(f"\nthe first {exact.same} lines are the same; the {longer} goes on", file=out)
+            print(f"\nthe first {exact.same} lines are the same; the {longer} continues", file=out)
             return
         sides = (read_line(exact.first), read_line(exact.second))
         left, right = (line_text(getattr(line, exact.part)) for line in sides)

@@ -25,7 +25,7 @@ class Printer:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._told: Counter[str] = Counter()
+        self._printed: Counter[str] = Counter()
         self._more: Counter[str] = Counter()
 
     def news(self, features: Sequence[str], so_far: CampaignState) -> None:
@@ -34,8 +34,8 @@ class Printer:
             group = feature.partition(":")[0]
             if f"{group}s" not in GROUPS:
                 continue
-            self._told[group] += 1
-            if self._told[group] <= _SHOWN_MAX:
+            self._printed[group] += 1
+            if self._printed[group] <= _SHOWN_MAX:
                 print(f"{so_far.inputs:>8}  {describe(feature)}", file=self._out)
             else:
                 self._more[group] += 1

@@ -44,7 +44,7 @@ def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observati
     """What clients saw in a journal's lines, which a fresh simulation replays. Divergence."""
     watched = Watch(simulation)
     outcomes: list[Outcome] = []
-    for _, line in replaying(simulation, lines, hear=outcomes.append):
+    for _, line in replaying(simulation, lines, on_outcome=outcomes.append):
         if line.mark and line.mark not in ("snapshot", "fork"):
             watched.begin_anew()
             yield WorldReset()

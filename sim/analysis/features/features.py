@@ -11,11 +11,11 @@ same features are the same to a search; a run that met one more has seen somethi
 | edge | one change of state of a market, order, trade, verification, funding transaction, quote … |
 | order | type, time in force, conditions and channel of an order, and what was reported of it |
 | rule | a numbered rule that decided something (`rules.py`) |
-| stream | an operation of streams and what came of one: opened, kinds of frames, resumed, its end |
+| stream | an operation of streams and its outcome: opened, kinds of frames, resumed, its end |
 | pair | two kinds of events, one right after the other |
 | date | a dated rule, and the side of its date on which a client was answered |
 | cash, position | kinds of changes of balances and positions |
-| auction | a market that left a collecting state, and what came of it |
+| auction | a market that left a collecting state, and the outcome |
 | fault, quirk, timer, action | what struck, fired, or an operator did |
 
 Everything is read from what an input left behind: its line of the journal, the request log, the

@@ -30,7 +30,7 @@ def last_frames(moments: Moments, branch: Branch, seq: int, stream: int) -> Work
     operation = operations(before).get(stream)
     frames: deque[dict[str, Any]] = deque(maxlen=FRAMES_MAX)
 
-    def hear(sim: Simulation, outcome: Outcome) -> None:
+    def on_input(sim: Simulation, outcome: Outcome) -> None:
         nonlocal operation
         operation = operation or operations(sim).get(stream)
         for effect in outcome.effects:
@@ -38,7 +38,7 @@ def last_frames(moments: Moments, branch: Branch, seq: int, stream: int) -> Work
                 body = frame_body(operation, effect.frame)
                 frames.append({"seq": sim.seq, "at": format_instant(sim.now), "body": body})
 
-    looked_at = yield from moments.walk(branch, after, seq, hear)
+    looked_at = yield from moments.walk(branch, after, seq, on_input)
     if operation is None:
         message = f"stream {stream} was not open at input {seq}, nor in the {seq - after} before"
         raise NotFound(

@@ -62,9 +62,9 @@ class Moments:
         return replica
 
     def walk(
-        self, branch: Branch, first: int, last: int, hear: Callable[[Simulation, Outcome], None]
+        self, branch: Branch, first: int, last: int, on_input: Callable[[Simulation, Outcome], None]
     ) -> Work[Simulation]:
-        """Return the run right after the input `last`, calling `hear` after each input after
+        """Return the run right after the input `last`, calling `on_input` after each input after
         `first`.
         """
         branch = self._recorded_branch(branch, last)
@@ -72,7 +72,7 @@ class Moments:
         yield from self._advance_to(replica, branch, first)
         while replica.seq < last:
             outcome = self._handle(replica, branch, replica.seq + 1)
-            hear(replica, outcome)
+            on_input(replica, outcome)
             yield
         self._check(replica, branch, last)
         return replica

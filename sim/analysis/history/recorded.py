@@ -109,15 +109,15 @@ class RecordedRun:
             raise UnreadableJournal(self.path, str(error), error.line) from error
 
     def replay(
-        self, simulation: Simulation, hear: Callable[[Outcome], None] | None = None
+        self, simulation: Simulation, on_outcome: Callable[[Outcome], None] | None = None
     ) -> Work[None]:
-        """Repeat every input from the start, calling `hear` with the outcome of each.
+        """Repeat every input from the start, calling `on_outcome` with the outcome of each.
 
         Raises Divergence.
         """
         with _plain(self.path) as file:
             _, lines = read_journal(file)
-            for _, line in replaying(simulation, _named(lines), hear=hear):
+            for _, line in replaying(simulation, _named(lines), on_outcome=on_outcome):
                 if not line.mark:
                     branch = simulation.journal.branch
                     self.branches[branch.name].learn(line.seq, branch.place(line.seq))

@@ -54,7 +54,7 @@ MONEY = Bound(
     0,
     40_000_000_000,
     "dollars",
-    "what all accounts hold together; what came in less what went out",
+    "the sum of all accounts; money paid in less money paid out",
     "a 64-bit number of 10^-8 dollars holds 92 billion",
 )
 REBATES = Bound(

@@ -16,7 +16,7 @@ ASSERTION_LIFE_MAX = span(
     "token.assertion_life_max", "5m", source="public documentation; §5.1 item 2, rule E3"
 ).because(
     "A client assertion may be valid for this long. The reference client signs for 4 minutes. "
-    "Stock OAuth clients sign for an hour unless told otherwise (set 1h)."
+    "Stock OAuth clients sign for an hour by default (set 1h)."
 )
 TOKEN_CLIENT_ID_REQUIRED = flag("token.client_id_required", True, source="§5.1 item 3").because(
     "A token request has a client_id field, which must match the assertion. `false` lets it be "

@@ -5,7 +5,7 @@ from sim.core.catalogue.assumption import choice, flag, span, text
 EXTRA_LIMITS = flag("limits.extra", False, source="rule R1").because(
     "Published limits that the specification's table does not have (order entry, books, ledgers, "
     "cash movements) are counted and not enforced: an answer over one carries x-sim-over-limit, "
-    "and conformance tells. `true` enforces them, as the presets realistic and hostile do."
+    "and conformance reports them. `true` enforces them, as the presets realistic and hostile do."
 )
 MINUTE_LIMITS = choice("limits.per_minute", "bucket", "sliding", source="rule R2").because(
     "A limit of N a minute is a bucket of N that refills steadily. `sliding` counts the calls of "

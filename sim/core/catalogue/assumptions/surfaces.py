@@ -42,15 +42,16 @@ RETAIL_FUNDS = choice("retail.funds_refusal", "execution", "400", source="rule P
 RETAIL_CHANGE_REJECTS = choice(
     "retail.change_rejects", "working", "told", "silent", source="§7.2, rules M33, M37"
 ).because(
-    "A failed change or cancel has no frame of its own on the private socket: an execution of type "
-    "REJECTED carries its text and the unchanged order, while that works. Of an order that is done "
-    "only the call's answer says so. `told` sends the execution then too, `silent` never."
+    "A failed change or cancel has no frame of its own on the private socket: an execution of "
+    "type REJECTED carries its text and the unchanged order, if that still works. For a finished "
+    "order only the answer to the call reports it. `told` sends the execution then, too; `silent` "
+    "never does."
 )
 PREVIEW_MARKET = choice(
-    "retail.preview_market", "cash", "any", source="a stand-in for the service that others wrote"
+    "retail.preview_market", "cash", "any", source="an imitation of the service by others"
 ).because(
     "A preview of a market order needs cashOrderQty and refuses a quantity alone. `any` previews "
-    "what an order may be."
+    "every valid order."
 )
 RETAIL_CLOSED_NAME = choice(
     "retail.closed_state_name",
@@ -74,7 +75,7 @@ SYNCHRONOUS_UNTIL = choice(
     "retail.synchronous_until", "first", "done", source="public API reference"
 ).because(
     "A synchronous order is answered at its first outcome, even if that is only NEW, as published "
-    "answers within half a second show. `done` waits until nothing of it works any more."
+    "answers within half a second show. `done` waits until the order is finished."
 )
 BATCH_SYNCHRONOUS = flag("retail.batch_synchronous", True).because(
     "synchronousExecution in one entry of a batch holds the batch's answer for the longest block "

@@ -85,31 +85,31 @@ COMBO_LEG_PRICES = choice(
     "none",
     source="§2.8 names legPrices, but not how they are derived",
 ).because(
-    "A fill of a combo names the market price of each leg at that moment; their product need not "
-    "be the combo's price. The first leg is the anchor. `none` names no legs."
+    "A fill of a combo reports the market price of each leg at that moment; their product need "
+    "not equal the combo's price. The first leg is the anchor. `none` reports no legs."
 )
 COMBOS_PER_WEEK = number("combos.per_week", 1000, source="public API reference").because(
     "A participant may create this many new combos in a week that begins on Monday at 00:00 UTC, "
-    "as documented. More are refused with 429; an existing combo counts for nobody."
+    "as documented. More are refused with 429; a request for an existing combo does not count."
 )
 COMBO_LEGS = number("combos.legs_most", 10, least=2, source="public API reference").because(
-    "A combo has 2 to 10 legs, says the guide, and the published schemas of both hosts; an older "
-    "one of the exchange allowed 50."
+    "A combo has 2 to 10 legs according to the guide and the published schemas of both hosts; an "
+    "older schema of the exchange allowed 50."
 )
 RFQ_CONFIRM_WITHIN = span("rfq.confirm_within", "3s", source="public guide to combos").because(
     "The maker of an accepted quote has this long to confirm or decline it (last look). After "
-    "that the quote is gone, and the request is closed already."
+    "that the quote is deleted, while the request stays closed."
 )
 RFQ_EXECUTE_AFTER = span("rfq.execute_after", "1s", source="public guide to combos").because(
     "The two orders of a confirmed quote enter the book this long after its confirmation."
 )
 RFQ_PAIR_WINDOW = span("rfq.pair_window", "1s", least="1ms").because(
-    "What the requester leaves of a maker's order expires this long after the two orders were "
-    "entered, unless the quote says restRemainder. The documentation names no length."
+    "The rest of a maker's order expires this long after the two orders were entered, unless the "
+    "quote has restRemainder. The documentation gives no time."
 )
 RFQ_LEFT_QUOTES = choice("rfq.left_quotes", "kept", "deleted").because(
-    "A request that closes leaves the quotes that were not accepted ACTIVE, though nobody can "
-    "accept them: DELETED means that the maker deleted a quote. `deleted` deletes them."
+    "When a request closes, quotes that were not accepted stay ACTIVE, although nobody can accept "
+    "them any more: DELETED means that the maker deleted a quote. `deleted` deletes them."
 )
 CLEARING_DELAY = span("clearing.delay", "30s", source="rule M42").because(
     "A trade becomes CLEARED this long after it was made."

@@ -20,7 +20,7 @@ PUBLISHED_LIMITS = (
         "GetOrderBook and GetBBO 12 a minute, ListInstruments 6 a minute, InsertOrder and "
         "CancelReplace 30 a second, CancelOrder 90 a second, lists 50 a second, settlement 10 a "
         "second, ledger queries one in two seconds with a burst of 5. The presets realistic and "
-        "hostile enforce them; elsewhere they are counted, and conformance tells."
+        "hostile enforce them; elsewhere they are counted, and conformance reports them."
     )
 )
 ASSERTION_LIFE = (

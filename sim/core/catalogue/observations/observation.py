@@ -23,7 +23,7 @@ EVIDENCE = {
     LIVE: "answers of the real service that people published",
     DOCS: "public documentation that is newer than the specification",
     SDK: "types and tests of the official clients",
-    DOUBLE: "stand-ins for the service that others wrote: the weakest evidence",
+    DOUBLE: "imitations of the service by others: the weakest evidence",
 }
 
 

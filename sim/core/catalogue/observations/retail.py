@@ -173,7 +173,7 @@ PREVIEW = (
     .shows("A preview is PENDING_NEW and has no lastTransactTime.")
 )
 PREVIEW_NEEDS_CASH = (
-    Observation("orders.preview_market", "2026-09", (DOUBLE,), "one stand-in for the service")
+    Observation("orders.preview_market", "2026-09", (DOUBLE,), "one imitation of the service")
     .set_by(PREVIEW_MARKET, "cash", in_observed=False)
     .of("RetailOrdersAPI.PreviewOrder")
     .shows("A preview of a market order without cashOrderQty is refused.")
@@ -273,14 +273,14 @@ EVERY_MARKET = (
     .shows("A subscription of the markets socket without marketSlugs follows every market.")
 )
 UNSUBSCRIBED = (
-    Observation("sockets.unsubscribed", "2026-09", (DOUBLE,), "two stand-ins for the service")
+    Observation("sockets.unsubscribed", "2026-09", (DOUBLE,), "two imitations of the service")
     .of("RetailStreamsAPI.MarketsStream")
     .shows("The end of a subscription is acknowledged: requestId, and unsubscribed is true.")
 )
 SOCKETS_PER_KEY = (
     Observation("sockets.per_key", "2026-09-17", (LIVE,), "twelve sockets of one key at once")
     .set_by(RETAIL_SOCKETS, "0", in_observed=False)
-    .shows("A key may have many open sockets; a limit of 5 was told earlier and was not met.")
+    .shows("A key may have many open sockets; a limit of 5 that was reported earlier was not met.")
 )
 SIGNED_PATH = Observation("retail.signed_path", "2026-08-30", (LIVE,), "a series of probes").shows(
     "A signature that covers the query is refused with 401; one over the path alone is right."
