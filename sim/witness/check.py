@@ -1,4 +1,4 @@
-"""What a check is: it looks at facts as they come, and says where they contradict each other."""
+"""The base class of checks. A check receives facts one by one and reports contradictions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 EVIDENCE_MAX = 5  # lines that one contradiction names
-KEPT_MAX = 100  # contradictions of one check that are told; all are counted
+KEPT_MAX = 100  # listed contradictions of one check; all are counted
 
 
 class Contradiction(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Check:
         self.contradictions: list[Contradiction] = []
 
     def contradict(self, says: str, evidence: Iterable[int]) -> None:
-        """Tell a contradiction."""
+        """Report a contradiction."""
         self.count += 1
         if len(self.contradictions) < KEPT_MAX:
             lines = sorted(set(evidence))[:EVIDENCE_MAX]

@@ -22,12 +22,12 @@ from sim.witness.checks import CHECKS
 from sim.witness.observation import Observation, WorldReset
 from sim.witness.statements import facts
 
-# What reading a message raises that is none: a number that is text, an object that is a list.
+# Raised when a message does not have its type: a number is text, an object is a list.
 _NO_MESSAGE = (ArithmeticError, AttributeError, TypeError, ValueError)
 
 
 class CheckVerdict(Struct):
-    """What one check found. `count` contradictions, of which the first hundred are told."""
+    """What one check found. `count` counts all contradictions; the first hundred are listed."""
 
     applied: int = 0
     contradictions: list[Contradiction] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Witness(Struct):
 
     @property
     def contradictions(self) -> list[Contradiction]:
-        """Every contradiction that is told."""
+        """Every listed contradiction."""
         return [one for verdict in self.checks.values() for one in verdict.contradictions]
 
     @property
@@ -176,7 +176,8 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
     for check, verdict in witness.checks.items():
         for one in verdict.contradictions:
             lines = ", ".join(map(str, one.evidence))
-            text = f"{check}: {one.says} [{counted(len(one.evidence), 'line')} {lines}]"
+            noun = "line" if len(one.evidence) == 1 else "lines"
+            text = f"{check}: {one.says} [{noun} {lines}]"
             print(*wrapped(text, "  ", first=""), sep="\n", file=out)
         more = verdict.count - len(verdict.contradictions)
         if more:
@@ -202,7 +203,7 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
         text = (
             f"{count} could not be read, the first in line {witness.illegible[0]}; `sim compare` "
         )
-        print(*wrapped(text + "says what is wrong", "  ", first=""), sep="\n", file=out)
+        print(*wrapped(text + "shows what is wrong", "  ", first=""), sep="\n", file=out)
     total = sum(verdict.count for verdict in witness.checks.values())
     seen = counted(witness.observations, "observation")
     print(f"{name}: {seen}, {counted(total, 'contradiction')}", file=out)

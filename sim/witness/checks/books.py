@@ -1,4 +1,4 @@
-"""What books can look like, one by one, after each other and beside what one knows oneself."""
+"""Checks of order books: each by itself, in sequence, and against the client's own orders."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _OPEN = ("INSTRUMENT_STATE_OPEN", "MARKET_STATE_OPEN")
 
 
 class BookForm(Check):
-    """Levels stand in order, each once and with something on it.
+    """The levels of a book are sorted by price, no price repeats, and no level is empty.
 
-    A stream of single orders (`unaggregated`) may repeat a price. The best prices of books in
-    auctions may meet and cross. Those of an open one may too while a strict limit order waits in
-    it: it trades at exactly its price (rule M22), did not while the other side was better, and is
-    not matched again when that leaves. It looks like any other, so nobody can tell whether such a
-    book is wrong.
+    A stream of single orders (`unaggregated`) may repeat a price. The best bid and offer may cross
+    during an auction. They may also cross in an open market while a strict limit order rests: it
+    trades only at exactly its price (rule M22), so it stayed while the other side was better, and
+    it is not matched again when the better price leaves. A strict limit order looks like any other
+    order, so a crossed book counts as "cannot tell".
     """
 
     name = "book form"
@@ -46,19 +46,19 @@ class BookForm(Check):
 def _disorder(levels: tuple[Level, ...], once: bool, *, falling: bool) -> str:
     for level in levels:
         if level.qty <= 0:
-            return f"{level.qty} at {level.price}"
+            return f"a level of {level.qty} at {level.price}"
     for one, other in pairwise(levels):
         step = one.price - other.price if falling else other.price - one.price
         if step < 0 or (step == 0 and once):
-            return f"price {other.price} stands after {one.price}"
+            return f"price {other.price} comes after {one.price}"
     return ""
 
 
 class BooksInOrder(Check):
-    """A stream's books of an instrument never go back in time."""
+    """The books of an instrument on one stream never go back in time."""
 
     name = "books in order"
-    rests_on = "§6.2: whole books on every change, in order"
+    rests_on = "§6.2: every change sends the whole book, in order"
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class BooksInOrder(Check):
             return
         self.applied += 1
         if fact.at < known[0]:
-            says = f"the book of {fact.symbol} of {fact.at}Z came after that of {known[0]}Z"
+            says = f"the book of {fact.symbol} at {fact.at}Z came after the book at {known[0]}Z"
             self._back.append((says, known[1], seen.n, stream))
 
     def finish(self) -> None:
@@ -97,15 +97,15 @@ class _Between(Struct):
 
 
 class BookBetween(Check):
-    """A book that is read between two equal frames of a stream is that book.
+    """A book that is read between two equal frames of a stream equals them.
 
-    The frames follow each other on the stream, the question was asked after the first and answered
-    before the second had come, and the book that was read is not newer than the second frame. Where
-    one of them shows fewer levels, as many are compared as both show.
+    The two frames are consecutive on the stream. The read was sent after the first frame and
+    answered before the second, and its book is not newer than the second frame. Only the levels
+    that both show are compared.
     """
 
     name = "book between frames"
-    rests_on = "§6.2: a book is sent on every change"
+    rests_on = "§6.2: every change sends the book"
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,8 +139,8 @@ class BookBetween(Check):
     ) -> None:
         self.applied += 1
         if not _same(frame, answer):
-            says = f"the book of {frame.symbol} that was read differs from the equal frames before "
-            self._wrong.append((stream, f"{says}and after it", [first, line, second]))
+            says = f"the book of {frame.symbol} differs from the equal frames before and after it"
+            self._wrong.append((stream, says, [first, line, second]))
 
     def finish(self) -> None:
         for stream, says, lines in self._wrong:
@@ -169,15 +169,15 @@ class _Rest(Struct):
 
 
 class OwnOrders(Check):
-    """A book holds at least what one's own orders offer at a price.
+    """A book shows at least the open quantity of the client's own orders at each price.
 
-    An order is known to rest unchanged from its `lastTransactTime` until it was last read with that
-    same instant. A book of an instant strictly between must show, at the order's price, no less
-    than all such orders together, unless the price is worse than the last level shown.
+    An order rested unchanged from its `lastTransactTime` until the last read that shows the same
+    instant. A book strictly between the two must show at the order's price at least the sum of all
+    such orders, unless the price is worse than the last level shown.
     """
 
     name = "own orders in the book"
-    rests_on = "§2.5: qty of a level is the total at the price"
+    rests_on = "§2.5: the qty of a level is the total at its price"
 
     _RESTING = frozenset(
         f"ORDER_STATE_{state}" for state in ("NEW", "PARTIALLY_FILLED", "REPLACED")
@@ -254,7 +254,7 @@ class OwnOrders(Check):
             visible = next((level.qty for level in levels if level.price == price), 0)
             if Decimal(visible) < Decimal(total):
                 self.contradict(
-                    f"own orders offer {total} of {book.symbol} at {price} and the book of "
-                    f"{book.at}Z shows {visible} there",
+                    f"own orders rest with {total} of {book.symbol} at {price}, but the book at "
+                    f"{book.at}Z shows only {visible}",
                     [line, *(rest.first for rest in own[:3]), own[0].last],
                 )

@@ -1,4 +1,4 @@
-"""Positions, balances and settlements: what follows from fills, and what follows from before."""
+"""Checks of positions, balances and settlements, against fills and against earlier values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sim.witness.observation import Observation, Seen, Stream
 
 
 class PositionSum(Check):
-    """What is held is what was bought less what was sold, until the market has paid.
+    """Until a market settles, a net position equals quantity bought minus quantity sold.
 
-    A trade that is busted is taken out of what is held, and stays in what was bought. So a position
-    is judged only while the same client follows its trades on a stream, and has seen none busted.
+    A bust changes the net position, but not the quantity bought. A position is therefore judged
+    only while the same client follows its trades on a stream and has seen no bust.
     """
 
     name = "position sum"
@@ -54,9 +54,10 @@ class PositionSum(Check):
         self.applied += 1
         if fact.bought - fact.sold != fact.net:
             says = (
-                f"{seen.source} shows {fact.net} of {fact.symbol}, and {fact.bought} bought less "
+                f"{seen.source} shows a net position of {fact.net} in {fact.symbol}, but "
+                f"{fact.bought} bought and {fact.sold} sold"
             )
-            self._wrong.append((seen.client, fact.symbol, f"{says}{fact.sold} sold", seen.n))
+            self._wrong.append((seen.client, fact.symbol, says, seen.n))
 
     def finish(self) -> None:
         for client, symbol, says, line in self._wrong:
@@ -67,14 +68,14 @@ class PositionSum(Check):
 
 
 class PositionFills(Check):
-    """Between two views a position grows by no less than the fills that are known.
+    """Between two views, a position grows by at least the fills that the client saw.
 
-    Fills strictly between the `updateTime` of both views count, of the account that both are of.
-    Others may be unknown, so it may have grown more.
+    The fills of the account strictly between the `updateTime` of the two views count. There may be
+    fills that the client did not see, so the position may have grown more.
     """
 
     name = "position fills"
-    rests_on = "§2.8: qty_bought and qty_sold only grow, by fills"
+    rests_on = "§2.8: fills increase qty_bought and qty_sold, and nothing decreases them"
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,19 +122,20 @@ class PositionFills(Check):
                 word = "bought" if buying else "sold"
                 self.contradict(
                     f"{one.account} {word} {known} of {one.symbol} between {one.at}Z and "
-                    f"{other.at}Z, its position says {grown}",
+                    f"{other.at}Z, but its position shows {grown}",
                     [line, *(fill[3] for fill in fills[first:last][:3]), later],
                 )
 
 
 class HoldingChain(Check):
-    """Each entry of the position ledger begins where the one before it ended.
+    """Each entry of the position ledger starts from the position after the entry before it.
 
-    Entries of one answer or stream follow each other; those of one instant may stand in any order.
+    The entries of one answer or stream are compared in their order; entries of one instant may have
+    any order.
     """
 
     name = "position ledger"
-    rests_on = "§4.3: each entry has the state right after it"
+    rests_on = "§4.3: an entry shows the position right after it"
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +145,7 @@ class HoldingChain(Check):
     def holding(self, fact: Holding, seen: Observation) -> None:
         known = self._entries.setdefault(fact.id, (fact, seen.n))
         if known[0] != fact:
-            says = f"entry {fact.id} of the position ledger is told in two ways"
+            says = f"entry {fact.id} of the position ledger has two different contents"
             self.contradict(says, [known[1], seen.n])
         key = fact.account, fact.symbol, seen.n
         before = self._last.get(key)
@@ -153,18 +155,18 @@ class HoldingChain(Check):
         self.applied += 1
         if before[0].net + fact.change != fact.net:
             self.contradict(
-                f"{before[0].net} of {fact.symbol} were held, {fact.change} came, and {fact.net} "
-                f"are held ({fact.id})",
+                f"entry {fact.id}: the position in {fact.symbol} was {before[0].net}, changed by "
+                f"{fact.change}, and is now {fact.net}",
                 [seen.n],
             )
 
 
 class CashChain(Check):
-    """Each entry of a balance ledger begins where the one before it ended, and says the same
-    wherever it is told.
+    """Each entry of a balance ledger starts from the balance after the entry before it, and has the
+    same content wherever it is shown.
 
-    Judged within one answer, and along a stream, where no kinds of entries were left out. What a
-    stream tells again (frames may come twice) stands where it was told first.
+    The check applies within one answer, and along a stream, if no type of entry was filtered out.
+    An entry that a stream repeats (frames may come twice) keeps its first place.
     """
 
     name = "balance ledger"
@@ -184,7 +186,7 @@ class CashChain(Check):
             known = self._entries.setdefault(f"{fact.dialect} {fact.id}", (fact, seen.n))
             self.applied += known[1] != seen.n
             if known[0] != fact and _content(known[0]) != _content(fact):
-                says = f"entry {fact.id} of the balance ledger is told in two ways"
+                says = f"entry {fact.id} of the balance ledger has two different contents"
                 self.contradict(says, [known[1], seen.n])
         if any(seen.request.get(name) for name in self._NARROWING):
             self.cannot_tell += 1
@@ -203,7 +205,7 @@ class CashChain(Check):
             return
         self.applied += 1
         if before[0].after != fact.before:
-            says = f"a balance of {before[0].after} was followed by a change from {fact.before}"
+            says = f"the balance was {before[0].after}, but the next entry starts from {fact.before}"
             self._breaks.append((seen, says, [before[1], seen.n]))
 
     def finish(self) -> None:
@@ -227,12 +229,12 @@ class _Page(Struct):
 
 
 class SettledOnce(Check):
-    """An instrument pays an account once, and its final settlement price changes only by a
-    correction.
+    """An instrument pays each account once, and only a correction changes its final settlement
+    price.
 
-    A correction (rule L27) replaces the price and moves the difference. Whoever sees two prices
-    cannot tell a correction from a mistake, unless one page of a ledger shows the payout and what
-    came after the second price, and no correction between them.
+    A correction (rule L27) replaces the price and pays the difference. Two prices alone are no
+    proof of a mistake. They are one if a page of a ledger shows the payout and an entry after the
+    second price, but no correction between them.
     """
 
     name = "settled once"
@@ -253,7 +255,7 @@ class SettledOnce(Check):
             return
         self.applied += 1
         if Decimal(known[0]) != Decimal(fact.price):
-            says = f"{fact.symbol} settled at {known[0]} and at {fact.price}"
+            says = f"{fact.symbol} was settled at {known[0]} and again at {fact.price}"
             told = says, seen.now, [known[1], seen.n]
             self._changed.setdefault((fact.symbol, fact.price), told)
 
@@ -284,7 +286,7 @@ class SettledOnce(Check):
             if symbol in self._corrected or not proof:
                 self.cannot_tell += 1
             else:
-                self.contradict(f"{says}, and no ledger has a correction", [*lines, proof[0].line])
+                self.contradict(f"{says}, but no ledger shows a correction", [*lines, proof[0].line])
         for key, entries in self._paid.items():
             if key[1] in self._corrected:
                 self.cannot_tell += 1
@@ -296,5 +298,5 @@ class SettledOnce(Check):
 
 
 def _content(fact: Cash) -> Cash:
-    """What an entry says wherever it is told: retail ones not always whose they are."""
+    """The content that must be equal everywhere. Retail entries do not always name the account."""
     return fact if fact.dialect == "exchange" else replace(fact, account="")

@@ -13,14 +13,15 @@ from sim.witness.observation import Observation
 
 
 class OrderFigures(Check):
-    """In each view of an order what is filled and what is open make up what was ordered.
+    """In each view of a working order, filled quantity plus open quantity equals order quantity.
 
-    Nothing is open of an order that is over. Orders for an amount of cash have no quantity to add
-    up to. A filled order may have been reduced, so `cum` is compared with the quantity it shows.
+    A closed order has no open quantity. Orders for an amount of cash have no order quantity and are
+    not checked. A filled order may have been reduced, so `cum` is compared with the quantity that
+    the same view shows.
     """
 
     name = "order figures"
-    rests_on = "§2.7: cum_qty is what is filled, leaves_qty what still works"
+    rests_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
 
     def order(self, fact: Order, seen: Observation) -> None:
         if fact.cash or not fact.qty:
@@ -29,13 +30,13 @@ class OrderFigures(Check):
         self.applied += 1
         wrong = ""
         if fact.cum < 0 or fact.leaves < 0 or fact.cum > fact.qty:
-            wrong = f"{fact.cum} filled and {fact.leaves} open of {fact.qty}"
+            wrong = f"filled {fact.cum}, open {fact.leaves}, ordered {fact.qty}"
         elif fact.is_over and fact.leaves:
-            wrong = f"it is {_state(fact)}, and {fact.leaves} are open"
+            wrong = f"state {_state(fact)}, but {fact.leaves} still open"
         elif not fact.is_over and fact.cum + fact.leaves != fact.qty:
-            wrong = f"{fact.cum} filled and {fact.leaves} open are not {fact.qty}"
+            wrong = f"filled {fact.cum} plus open {fact.leaves} is not the ordered {fact.qty}"
         elif fact.state == "ORDER_STATE_FILLED" and fact.cum != fact.qty:
-            wrong = f"it is FILLED with {fact.cum} of {fact.qty}"
+            wrong = f"state FILLED, but only {fact.cum} of {fact.qty} filled"
         if wrong:
             self.contradict(f"{seen.source} shows order {fact.id}: {wrong}", [seen.n])
 
@@ -43,12 +44,12 @@ class OrderFigures(Check):
 
 
 class OrderLife(Check):
-    """Of two views of an order the later one has no less filled, and an order that is over stays as
-    it is.
+    """The filled quantity of an order never decreases, and a closed order never changes.
 
-    Which view is later, their `lastTransactTime` tells, wherever and whenever they were seen: a
-    stream may tell old things late. Two views of one instant are not compared, several things can
-    happen in it. A view is compared with the latest one so far, so the work is linear.
+    `lastTransactTime` decides which of two views is later, not when they were received: a stream
+    may deliver old views late. Two views with the same instant are not compared, because several
+    things can happen in one instant. A view is compared only with the latest view so far, so the
+    work is linear.
     """
 
     name = "order life"
@@ -70,7 +71,7 @@ class OrderLife(Check):
         latest, line = known
         if (latest.symbol, latest.side) != (fact.symbol, fact.side):
             self.contradict(
-                f"order {fact.id} is {latest.side} of {latest.symbol} and {fact.side} of "
+                f"order {fact.id} is shown as {latest.side} {latest.symbol} and as {fact.side} "
                 f"{fact.symbol}",
                 [line, seen.n],
             )
@@ -81,12 +82,12 @@ class OrderLife(Check):
         if fact.at > latest.at:
             self._latest[key] = fact, seen.n
         if new.cum < old.cum:
-            says = f"order {fact.id} had {old.cum} filled at {old.at}Z and {new.cum} at {new.at}Z"
+            says = f"order {fact.id}: filled {old.cum} at {old.at}Z, but only {new.cum} at {new.at}Z"
             self.contradict(says, [line, seen.n])
         elif old.is_over and (new.state, new.cum) != (old.state, old.cum):
             self.contradict(
-                f"order {fact.id} was over at {old.at}Z ({_state(old)}, {old.cum} filled) and is "
-                f"{_state(new)} with {new.cum} at {new.at}Z",
+                f"order {fact.id} was closed at {old.at}Z ({_state(old)}, filled {old.cum}), but "
+                f"at {new.at}Z it is {_state(new)}, filled {new.cum}",
                 [line, seen.n],
             )
 
@@ -94,14 +95,14 @@ class OrderLife(Check):
 
 
 class ExecutionContent(Check):
-    """An execution says the same wherever and however often it is told.
+    """Every report of an execution has the same content.
 
-    Telling it twice is allowed (delivery is at least once). The names of orders, texts and trace
-    ids are left out: they may be hidden from some readers.
+    An execution may be reported twice (delivery is at least once). Names of orders, texts and trace
+    ids are not compared, because they may be hidden from some readers.
     """
 
     name = "execution content"
-    rests_on = "§2.7: the id of an execution is the key to drop duplicates by"
+    rests_on = "§2.7: clients drop duplicates by the id of an execution"
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,9 +120,9 @@ class ExecutionContent(Check):
         self.applied += 1
         if known[0] != content:
             other = next(
-                f"{one} and {two}" for one, two in zip(known[0], content, strict=True) if one != two
+                f"{one} or {two}" for one, two in zip(known[0], content, strict=True) if one != two
             )
-            says = f"execution {fact.id} of order {order.id} is told in two ways: {other}"
+            says = f"execution {fact.id} of order {order.id} is reported with {other}"
             self.contradict(says, [known[1], seen.n])
 
 
@@ -136,15 +137,15 @@ class _Filled(NamedTuple):
 
 
 class FillsOnce(Check):
-    """Each share of an order is filled once.
+    """No part of an order is filled twice, and the fills give its average price.
 
-    A fill of 3 after which 10 are filled is the stretch from 7 to 10. Stretches of different
-    executions of an order must not overlap; where they reach from zero without a gap, they give
-    its average price, within one unit of the last place.
+    A fill of 3 after which 10 are filled covers the range from 7 to 10. Ranges of different
+    executions of an order must not overlap. If they start at zero and have no gap, they must give
+    the order's average price, within one unit of the last decimal place.
     """
 
     name = "fills once"
-    rests_on = "§2.7: cum_qty and avg_px are sum and weighted mean of the fills"
+    rests_on = "§2.7: cum_qty is the sum and avg_px the weighted mean of the fills"
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,8 +172,8 @@ class FillsOnce(Check):
                 whole &= one.end == other.start
                 if other.start < one.end:
                     self.contradict(
-                        f"executions {one.id} and {other.id} both fill what is between "
-                        f"{other.start} and {one.end} of order {key[1]}",
+                        f"executions {one.id} and {other.id} both fill the range from "
+                        f"{other.start} to {one.end} of order {key[1]}",
                         [one.line, other.line],
                     )
             if whole:
@@ -187,16 +188,17 @@ class FillsOnce(Check):
         unit = Decimal(1) if key[0] == "exchange" else Decimal("0.0001")
         if abs(Decimal(sum_) / Decimal(cum) - Decimal(average)) >= unit:
             self.contradict(
-                f"order {key[1]}: its {len(stretches)} fills give an average price of "
-                f"{Decimal(sum_) / Decimal(cum):.6f}, it shows {average}",
+                f"order {key[1]} shows an average price of {average}, but its {len(stretches)} "
+                f"fills average {Decimal(sum_) / Decimal(cum):.6f}",
                 [*[one.line for one in stretches[:4]], line],
             )
 
 
 class OneEnd(Check):
-    """An order ends once, and nothing is filled after its end.
+    """An order ends only once, and is not filled after its end.
 
-    FILLED ends it too. By the executions' own instants, and by what was filled before.
+    FILLED is an end too. The instants of the executions and the filled quantities decide the order
+    of events.
     """
 
     name = "one end"
@@ -216,8 +218,8 @@ class OneEnd(Check):
             self.applied += known[1] != seen.n
             if known[0].id != fact.id:
                 self.contradict(
-                    f"order {key[1]} ended twice: {_type(known[0])} in {known[0].id}, "
-                    f"{_type(fact)} in {fact.id}",
+                    f"order {key[1]} ended twice: {_type(known[0])} by execution {known[0].id}, "
+                    f"{_type(fact)} by execution {fact.id}",
                     [known[1], seen.n],
                 )
         elif fact.is_fill:
@@ -234,7 +236,7 @@ class OneEnd(Check):
             if fill[0].at > end.at or fill[0].order.cum > end.order.cum:
                 self.contradict(
                     f"order {key[1]} was {_type(end)} at {end.at}Z with {end.order.cum} filled, "
-                    f"and execution {fill[0].id} fills it at {fill[0].at}Z",
+                    f"but execution {fill[0].id} fills it at {fill[0].at}Z",
                     [line, fill[1]],
                 )
 

@@ -1,4 +1,4 @@
-"""What somebody who asks again is answered."""
+"""Checks of repeated reads and repeated calls."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sim.witness.observation import Observation, Seen
 
 
 class ReadsGoOn(Check):
-    """What is read later is not older.
+    """A later read never shows an older state.
 
-    The same client asks the same operation for an order, a position or a book, and asks again after
-    it was answered: the second answer is of no earlier instant than the first. Operations whose
-    answers may be cached are left out, and so are questions about the past (`asOf`).
+    A client reads an order, a position or a book, and reads it again with the same operation after
+    the first answer: the instant of the second answer is not earlier. Operations whose answers may
+    be cached are not checked, nor are reads of the past (`asOf`).
     """
 
     name = "reads go on"
-    rests_on = "§4: an answer shows the state when it was asked for"
+    rests_on = "§4: an answer shows the state at the time of the call"
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,20 +46,20 @@ class ReadsGoOn(Check):
             return
         self.applied += 1
         if at < known[0]:
-            says = f"{operation.rpc} showed {' '.join(what)} of {known[0]}Z and then of {at}Z"
+            says = f"{operation.rpc} showed {' '.join(what)} at {known[0]}Z, and later at {at}Z"
             self.contradict(says, [known[2], seen.n])
 
 
 def _tells_history(seen: Observation) -> bool:
-    """Whether an operation tells of the past: executions and trades show orders as they were."""
+    """Whether an operation shows the past: executions and trades show orders as they were."""
     name = seen.operation.rpc
     return "Execution" in name or "Trade" in name or "Activities" in name
 
 
 class StatesGoOn(Check):
-    """A market that is TERMINATED stays so, and one that EXPIRED only terminates.
+    """A TERMINATED market stays TERMINATED, and an EXPIRED one can only become TERMINATED.
 
-    Along a stream of states, and from answer to answer of one client.
+    The check applies along a stream of states, and to successive answers of one client.
     """
 
     name = "states go on"
@@ -86,14 +86,15 @@ class StatesGoOn(Check):
             return
         self.applied += 1
         if self._LAST.get(state, 0) < self._LAST.get(known[0], 0):
-            says = f"{fact.symbol} was {known[0]} and is {state}"
+            says = f"{fact.symbol} was {known[0]} and later {state}"
             self.contradict(says, [known[2], seen.n])
 
 
 class KeysMeanOne(Check):
-    """A call that is repeated under its key is answered as the first time.
+    """A call that is repeated with its idempotency key has the same result.
 
-    The same client, operation, key and body, both answered: the ids in the answers are the same.
+    If two calls with the same client, operation, key and body are answered, both answers have the
+    same id.
     """
 
     name = "keys mean one"
@@ -118,7 +119,7 @@ class KeysMeanOne(Check):
             return
         self.applied += 1
         if known[0] != answer:
-            says = f"{seen.operation.rpc} answered {known[0]} and {answer} to key {short(key)}"
+            says = f"{seen.operation.rpc} with key {short(key)} gave {known[0]} and then {answer}"
             self.contradict(says, [known[1], seen.n])
 
 
@@ -126,7 +127,7 @@ _IDS = ("workflowId", "orderId", "id")
 
 
 def _id(body: dict[str, Any]) -> str:
-    """The id of what was made, in an answer or in the one message that it holds."""
+    """The id of the created object, in an answer or in its only inner message."""
     for name in _IDS:
         if body.get(name):
             return str(body[name])

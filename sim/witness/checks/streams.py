@@ -1,4 +1,4 @@
-"""What streams must have told, and in which order."""
+"""Checks of streams: what they must report, and in which order."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sim.witness.check import Check
 from sim.witness.facts import Execution
 from sim.witness.observation import Observation, Stream
 
-# Streams that tell each execution of an order that they tell one of.
+# If one of these streams reports an execution of an order, it reports all of them.
 _COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
 _RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
 
 
 class _ToldExecutions(Struct):
-    """Executions that a stream told, by order: instants by id; and the latest of all."""
+    """Executions that a stream reported: by order, instants by id; and the latest of all."""
 
     orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     latest: str = ""
@@ -24,12 +24,13 @@ class _ToldExecutions(Struct):
 
 
 class NothingMissed(Check):
-    """A stream that tells executions of an order tells all of them, until the latest it told.
+    """A stream that reports executions of an order misses none up to the latest one it reported.
 
-    What others saw (reports, answers, other streams) between the first execution of the order and
-    the latest one of any order that the stream told must be there. Instants of the executions
-    decide, not when they were seen, so delay and order on the way do not matter. Streams on which a
-    fault was injected, and merged ones (`responsesDebounced`), are not judged.
+    Reports, answers and other streams may show executions between the order's first execution on
+    the stream and the stream's latest execution of any order. The stream must have reported them
+    too. The instants of the executions decide, not when they were received, so delays on the way do
+    not matter. Streams with an injected fault, and merged ones (`responsesDebounced`), are not
+    judged.
     """
 
     name = "nothing missed"
@@ -69,9 +70,9 @@ class NothingMissed(Check):
             self.applied += 1
             if name not in executions:
                 self.contradict(
-                    f"stream {stream.operation.rpc} told what happened to order "
-                    f"{order.rpartition(' ')[2]} at {first}Z and to others at {reported.latest}Z,"
-                    f" and never execution {name} of {at}Z",
+                    f"stream {stream.operation.rpc} reported order {order.rpartition(' ')[2]} at "
+                    f"{first}Z and other executions until {reported.latest}Z, but missed execution "
+                    f"{name} at {at}Z",
                     [line, reported.line],
                 )
 
@@ -86,12 +87,12 @@ def _is_complete(stream: Stream, seen: Observation) -> bool:
 
 
 class Resumed(Check):
-    """What follows a token on one stream follows it on the stream that resumes there.
+    """A stream that resumes from a token reports what came after the token, and nothing older.
 
-    Told again is allowed; what is older than the token is not, because it stands before it. Of what
-    was told before the token and again after it neither is asked: its frame came twice. What
-    another stream of the same client told of an instant after all that stood before the token
-    follows it too: that is how a gap is seen of which the first stream had ended.
+    An execution that was reported both before and after the token is not judged: its frame came
+    twice. If another stream of the same client reports an execution that is later than everything
+    before the token, the resumed stream must report it too. This finds gaps that begin after the
+    first stream ended.
     """
 
     name = "resumed"
@@ -149,18 +150,18 @@ class Resumed(Check):
             if at < latest:
                 self.applied += 1
                 if name not in names:
-                    says = f"execution {name} of {at}Z came after the token and not after resuming"
+                    says = f"execution {name} at {at}Z came after the token, but not after resuming"
                     self.contradict(says, [line])
         for name, _, line in reported:
             self.applied += 1
             if name in older:
-                says = f"execution {name} stands before the token and was told after resuming"
+                says = f"execution {name} came before the token, but again after resuming"
                 self.contradict(says, [line])
 
     def _told_elsewhere(
         self, before: Stream, after: Stream, sooner: list[tuple[str, str, int]]
     ) -> list[tuple[str, str, int]]:
-        """What streams beside the two told of instants after what stood before the token."""
+        """Executions that other streams reported, later than everything before the token."""
         last = max((at for _, at, _ in sooner), default="")
         known = {name for name, _, _ in self._told[before.number]}
         numbers = (before.number, after.number)
@@ -175,7 +176,7 @@ class Resumed(Check):
 
 
 def _same_subscription(before: Stream, after: Stream) -> bool:
-    """Whether two streams tell the same, to the same client, as far as nobody meddled."""
+    """Whether two streams of a client have the same filters and no injected faults."""
     narrowed = [
         [stream.request.get(name) or [] for name in ("symbols", "firms")]
         for stream in (before, after)

@@ -1,4 +1,4 @@
-"""What a trade can look like to those who see it."""
+"""Checks of trades: their terms, their two sides, and their states."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sim.witness.observation import Observation, Seen
 
 
 class OneTrade(Check):
-    """A trade has one price and one quantity, one aggressor and one other side that faces it.
+    """A trade has one price, one quantity, one aggressor, and an opposite side.
 
-    Trades of combos have legs with prices of their own and are left to the combo's own fills.
+    The price and quantity of combo trades are not compared, because each leg has its own price.
     """
 
     name = "one trade"
@@ -33,7 +33,7 @@ class OneTrade(Check):
             self.applied += 1
             if known[0] != terms and not fact.legs:
                 self.contradict(
-                    f"trade {fact.trade} is {_terms(known[0])} and {_terms(terms)}",
+                    f"trade {fact.trade} is shown as {_terms(known[0])} and as {_terms(terms)}",
                     [known[1], seen.n],
                 )
         self._side(fact, seen)
@@ -42,7 +42,7 @@ class OneTrade(Check):
         order = fact.order
         mine = order.id, order.side, seen.n
         known = self._sides.setdefault((order.dialect, fact.trade, fact.aggressor), mine)
-        who = "aggressor" if fact.aggressor else "other side"
+        who = "aggressor" if fact.aggressor else "passive side"
         if known[0] != order.id:
             self.contradict(
                 f"orders {known[0]} and {order.id} are both the {who} of trade {fact.trade}",
@@ -56,14 +56,14 @@ class OneTrade(Check):
 
 
 class TradeState(Check):
-    """A trade that was busted stays busted, and one that is cleared is new no more.
+    """A busted trade stays busted, and a cleared trade never becomes new again.
 
-    Judged along each stream, which tells states in their order, and from one answer to a question
-    that was asked after it.
+    The check applies along each stream, which reports states in order, and to reads that were sent
+    after the answer of the earlier one.
     """
 
     name = "trade state"
-    rests_on = "§2.7: a trade comes again under its id when its state changes; BUSTED is final"
+    rests_on = "§2.7: a trade is reported again when its state changes; BUSTED is final"
 
     _LATER = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
 
@@ -88,7 +88,7 @@ class TradeState(Check):
             return
         self.applied += 1
         if self._LATER[known[0]] > rank:
-            says = f"trade {fact.id} was {known[0]} and is {fact.state}"
+            says = f"trade {fact.id} was {known[0]} and later {fact.state}"
             self.contradict(says, [known[2], seen.n])
 
 
