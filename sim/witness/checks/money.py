@@ -205,7 +205,7 @@ class CashChain(Check):
             return
         self.applied += 1
         if before[0].after != fact.before:
-            says = f"the balance was {before[0].after}, but the next entry starts from {fact.before}"
+            says = f"balance was {before[0].after}, but the next entry starts from {fact.before}"
             self._breaks.append((seen, says, [before[1], seen.n]))
 
     def finish(self) -> None:
@@ -286,7 +286,9 @@ class SettledOnce(Check):
             if symbol in self._corrected or not proof:
                 self.cannot_tell += 1
             else:
-                self.contradict(f"{says}, but no ledger shows a correction", [*lines, proof[0].line])
+                self.contradict(
+                    f"{says}, without a correction in the ledger", [*lines, proof[0].line]
+                )
         for key, entries in self._paid.items():
             if key[1] in self._corrected:
                 self.cannot_tell += 1

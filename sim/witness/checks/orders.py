@@ -82,7 +82,7 @@ class OrderLife(Check):
         if fact.at > latest.at:
             self._latest[key] = fact, seen.n
         if new.cum < old.cum:
-            says = f"order {fact.id}: filled {old.cum} at {old.at}Z, but only {new.cum} at {new.at}Z"
+            says = f"order {fact.id}: filled {old.cum} at {old.at}Z, only {new.cum} at {new.at}Z"
             self.contradict(says, [line, seen.n])
         elif old.is_over and (new.state, new.cum) != (old.state, old.cum):
             self.contradict(
