@@ -293,12 +293,12 @@ class Traded:
         return {**shape, "lastPriceSample": sample if self.reading == "observed" else ABSENT}
 
 
-@pytest.fixture(scope="module", params=list(READINGS))
+@pytest.fixture(params=list(READINGS))
 def traded(request: pytest.FixtureRequest) -> Traded:
     return Traded(request.param)
 
 
-# ---- shapes; the last test settles the market, so the order of these tests matters not before it
+# ---- shapes
 
 
 @pytest.mark.spec("S4.2-5", "S2.8-3")
