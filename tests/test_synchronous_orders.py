@@ -369,11 +369,12 @@ def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has
     states = []
     for _ in range(4):
         answer = client.get(f"/v1/order/{placed}")
-        states.append(
-            answer.json()["order"]["state"].removeprefix("ORDER_STATE_")
-            if answer.status == 200
-            else str(answer.status)
-        )
+        if answer.status == 200:
+            order = answer.json()["order"]
+            states.append(order["state"].removeprefix("ORDER_STATE_"))
+            assert (order["leavesQuantity"], order["cumQuantity"]) == (2, 0)
+        else:
+            states.append(str(answer.status))
         world.advance("1s")
     assert states == ["404", "PENDING_NEW", "PENDING_NEW", "NEW"]
 

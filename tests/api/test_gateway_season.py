@@ -363,14 +363,16 @@ def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> N
 
 @pytest.fixture(scope="module")
 def large() -> Connection:
-    return connect(Simulation(load_scenario("life-size")))
+    """A world as large as life, of which hardly anything is made at its start."""
+    world = connect(Simulation(load_scenario("life-size")))
+    assert len(world.simulation.exchange.instruments) >= 43_000
+    assert world.simulation.exchange.reference.generated._made.cache_info().misses < 60
+    return world
 
 
 def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) -> None:
     games = large.simulation.exchange.reference.generated
-    assert len(large.simulation.exchange.instruments) >= 43_000
     made = games._made.cache_info()
-    assert made.misses < 60
     kinds = len(games.examples)  # filters on markets read one event of each kind
     assert kinds < 60
     asked: list[tuple[str, dict[str, Any]]] = [

@@ -85,13 +85,6 @@ def _order_at(exchange: Exchange, order: Order, moment: Instant) -> Order | None
         return None
     if later is None:
         return order
-    # The order existed at that moment, but was still waiting in the engine's queue.
-    return replace(
-        later,
-        state=OrderState.PENDING_NEW,
-        leaves_qty=later.qty,
-        cum_qty=0,
-        avg_px=0,
-        filled_at={},
-        commission=0,
-    )
+    # The order existed at that moment, but was still waiting in the engine's queue. Its first
+    # execution says that it is new or rejected: nothing was filled yet.
+    return replace(later, state=OrderState.PENDING_NEW, leaves_qty=later.qty)

@@ -1,0 +1,93 @@
+"""Reads that trail show what reads without a lag showed that long ago (assumption
+`retail.read_lag`): orders, open orders and positions after any trading of two accounts.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from sim.core.model.instrument import Instrument
+from sim.kernel.instants import NS_PER_MS
+from sim.testing.client import Connection, Http
+from tests.journeys import retail_order
+from tests.oracles.worlds import world_of
+
+STEPS, STEP_MS = 12, 100
+MARKETS = (
+    "world: {games: 0, instruments: [{symbol: a, tick_size: '0.01', state: OPEN},"
+    " {symbol: b, tick_size: '0.01', state: OPEN}]}\n"
+)
+ORDER = ("id", "state", "cumQuantity", "leavesQuantity", "avgPx", "quantity")
+POSITION = ("netPosition", "qtyBought", "qtySold", "cost", "realized", "fees", "updateTime")
+
+
+def open_orders(client: Http, markets: list[str]) -> list[Any]:
+    """What a list of open orders shows, oldest first."""
+    rows = client.get("/v1/orders/open", params={"slugs": markets}).json()["orders"]
+    return [tuple(str(row[key]) for key in ORDER) for row in rows]
+
+
+def shown(client: Http, slugs: list[str], placed: list[str]) -> dict[str, Any]:
+    """What reads show of the moment."""
+    found: dict[str, Any] = {}
+    for of in ([], slugs[:1]):
+        found[f"open {of}"] = open_orders(client, of)
+    for order_id in placed:
+        answer = client.get(f"/v1/order/{order_id}")
+        if answer.status == 200:
+            found[order_id] = [str(answer.json()["order"][key]) for key in ORDER]
+    held = client.get("/v1/portfolio/positions").json()["positions"]
+    for slug, row in held.items():
+        found[slug] = [str(row[key]) for key in POSITION]
+    return found
+
+
+def act(luck: Random, client: Http, markets: list[Instrument]) -> str:
+    """Place an order, or cancel an open one; the id of a new order."""
+    working = open_orders(client, [])
+    if working and luck.random() < 0.3:
+        client.post(f"/v1/order/{luck.choice(working)[0]}/cancel", json={})
+        return ""
+    intent = luck.choice(("BUY_LONG", "BUY_SHORT", "SELL_LONG", "SELL_SHORT"))
+    body = retail_order(luck.choice(markets), intent, luck.randint(48, 52), luck.randint(1, 3))
+    answer = client.post("/v1/orders", json=body)
+    return str(answer.json()["id"]) if answer.status == 200 else ""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_read_that_trails_shows_what_was_shown_that_long_ago(seed: int) -> None:
+    world, luck = world_of(MARKETS), Random(seed)
+    sim = world.simulation
+    sim.control("preset.set", "", {"name": "ideal"})
+    slugs = ["a", "b"]
+    markets = [sim.exchange.instruments.require(slug) for slug in slugs]
+    clients = [world.retail(found) for found in two_accounts(world)]
+    placed: list[list[str]] = [[], []]
+    past = []
+    for _ in range(STEPS):
+        world.advance(f"{STEP_MS}ms")
+        for _ in range(luck.randint(0, 3)):
+            who = luck.randrange(2)
+            if made := act(luck, clients[who], markets):
+                placed[who].append(made)
+        past.append([shown(clients[who], slugs, placed[who]) for who in (0, 1)])
+    assert sum(len(of) for of in placed) > STEPS // 2
+    now = sim.now
+    world.advance("1ms")
+    for ago, were in enumerate(reversed(past)):
+        for more in (0, STEP_MS - 1):
+            if ago == 0 and more:
+                continue
+            lag = (sim.now - now) // NS_PER_MS + ago * STEP_MS - more
+            sim.control("assumption.set", "retail.read_lag", {"value": f"{lag}ms"})
+            seen = [shown(clients[who], slugs, placed[who]) for who in (0, 1)]
+            assert seen == were, (seed, ago, more)
+
+
+def two_accounts(world: Connection) -> list[Any]:
+    """Keys of two accounts."""
+    keys = {key.account: key for key in world.simulation.exchange.firms.api_keys()}
+    return list(keys.values())[:2]
