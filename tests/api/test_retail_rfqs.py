@@ -272,6 +272,65 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> Non
     )
 
 
+@pytest.mark.spec("S4.2-5")
+def test_a_leg_is_described_as_its_market_and_its_event_are() -> None:
+    """A game under way, one to come, a market without a game, and one that a scenario lists."""
+    bare = "world: {instruments: [{symbol: bare, tick_size: '0.01', state: OPEN}]}"
+    world = connect(Simulation(load_scenario(f"name: bare\nextends: quickstart\n{bare}\n")))
+    world.simulation.control("preset.set", "", {"name": "ideal"})
+    chosen = [
+        next(
+            (event["slug"], market["slug"])
+            for event in world.gateway.get("/v1/events", params=query).json()["events"]
+            for market in event["markets"]
+            if market["active"]
+        )
+        for query in (
+            {"live": "true", "limit": 1},
+            {"live": "false", "active": "true", "categories": "sports", "limit": 5},
+            {"slug": "fed-decision-september-2026"},
+        )
+    ]
+    asked = [
+        {"symbol": symbol, "side": side}
+        for symbol, side in zip(
+            ["bare", *(market for _, market in chosen)],
+            ("SIDE_SELL", "SIDE_BUY", "SIDE_SELL", "SIDE_SELL"),
+            strict=True,
+        )
+    ]
+    made = user(world).post("/v1/combos", json={"legs": asked}).json()["combo"]
+    fill = trade(world, made["id"], "0.20", 1)[-1]
+    assert {leg["marketSlug"]: leg["referencePx"] for leg in fill["legPrices"]}["bare"] == "0"
+    events = {market: event for event, market in chosen}
+    for game in ({}, {"live": True}, {"live": False}):
+        for slug, _ in chosen[:2] if game else ():
+            world.simulation.control("event.update", slug, game)
+        held = user(world).get("/v1/portfolio/positions").json()["positions"][made["id"]]
+        for leg in held["comboLegDetails"]:
+            described(world, leg, events.get(leg["slug"], "bare"))
+
+
+def described(world: Connection, leg: dict[str, Any], slug: str) -> None:
+    """Hold the details of a leg against its market's own order and the gateway's event."""
+    yes = leg["outcomeSide"] == "OUTCOME_SIDE_YES"
+    body = {
+        "marketSlug": leg["slug"],
+        "intent": f"ORDER_INTENT_BUY_{'LONG' if yes else 'SHORT'}",
+        "type": "ORDER_TYPE_LIMIT",
+        "price": {"value": "0.50", "currency": "USD"},
+        "quantity": 1,
+    }
+    preview = user(world).post("/v1/order/preview", json={"request": body}).json()["order"]
+    told = preview["marketMetadata"]
+    for name in ("icon", "title", "outcome", "eventSlug", "eventId", "teamId", "team", "subject"):
+        assert leg.get(name) == told.get(name), name
+    assert leg["outcome"] == ("Yes" if yes else "No")
+    shown = (leg["eventGroupTitle"], leg["eventStartTime"], leg["live"])
+    event = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+    assert shown == (event["title"], event.get("startTime"), event["live"])
+
+
 # ---- requests and quotes
 
 

@@ -53,13 +53,12 @@ def leg_details(exchange: Exchange, symbol: str) -> list[wire.ComboLegDetail]:
 
 def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
     metadata = market_metadata(exchange, leg.symbol, long=leg.side is BUY)
-    if metadata is None:
-        metadata = wire.MarketMetadata(slug=leg.symbol)
     event = exchange.reference.event_of(leg.symbol)
-    game = None if event is None or not event.game_id else how_it_stands(exchange, event)
+    assert metadata is not None and event is not None  # every instrument but a combo has both
+    game = how_it_stands(exchange, event) if event.game_id else None
     state, settlement = _outcome(exchange, leg)
     scale, sides = exchange.instruments.require(leg.symbol).price_scale, wire.OutcomeSide
-    detail = wire.ComboLegDetail(
+    return wire.ComboLegDetail(
         slug=metadata.slug,
         icon=metadata.icon,
         title=metadata.title,
@@ -73,11 +72,10 @@ def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
         indicative_price=book_price(_market_value(exchange, leg), scale),
         settlement=settlement,
         state=state,
+        event_group_title=event.title,
+        event_start_time=event.start_time,
+        live=bool(event.live if game is None or game.live is None else game.live),
     )
-    if event is not None:
-        detail.event_group_title, detail.event_start_time = event.title, event.start_time
-        detail.live = bool(event.live if game is None or game.live is None else game.live)
-    return detail
 
 
 def _outcome(
@@ -101,7 +99,7 @@ def _outcome(
 def _market_value(exchange: Exchange, leg: Leg) -> Price | None:
     """Return the current value of a leg's market; None without trades and quotes."""
     book = exchange.trading.book(leg.symbol)
-    bids = [] if book.hidden else book.levels(Side.BUY, 1)
-    offers = [] if book.hidden else book.levels(Side.SELL, 1)
-    bid, offer = bids[0][0] if bids else None, offers[0][0] if offers else None
+    bid, offer = (
+        None if book.hidden else book.ladder(side).best or None for side in (Side.BUY, Side.SELL)
+    )
     return market_value(exchange.trading.stats(leg.symbol), bid, offer)
