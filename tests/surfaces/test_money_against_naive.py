@@ -211,13 +211,18 @@ class Both:
             f"{{name: {user}, account: firms/naive/accounts/{user}, balance: '{start}'}}"
             for user in USERS
         )
+        keys = ", ".join(
+            f"{{key_id: 7a1f0f5e-0000-4000-a000-00000000000{number}, account:"
+            f" firms/naive/accounts/{user}}}"
+            for number, user in enumerate(USERS)
+        )
         self.world: Connection = connect(
             Simulation(
                 load_scenario(
                     "name: naive\nextends: quickstart\nclock: {start:"
                     f" 2026-10-06T14:00:00Z}}\nworld:\n  games: 0\n  instruments: [{LISTED}]\n "
                     " firms: [{name: firms/naive, key: spare-1, client_id: naive-client, users:"
-                    f" [{people}]}}]\n"
+                    f" [{people}]}}]\n  api_keys: [{keys}]\n"
                 )
             )
         )

@@ -14,7 +14,7 @@ from sim.api.reports.trade_dates import in_order
 from sim.core.exchange import Exchange
 from sim.core.model.funding_records import FundingState, FundingTransaction, SourceType
 from sim.core.model.quantities import CURRENCY, cash_text
-from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
+from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, cut
 from sim.kernel.instants import trade_date
 from sim.messages import exchange_v1 as wire
 
@@ -99,7 +99,7 @@ def get_funding_transaction(
     transaction = exchange.funding.get(request.transaction_id)
     if transaction is None or transaction.account not in funding_accounts(exchange, caller):
         raise NotFound(
-            f"unknown funding transaction: {request.transaction_id[:80]}",
+            f"unknown funding transaction: {cut(request.transaction_id)}",
             remedy="GET /v1/funding/transactions lists them",
         )
     message = transaction_message(exchange, transaction)

@@ -32,7 +32,7 @@ from sim.api.reports.filters import (
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.core.exchange import Exchange
 from sim.core.model.orders import Execution, Order
-from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound
+from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound, cut
 from sim.core.trading.synchronous import EDGE_TIMEOUT
 from sim.kernel.instants import NS_PER_MS, Span, seconds
 from sim.messages import exchange_v1 as wire
@@ -85,7 +85,7 @@ def get_order(
         or not is_order_retained(order, purged_before(exchange, ORDER_RETENTION))
     ):
         raise NotFound(
-            f"unknown order: {request.order_id[:80]}",
+            f"unknown order: {cut(request.order_id)}",
             rule="R8",
             remedy="orders of other participants or older than 90 days are hidden",
         )
@@ -169,7 +169,7 @@ def get_execution(
         or not is_execution_retained(execution, purged_before(exchange, EXECUTION_RETENTION))
     ):
         raise NotFound(
-            f"unknown execution: {request.exec_id[:80]}",
+            f"unknown execution: {cut(request.exec_id)}",
             rule="R10",
             remedy="executions of other participants or older than 7 days are hidden",
         )

@@ -33,7 +33,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import EVENT_FIELDS, Flags
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.indexes.ordered_index import flags_of, neither
 from sim.messages import gateway_v1 as wire
 
@@ -99,7 +99,7 @@ def _with_market_counts(event: wire.Event) -> wire.Event:
 def _require(exchange: Exchange, event: wire.Event | None, name: str) -> wire.Event:
     if event is None or not exists(exchange, event):
         remedy = "GET /v1/events lists the events"
-        raise NotFound(f"event not found: {name[:80]}", rule="S4.1-10", remedy=remedy)
+        raise NotFound(f"event not found: {cut(name)}", rule="S4.1-10", remedy=remedy)
     return event_view(exchange, event)
 
 

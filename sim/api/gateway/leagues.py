@@ -13,7 +13,7 @@ from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
-from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.core.model.refusals import InvalidRequest, NotFound, cut
 from sim.indexes.ordered_index import neither
 from sim.messages import gateway_v1 as wire
 
@@ -64,7 +64,7 @@ def require_sport(exchange: Exchange, slug: str) -> wire.Sport:
     """Return the sport of a slug, with its leagues."""
     sport = next((sport for sport in exchange.reference.sports if sport.slug == slug), None)
     if sport is None:
-        raise NotFound(f"sport not found: {slug[:80]}", remedy="GET /v2/sports lists the sports")
+        raise NotFound(f"sport not found: {cut(slug)}", remedy="GET /v2/sports lists the sports")
     return sport
 
 
@@ -79,7 +79,7 @@ def with_leagues(exchange: Exchange, sport: wire.Sport) -> wire.Sport:
 def _league(exchange: Exchange, slug: str) -> wire.League:
     league = exchange.reference.league_by_slug.get(slug)
     if league is None:
-        raise NotFound(f"league not found: {slug[:80]}", remedy="GET /v2/leagues lists the leagues")
+        raise NotFound(f"league not found: {cut(slug)}", remedy="GET /v2/leagues lists the leagues")
     return league
 
 

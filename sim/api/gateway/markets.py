@@ -18,7 +18,7 @@ from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY, Period
 from sim.core.model.reference_data import MARKET_FIELDS, Flags
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.indexes.ordered_index import OrderedIndex, both, flagged, flags_of, pick
 from sim.messages import gateway_v1 as wire
 
@@ -181,7 +181,7 @@ def get_market_settlement(
     instrument = exchange.instruments.get(request.slug)
     settlement = exchange.trading.settlements.get(request.slug) if instrument is not None else None
     if instrument is None or settlement is None or settlement.preliminary:
-        problem = f"Settlement not found for market {request.slug[:80]}"
+        problem = f"Settlement not found for market {cut(request.slug)}"
         raise NotFound(problem, rule="L25", remedy="settlements exist once a price is final")
     paid = settlement.price / instrument.price_scale
     return wire.GetMarketSettlementResponse(slug=request.slug, settlement=paid)
@@ -190,5 +190,5 @@ def get_market_settlement(
 def _require(exchange: Exchange, market: wire.Market | None, name: str) -> wire.Market:
     if market is None or not listed(exchange, market):
         remedy = "GET /v1/markets lists the markets"
-        raise NotFound(f"market not found: {name[:80]}", rule="S4.1-9", remedy=remedy)
+        raise NotFound(f"market not found: {cut(name)}", rule="S4.1-9", remedy=remedy)
     return market_view(exchange, market)

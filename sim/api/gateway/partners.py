@@ -7,7 +7,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.catalogue.assumptions import PARTNER_GAME_IDS, PARTNER_SIDES
 from sim.core.exchange import Exchange
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.messages import gateway_v1 as wire
 
 
@@ -19,7 +19,7 @@ def get_partner_event(
     event = _event(exchange, request.partner_key, request.external_id)
     if event is None:
         raise NotFound(
-            f"event not found: {request.partner_key[:40]}/{request.external_id[:80]}",
+            f"event not found: {request.partner_key[:40]}/{cut(request.external_id)}",
             remedy=(
                 "give the event an id in `world.events[].partners`, or ask by its gameId as the"
                 " assumption partners.game_ids names it"

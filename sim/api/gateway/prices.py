@@ -9,7 +9,7 @@ from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.market_data.assets import Ticker
 from sim.core.market_data.candles import Bucket, align_window, candles
-from sim.core.model.refusals import InvalidRequest
+from sim.core.model.refusals import InvalidRequest, cut
 from sim.kernel.instants import NS_PER_S
 from sim.messages import gateway_v1 as wire
 
@@ -50,9 +50,9 @@ def _symbol(text: str) -> str:
     """Symbol of an asset in its canonical form (§2.1)."""
     match = _ID.fullmatch(text)
     if match is None:
-        raise _invalid(f"not an asset: {text[:80]!r}", f"the form is {_FORM}")
+        raise _invalid(f"not an asset: {cut(text)!r}", f"the form is {_FORM}")
     if match[1] not in _CLASSES:
-        raise _invalid(f"unknown asset class: {match[1][:80]!r}", "the only class is crypto")
+        raise _invalid(f"unknown asset class: {cut(match[1])!r}", "the only class is crypto")
     return match[2]
 
 

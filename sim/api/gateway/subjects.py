@@ -9,7 +9,7 @@ from sim.api.gateway.live_views import listed, market_view
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.messages import gateway_v1 as wire
 
 
@@ -58,7 +58,7 @@ def _require(exchange: Exchange, *, number: int = 0, slug: str = "") -> wire.Sub
     for subject in exchange.reference.subjects:
         if (number and subject.id == number) or (slug and subject.slug == slug):
             return subject
-    name = (slug or str(number))[:80]
+    name = cut(slug or str(number))
     raise NotFound(f"subject not found: {name}", remedy="GET /v1/subjects lists the subjects")
 
 

@@ -12,7 +12,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.messages import gateway_v1 as wire
 
 _SERIES_KEYS: dict[str, Any] = {
@@ -100,5 +100,5 @@ def get_series(
 
 def _require(tag: wire.Tag | None, name: str) -> wire.Tag:
     if tag is None:
-        raise NotFound(f"tag not found: {name[:80]}", remedy="GET /v2/tags lists the tags")
+        raise NotFound(f"tag not found: {cut(name)}", remedy="GET /v2/tags lists the tags")
     return tag

@@ -209,12 +209,11 @@ def _trade(
     The cost basis is the amount by which the fill changed the cost of the position.
     """
     aggressor = trade.aggressor.order.account == account
-    order = (trade.aggressor if aggressor else trade.passive).order
+    order = trade.aggressor.order
     start = bisect_left(rows, trade.at, key=lambda row: row.at)
     later = map(rows.__getitem__, range(start, len(rows)))
-    change = next((row for row in later if row.trade_id == trade.id), None)
-    cost = 0 if change is None else abs(change.cost_change)
-    realized = 0 if change is None else change.realized_change
+    change = next(row for row in later if row.trade_id == trade.id)
+    scales = order.price_scale, order.qty_scale
     return wire.Activity(
         type=_Activity.ACTIVITY_TYPE_TRADE,
         trade=wire.TradeActivity(
@@ -227,13 +226,15 @@ def _trade(
             qty=str(nearest(trade.qty, order.qty_scale)),
             qty_decimal=fixed(trade.qty, order.qty_scale),
             is_aggressor=aggressor,
-            cost_basis=notional_amount(cost, order.price_scale, order.qty_scale),
-            realized_pnl=notional_amount(realized, order.price_scale, order.qty_scale),
+            cost_basis=notional_amount(abs(change.cost_change), *scales),
+            realized_pnl=notional_amount(
+                change.realized_change, order.price_scale, order.qty_scale
+            ),
             aggressor_execution=retail_execution(exchange, trade.aggressor),
             passive_execution=retail_execution(exchange, trade.passive),
             aggressor=retail_order(exchange, trade.aggressor.order),
             passive=retail_order(exchange, trade.passive.order),
-            cost=fixed_notional(trade.price * trade.qty, order.price_scale, order.qty_scale),
+            cost=fixed_notional(trade.price * trade.qty, *scales),
             market=_market(exchange, trade.symbol),
             create_trade_date=midnight_utc(trade_date(trade.at)),
             update_trade_date=midnight_utc(trade_date(trade.state_at or trade.at)),

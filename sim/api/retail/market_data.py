@@ -11,7 +11,7 @@ from sim.api.retail.order_request import unknown_market
 from sim.core.catalogue.assumptions import DEAD_BOOK
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.kernel.instants import last_trade_day_roll
 from sim.messages import retail_v1 as wire
 
@@ -67,7 +67,7 @@ def with_book(exchange: Exchange, slug: str) -> str:
     state, dead_book = exchange.trading.state(slug), exchange.ctx.assumptions.text(DEAD_BOOK)
     if state not in DATA_STATES and dead_book == "not_found":
         raise NotFound(
-            f"no book for {slug[:80]}",
+            f"no book for {cut(slug)}",
             rule="U26",
             remedy="books exist from the first opening until termination",
         )

@@ -18,7 +18,7 @@ from sim.core.model.commands import PlaceOrder, ReplaceOrder
 from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price
-from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
+from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, cut
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
@@ -59,7 +59,7 @@ def market_of(exchange: Exchange, slug: str) -> Instrument:
 def unknown_market(slug: str) -> NotFound:
     """Return the refusal of an unknown slug."""
     return NotFound(
-        f"unknown market: {slug[:80]}",
+        f"unknown market: {cut(slug)}",
         rule="M2",
         remedy="GET /v1/markets on the gateway lists the markets",
     )

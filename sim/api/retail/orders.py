@@ -26,7 +26,7 @@ from sim.core.catalogue.assumptions import BATCH_SYNCHRONOUS, PREVIEW_MARKET
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder
 from sim.core.model.orders import Order
-from sim.core.model.refusals import AnswerTooLate, InvalidRequest, NotFound, Refusal
+from sim.core.model.refusals import AnswerTooLate, InvalidRequest, NotFound, Refusal, cut
 from sim.core.trading.synchronous import Kind, PendingAnswer
 from sim.kernel.instants import Span
 from sim.messages import Message
@@ -107,12 +107,12 @@ def get_order(
     order = exchange.trading.orders.get(request.order_id)
     if order is None or order.account not in caller.accounts:
         raise NotFound(
-            f"unknown order: {request.order_id[:80]}", remedy="use the id of one of your own orders"
+            f"unknown order: {cut(request.order_id)}", remedy="use the id of one of your own orders"
         )
     visible = order_read(exchange, order)
     if visible is None:
         raise NotFound(
-            f"unknown order: {request.order_id[:80]}",
+            f"unknown order: {cut(request.order_id)}",
             rule="retail.read_lag",
             remedy="asynchronous orders show up in reads after a short delay: try again",
         )

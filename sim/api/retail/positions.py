@@ -15,16 +15,18 @@ from sim.core.accounts.positions import FILL, Position, position_after
 from sim.core.exchange import Exchange
 from sim.core.model.events import PositionChanged
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import Qty, divide_half_even
+from sim.core.model.quantities import CURRENCY, Qty, divide_half_even
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
+from sim.messages.retail_v1 import Amount
 
 _UNIT = 10**PLACES  # units of money per dollar
+_NOTHING = Amount(value="0.0000", currency=CURRENCY)
 
 
 def was_paid(position: Position) -> bool:
     """Return whether a settlement closed the position and no trade has reopened it."""
-    return position.net == 0 and position.settled > 0
+    return position.net == 0 and position.settled != 0
 
 
 def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position | None, Position]:
@@ -42,11 +44,9 @@ def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position 
         realized=row.realized - row.realized_change,
         qty_bought=row.bought - max(traded, 0),
         qty_sold=row.sold + min(traded, 0),
-        fees=row.fees - row.fee,
         fees_exact=row.fees_exact - row.fee_exact,
-        settled=0
-        if row.qty_change
-        else after.settled,  # a correction finds the position already settled
+        # a correction finds the position already settled
+        settled=0 if row.qty_change else after.settled,
     )
     if row.settlement is not None:
         before.changed = _last_trade(exchange, row)
@@ -54,10 +54,10 @@ def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position 
 
 
 def _last_trade(exchange: Exchange, row: PositionChanged) -> Instant:
-    """Return the instant of the last fill before a row of a position ledger."""
+    """Return the instant of the last fill before a settlement's row of a position ledger."""
     rows = exchange.trading.positions.rows(row.account)
     fills = (one for one in reversed(rows) if one.symbol == row.symbol and one.description == FILL)
-    return next((one.at for one in fills if one.at <= row.at), row.at)
+    return next((one.at for one in fills), row.at)  # after a settlement nobody trades
 
 
 def position_message(
@@ -109,7 +109,8 @@ def position_message(
 def _settled(exchange: Exchange, position: Position) -> Qty:
     """Return how many contracts a settlement closed; positive for a long position."""
     settlement = exchange.trading.settlements.get(position.symbol)
-    return 0 if settlement is None else settlement.resolved.get(position.account, 0)
+    assert settlement is not None  # it closed the position
+    return settlement.resolved[position.account]
 
 
 def _write_cost(
@@ -122,9 +123,9 @@ def _write_cost(
     """
     scale = instrument.price_scale
     if resolved:
-        message.cost = fixed_amount(0, 1)
+        message.cost = _NOTHING
         return
-    base = position.cost + (abs(position.net) * scale if position.net < 0 else 0)
+    base = position.cost + max(-position.net, 0) * scale
     base_units = divide_half_even(base * _UNIT, instrument.notional_scale)
     fee_units = divide_half_even(
         position.fees_exact * _UNIT, exact_units(scale, instrument.qty_scale)
@@ -142,10 +143,8 @@ def _cash_value(
     """Return the value of a position at the current price; None while the price is unknown."""
     price = market_price(exchange, position.symbol)
     if price is None:
-        return None if position.net else fixed_amount(0, 1)
-    value = position.net * price + (
-        abs(position.net) * instrument.price_scale if position.net < 0 else 0
-    )
+        return None if position.net else _NOTHING
+    value = position.net * price + max(-position.net, 0) * instrument.price_scale
     return fixed_notional(value, instrument.price_scale, instrument.qty_scale)
 
 

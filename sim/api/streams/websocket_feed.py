@@ -25,6 +25,7 @@ from sim.api.streams.shared_frames import (
     frame_head,
     unsubscribed_frame,
 )
+from sim.core.model.refusals import cut
 from sim.messages import Message
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class SocketFeed(Feed[Socket], Generic[T]):
         distinct = list(dict.fromkeys(slugs))
         for slug in distinct:
             if slug not in self.exchange.instruments:
-                raise RefusedRequest(f"unknown market: {slug[:80]}")
+                raise RefusedRequest(f"unknown market: {cut(slug)}")
         return distinct
 
 

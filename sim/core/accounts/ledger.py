@@ -19,7 +19,7 @@ from sim.core.model.context import Context
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import CASH_SCALE, Cash, cash_text
-from sim.core.model.refusals import AlreadyExists, Conflict, NotFound
+from sim.core.model.refusals import AlreadyExists, Conflict, NotFound, cut
 from sim.indexes.restore_rows import restore
 from sim.kernel.instants import Instant
 
@@ -76,7 +76,7 @@ class Ledger:
     def open(self, name: str, kind: str = TRADING, *, collateral_return: bool = False) -> Account:
         """Open an empty account. Refuses a name that is taken."""
         if name in self._accounts:
-            raise AlreadyExists(f"account {name[:80]} already exists")
+            raise AlreadyExists(f"account {cut(name)} already exists")
         account = Account(name, kind, 0, collateral_return, self._ctx.now)
         self._accounts[name] = account
         return account
@@ -89,7 +89,7 @@ class Ledger:
         """Return the account. Refuses an unknown name as not found."""
         entry = self._accounts.get(account)
         if entry is None:
-            raise NotFound(f"unknown account: {account[:80]}")
+            raise NotFound(f"unknown account: {cut(account)}")
         return entry
 
     def balance(self, account: str) -> Cash:

@@ -29,7 +29,7 @@ from sim.core.model.funding_records import (
     Review,
 )
 from sim.core.model.quantities import Cash, cash_text
-from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
+from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, cut
 from sim.core.trading.trading import Trading
 from sim.kernel.timers import Timer, TimerHandlers
 
@@ -294,7 +294,7 @@ class Funding:
     def _require(self, transaction_id: str) -> FundingTransaction:
         transaction = self._by_id.get(transaction_id)
         if transaction is None:
-            raise NotFound(f"unknown funding transaction: {transaction_id[:80]}", rule="control")
+            raise NotFound(f"unknown funding transaction: {cut(transaction_id)}", rule="control")
         return transaction
 
     def save(self) -> FundingLog:

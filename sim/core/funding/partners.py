@@ -24,7 +24,7 @@ from sim.core.model.enums import LedgerEntryType, OrderState, Side
 from sim.core.model.funding_records import FundingType
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Cash, Price, Qty
-from sim.core.model.refusals import AlreadyExists, Conflict, NotFound, PermissionDenied
+from sim.core.model.refusals import AlreadyExists, Conflict, NotFound, PermissionDenied, cut
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import Instant, eastern_date
 
@@ -147,7 +147,7 @@ class Partners:
         """Return a movement of the firm. Refuses an unknown id as not found."""
         movement = self._state.movements.get(movement_id)
         if movement is None or movement.firm != firm.name:
-            raise NotFound(f"unknown cash movement: {movement_id[:80]}", rule="P25")
+            raise NotFound(f"unknown cash movement: {cut(movement_id)}", rule="P25")
         return movement
 
     def pool(self, firm: Firm) -> str:
@@ -231,7 +231,7 @@ class Partners:
         """Return a funded order of the firm. Refuses an unknown id as not found."""
         vendor_order = self._state.orders.get(request_id)
         if vendor_order is None or not vendor_order.funded or vendor_order.firm != firm.name:
-            raise NotFound(f"unknown funded order: {request_id[:80]}", rule="S9-4")
+            raise NotFound(f"unknown funded order: {cut(request_id)}", rule="S9-4")
         return vendor_order
 
     def cancel_funded(self, firm: Firm, request_id: str) -> VendorOrder:
@@ -352,4 +352,4 @@ def _digest(body: bytes) -> str:
 
 
 def _unknown(account: str, rule: str, remedy: str) -> NotFound:
-    return NotFound(f"unknown account: {account[:80]}", rule=rule, remedy=remedy)
+    return NotFound(f"unknown account: {cut(account)}", rule=rule, remedy=remedy)

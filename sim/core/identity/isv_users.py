@@ -6,7 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.core.model.context import Context
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.core.model.stateful import Stateful
 from sim.kernel.instants import Instant
 
@@ -71,7 +71,7 @@ class IsvUsers(Stateful[IsvUsersState]):
         """Change the fields that are not empty. Refuses an id unknown to the firm."""
         user = self.get(firm, user_id)
         if user is None:
-            raise NotFound(f"unknown user: {user_id[:80]}", remedy="POST /v1/users registers one")
+            raise NotFound(f"unknown user: {cut(user_id)}", remedy="POST /v1/users registers one")
         changes = {
             name: value for name in person.__struct_fields__ if (value := getattr(person, name))
         }

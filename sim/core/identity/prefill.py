@@ -18,7 +18,7 @@ from sim.core.catalogue.assumptions import (
 )
 from sim.core.identity.kyc_application import KycAddress
 from sim.core.model.context import Context
-from sim.core.model.refusals import Conflict, NotFound
+from sim.core.model.refusals import Conflict, NotFound, cut
 from sim.core.model.stateful import Stateful
 from sim.kernel.instants import Instant
 
@@ -112,7 +112,7 @@ class Prefills(Stateful[PrefillState]):
         prefill = self._state.prefills.get(f"{firm}|{external_id}")
         if prefill is None:
             raise NotFound(
-                f"no prefill started for {external_id[:80]}", remedy="POST /v1/kyc/prefill first"
+                f"no prefill started for {cut(external_id)}", remedy="POST /v1/kyc/prefill first"
             )
         assumptions = self._ctx.assumptions
         again = "POST /v1/kyc/prefill sends a new code"

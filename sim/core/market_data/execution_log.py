@@ -28,7 +28,7 @@ from sim.core.model.enums import (
 from sim.core.model.events import Executed, Traded
 from sim.core.model.orders import Execution, Order, Trade
 from sim.core.model.quantities import Notional, Price, Qty
-from sim.core.model.refusals import NotFound
+from sim.core.model.refusals import NotFound, cut
 from sim.indexes.indexed_log import IndexedLog
 from sim.indexes.restore_rows import shared
 from sim.kernel.identifiers import Sequence
@@ -224,7 +224,7 @@ class ExecutionLog:
         """Return a trade. Refuses an unknown id as not found."""
         trade = self.trades.get(trade_id)
         if trade is None:
-            raise NotFound(f"unknown trade: {trade_id[:80]}")
+            raise NotFound(f"unknown trade: {cut(trade_id)}")
         return trade
 
     def of_order(self, order: Order) -> Iterator[int]:

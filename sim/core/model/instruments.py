@@ -19,7 +19,7 @@ from itertools import islice
 
 from sim.core.model.dormant import NO_INSTRUMENTS, DormantInstruments, Recurring
 from sim.core.model.instrument import Instrument
-from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.core.model.refusals import InvalidRequest, NotFound, cut
 
 
 class Instruments:
@@ -91,7 +91,7 @@ class Instruments:
         if instrument is None:
             if not symbol:
                 raise InvalidRequest("symbol is required", rule="M2")
-            raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
+            raise NotFound(f"unknown symbol: {cut(symbol)}", rule="M2")
         return instrument
 
     def add(self, instrument: Instrument) -> None:

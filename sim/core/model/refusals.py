@@ -14,6 +14,13 @@ from typing import ClassVar
 from sim.core.model.enums import CancelRejectReason, RejectReason
 from sim.kernel.instants import Span
 
+_NAME_MAX = 80
+
+
+def cut(name: str) -> str:
+    """A client's name for something as the text of a refusal repeats it: no longer than a line."""
+    return name[:_NAME_MAX]
+
 
 class Code(IntEnum):
     """gRPC status codes."""

@@ -40,6 +40,7 @@ from sim.core.model.refusals import (
     OrderRefused,
     PermissionDenied,
     Refusal,
+    cut,
 )
 from sim.core.model.rfq_records import Quote, QuoteStatus, Rfq, RfqStatus
 from sim.core.trading.trading import Trading
@@ -105,7 +106,7 @@ class Rfqs:
         """Return a request. Refuses an unknown id as not found."""
         rfq = self._state.rfqs.get(rfq_id)
         if rfq is None:
-            raise NotFound(f"unknown rfq: {rfq_id[:80]}")
+            raise NotFound(f"unknown rfq: {cut(rfq_id)}")
         return rfq
 
     # ---- requests
@@ -375,7 +376,7 @@ class Rfqs:
             or rfq_id not in ("", quote.rfq_id)
             or account not in (quote.account, self._state.rfqs[quote.rfq_id].account)
         ):
-            raise NotFound(f"unknown quote: {quote_id[:80]}")
+            raise NotFound(f"unknown quote: {cut(quote_id)}")
         return quote
 
     def _check_takes_quotes(self, rfq: Rfq) -> None:
