@@ -93,6 +93,7 @@ def test_intent_and_pair_mean_the_same_and_the_pair_wins(
         {"cashOrderQty": {"value": "5", "currency": "USD"}},
         {"tif": "TIME_IN_FORCE_GOOD_TILL_DATE"},
         {"tif": "TIME_IN_FORCE_GOOD_TILL_DATE", "goodTillTime": "2026-09-08T17:59:59Z"},
+        {"tif": "TIME_IN_FORCE_GOOD_TILL_DATE", "goodTillTime": "2026-09-08T18:00:00Z"},
         {"tif": "TIME_IN_FORCE_FOREVER"},
         {"tif": IOC, "participateDontInitiate": True},
         {"marketSlug": ""},

@@ -160,6 +160,8 @@ def test_a_combo_of_the_first_instant_of_a_week_counts_in_it(world: Connection) 
         (("1", "0"), "product", "0"),  # one lost leg decides, the third is not waited for
         (("1", "0.5", "0"), "product", "0.5"),
         (("1", "0.5", "0"), "all_or_nothing", "0"),
+        (("1", "1", "0"), "all_or_nothing", "1"),
+        (("1", "0"), "all_or_nothing", "0"),
         (("1", "1"), "product", None),
     ],
 )

@@ -336,3 +336,29 @@ def test_the_first_deposit_of_an_account_without_cash_is_an_activity() -> None:
     both = RetailBoth(0)
     both.world.simulation.control("account.fund", "firms/naive/accounts/cat", {"amount": "1"})
     assert len(both.activities("cat", "ACCOUNT_DEPOSIT")) == 1
+
+
+@pytest.mark.observed("statistics.daily_mark")
+def test_only_an_open_market_without_a_settlement_shows_the_mark_of_the_day() -> None:
+    both = RetailBoth(25)
+    sim, public = both.world.simulation, both.retail["cat"]
+
+    def shown() -> tuple[Any, Any]:
+        stats = public.get("/v1/markets/a/book").json()["marketData"]["stats"]
+        kind = str(stats.get("settlementPriceCalculationMethod"))[-1]
+        return (stats.get("settlementPx") or {}).get("value"), kind
+
+    market_of(both, 40, 50)
+    assert shown() == (None, "e")
+    both.world.advance_to("2026-10-06T17:00:00-04:00")
+    assert shown() == ("0.5000", "3")
+    for state, seen in (("HALTED", (None, "e")), ("OPEN", ("0.5000", "3"))):
+        both.world.absorb(sim.control("instrument.state", "a", {"state": state}))
+        assert shown() == seen
+    trades = both.activities("ann", "TRADE")
+    both.world.absorb(sim.control("trade.bust", trades[0]["id"], {}))
+    assert shown() == ("0.4000", "3")
+    both.world.absorb(sim.control("trade.bust", trades[1]["id"], {}))
+    assert shown() == (None, "e")
+    both.world.absorb(sim.control("instrument.settle", "a", {"price": "1"}))
+    assert shown() == ("1.0000", "1")
