@@ -39,7 +39,7 @@ class _Checker:
         self._start = scenario.clock.start
         self._world = world
         self._stated = stated
-        self._symbols = [*(terms.symbol for terms in world.instruments), *world.shelf.symbols()]
+        self._symbols = [*(terms.symbol for terms in world.instruments), *world.dormant.symbols()]
         self._names = Counter(trader.name for trader in self._section.traders)
         self._names.update(flow.name for flow in self._section.flows)
 

@@ -92,7 +92,7 @@ def _list_everything(exchange: Exchange, world: World) -> None:
         exchange.assets.add(asset)
     for instrument in world.instruments:
         exchange.trading.listings.list_instrument(instrument)
-    exchange.trading.listings.set_world_start(world.shelf)
+    exchange.trading.listings.set_world_start(world.dormant)
     recurring = world.reference.recurring
     if recurring.series:
         exchange.recurring.begin(recurring.series, recurring.instrument)

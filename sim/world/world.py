@@ -66,7 +66,7 @@ class World:
     ) -> None:
         self.parties = parties
         self.reference = reference
-        self.shelf: DormantInstruments = reference.generated
+        self.dormant: DormantInstruments = reference.generated
         self.results = Results(reference, instruments, now)
         self.instruments = instruments
         self._symbols = frozenset(terms.symbol for terms in instruments)
@@ -80,7 +80,7 @@ class World:
         """Return whether the world begins with an instrument, or will list it in due time."""
         return (
             symbol in self._symbols
-            or self.shelf.find(symbol) is not None
+            or self.dormant.find(symbol) is not None
             or self.reference.recurring.slot_of_symbol(symbol) is not None
         )
 

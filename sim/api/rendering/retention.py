@@ -1,7 +1,7 @@
 """Retention: from 2026-07-16 on, each weekly maintenance hides rows that have become too old (§8,
 R10).
 
-Nothing is deleted: reports omit the old rows. Trades, positions and ledgers are retention for ever.
+Nothing is deleted: reports omit the old rows. Trades, positions and ledgers are kept for ever.
 """
 
 from __future__ import annotations

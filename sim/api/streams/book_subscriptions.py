@@ -77,7 +77,7 @@ class BookStream(Stream):
         self.last_received: Instant = 0
 
     def configure(self, request: Any) -> None:
-        """Take over the options of a request. InvalidRequest for a negative depth."""
+        """Use the options of a request. Refuses a negative depth."""
         self.options = book_options(request.depth, request.unaggregated)
         self.snapshot_only = request.snapshot_only
         self.skips = request.slow_consumer_skip_to_head

@@ -85,7 +85,7 @@ class Resolution:
         return _price(worth, instrument), text
 
     def delays(self) -> tuple[Span, Span]:
-        """How long after the close a price is set, and how long after that it becomes final."""
+        """Return the delay from the close to the price, and from there until it is final."""
         number = self.ctx.assumptions.number
         return number(SETTLEMENT_DELAY), number(SETTLEMENT_PRELIMINARY)
 

@@ -1,4 +1,4 @@
-"""The shelf: instruments that cost nothing until something happens to them, and are then like any
+"""Dormant instruments, which cost nothing until something happens to them, and are then like any
 other.
 """
 
@@ -19,7 +19,7 @@ from sim.kernel.instants import HOUR, parse_instant
 
 S = InstrumentState
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
-LISTED, ON_SHELF, LATER = "listed", "on-shelf", "later"
+LISTED, DORMANT, LATER = "listed", "dormant", "later"
 
 
 def terms(symbol: str, opens: int, lasts: int, event: str = "game") -> Instrument:
@@ -40,7 +40,7 @@ class DormantInstruments:
         self.all = {
             one.symbol: one
             for one in (
-                terms(ON_SHELF, NOW - HOUR, 7 * HOUR),
+                terms(DORMANT, NOW - HOUR, 7 * HOUR),
                 terms(LATER, NOW + HOUR, 2 * HOUR, "later game"),
             )
         }
@@ -121,18 +121,18 @@ def buy(exchange: Exchange, symbol: str, account: str = "ann", side: Side = Side
 
 
 def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Exchange) -> None:
-    assert [one.symbol for one in exchange.instruments] == [LISTED, ON_SHELF, LATER]
+    assert [one.symbol for one in exchange.instruments] == [LISTED, DORMANT, LATER]
     assert (
         len(exchange.instruments),
-        ON_SHELF in exchange.instruments,
+        DORMANT in exchange.instruments,
         "nothing" in exchange.instruments,
     ) == (3, True, False)
-    assert [exchange.trading.state(symbol) for symbol in (ON_SHELF, LATER)] == [S.OPEN, S.PENDING]
-    assert not exchange.trading.lifecycle.is_materialised(ON_SHELF)
+    assert [exchange.trading.state(symbol) for symbol in (DORMANT, LATER)] == [S.OPEN, S.PENDING]
+    assert not exchange.trading.lifecycle.is_materialised(DORMANT)
     with pytest.raises(NotFound):
         exchange.trading.state("nothing")
     with pytest.raises(AlreadyExists):
-        exchange.trading.listings.list_instrument(terms(ON_SHELF, NOW, HOUR))
+        exchange.trading.listings.list_instrument(terms(DORMANT, NOW, HOUR))
 
 
 def test_its_dates_come_like_those_of_any_other(exchange: Exchange) -> None:
@@ -141,16 +141,16 @@ def test_its_dates_come_like_those_of_any_other(exchange: Exchange) -> None:
     assert moves(run(exchange, NOW + 6 * HOUR)) == [
         (LATER, S.EXPIRED, S.TERMINATED),
         *expiry(LISTED),
-        *expiry(ON_SHELF),
+        *expiry(DORMANT),
     ]
     last = moves(run(exchange, NOW + 100 * HOUR))
-    assert last == [(LISTED, S.EXPIRED, S.TERMINATED), (ON_SHELF, S.EXPIRED, S.TERMINATED)]
+    assert last == [(LISTED, S.EXPIRED, S.TERMINATED), (DORMANT, S.EXPIRED, S.TERMINATED)]
 
 
 def test_an_order_takes_it_off_the_shelf_and_its_expiry_ends_the_order(exchange: Exchange) -> None:
-    buy(exchange, ON_SHELF)
-    assert exchange.trading.lifecycle.is_materialised(ON_SHELF)
-    assert exchange.trading.book(ON_SHELF).bids.best == 50
+    buy(exchange, DORMANT)
+    assert exchange.trading.lifecycle.is_materialised(DORMANT)
+    assert exchange.trading.book(DORMANT).bids.best == 50
     assert not exchange.trading.lifecycle.is_materialised(LATER)
     run(exchange, NOW + 6 * HOUR)
     (order,) = exchange.trading.orders.all()
@@ -164,17 +164,17 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
     assert [
         (event.was, event.state) for event in events if isinstance(event, DormantInstrumentsMoved)
     ] == [(S.OPEN, S.SUSPENDED)]
-    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [
+    assert [exchange.trading.state(symbol) for symbol in (LISTED, DORMANT, LATER)] == [
         S.SUSPENDED,
         S.SUSPENDED,
         S.PENDING,
     ]
-    exchange.trading.book(ON_SHELF)  # leaves the shelf meanwhile
-    assert exchange.trading.state(ON_SHELF) is S.SUSPENDED
+    exchange.trading.book(DORMANT)  # materialises it
+    assert exchange.trading.state(DORMANT) is S.SUSPENDED
     exchange.pause.on_reopen()
     events = exchange.take_events()
-    assert moves(events) == [(LISTED, S.SUSPENDED, S.OPEN), (ON_SHELF, S.SUSPENDED, S.OPEN)]
-    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [
+    assert moves(events) == [(LISTED, S.SUSPENDED, S.OPEN), (DORMANT, S.SUSPENDED, S.OPEN)]
+    assert [exchange.trading.state(symbol) for symbol in (LISTED, DORMANT, LATER)] == [
         S.OPEN,
         S.OPEN,
         S.PENDING,
@@ -182,24 +182,24 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
 
 
 def test_an_operator_may_take_it_off_the_shelf(exchange: Exchange) -> None:
-    assert exchange.trading.listings.change_state(ON_SHELF, S.HALTED) is S.OPEN
-    assert exchange.trading.state(ON_SHELF) is S.HALTED
+    assert exchange.trading.listings.change_state(DORMANT, S.HALTED) is S.OPEN
+    assert exchange.trading.state(DORMANT) is S.HALTED
     exchange.take_events()
-    assert exchange.trading.listings.settle(ON_SHELF, 100) == 0
-    assert moves(exchange.take_events())[0] == (ON_SHELF, S.HALTED, S.CLOSED)
+    assert exchange.trading.listings.settle(DORMANT, 100) == 0
+    assert moves(exchange.take_events())[0] == (DORMANT, S.HALTED, S.CLOSED)
 
 
 def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
     exchange: Exchange,
 ) -> None:
-    buy(exchange, ON_SHELF)
+    buy(exchange, DORMANT)
     state = exchange.save()
     other = Exchange(seed=1, now=NOW)
     other.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
     other.trading.listings.set_world_start(DormantInstruments())
     other.load(state)
     assert (
-        other.trading.lifecycle.is_materialised(ON_SHELF),
+        other.trading.lifecycle.is_materialised(DORMANT),
         other.trading.lifecycle.is_materialised(LATER),
     ) == (True, False)
     assert (
