@@ -38,8 +38,8 @@ def _word(word: str | Path) -> str:
 
 def _program() -> list[str]:
     """Return the words that start this installation of `sim`."""
-    beside = Path(sys.executable).with_name("sim")
+    own_program = Path(sys.executable).with_name("sim")
     path = shutil.which("sim")
-    if path is not None and Path(path).absolute() == beside.absolute():
+    if path is not None and Path(path).absolute() == own_program.absolute():
         return ["sim"]
-    return [str(beside)] if beside.is_file() else [sys.executable, "-m", "sim"]
+    return [str(own_program)] if own_program.is_file() else [sys.executable, "-m", "sim"]

@@ -66,10 +66,10 @@ class Branch:
 
     def add(self, offset: int, size: int, after: int, timers: int, cause: int) -> None:
         """Add the next line, given as the fields of its `Place`."""
-        offsets, sizes, afters, numbers, causes = self._columns
+        offsets, sizes, instants_after, numbers, causes = self._columns
         offsets.append(offset)
         sizes.append(size)
-        afters.append(after)
+        instants_after.append(after)
         numbers.append(timers)
         causes.append(cause)
 

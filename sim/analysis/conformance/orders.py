@@ -100,7 +100,7 @@ def not_after_expiry(run: Run) -> Iterator[Finding]:
 def scales_are_read(run: Run) -> Iterator[Finding]:
     informed: set[str] = set()
     reported: set[tuple[str, str]] = set()
-    guessed = "refused for its tick or size, and the instrument's terms had never been read"
+    terms_unread = "refused for its tick or size, and the instrument's terms had never been read"
     for call in run.calls:
         peer = call.input.peer
         if call.rpc in _TERMS and call.status < 400:
@@ -109,7 +109,7 @@ def scales_are_read(run: Run) -> Iterator[Finding]:
         if call.rpc not in _ENTRY or (call.caller, symbol) in reported:
             continue
         reported.add((call.caller, symbol))
-        broken = guessed if _is_off_tick(call) and not informed & {call.caller, peer} else ""
+        broken = terms_unread if _is_off_tick(call) and not informed & {call.caller, peer} else ""
         yield call.finding(f"first {call.rpc} in {symbol}", broken)
 
 

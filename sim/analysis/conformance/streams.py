@@ -57,11 +57,11 @@ def streams_are_resumed(run: Run) -> Iterator[Finding]:
             continue  # before the first heartbeat a client has no token to resume from
         request = again.opened.request
         resumed = getattr(request, "resume_token", b"") or getattr(request, "resume_time", None)
-        afresh = (
+        without_token = (
             f"restarted after stream {stream.number} was dropped: send its last resume_token, or"
             " resume_time"
         )
-        yield again.opened.finding(_name(again), "" if resumed else afresh, stream.ended_seq)
+        yield again.opened.finding(_name(again), "" if resumed else without_token, stream.ended_seq)
 
 
 @rule(
@@ -117,8 +117,8 @@ def reconnect_backoff(run: Run) -> Iterator[Finding]:
         ]
         for first, second in pairwise(refused):
             waited = second.at - first.at
-            hasty = f"reconnected after {format_span(waited)}: back off from 1 s on"
-            broken = hasty if waited < _FIRST_WAIT else ""
+            too_early = f"reconnected after {format_span(waited)}: back off from 1 s on"
+            broken = too_early if waited < _FIRST_WAIT else ""
             yield second.finding(f"{second.rpc} again", broken, first)
         again = _next_stream(run, stream)
         if again is not None and not refused:

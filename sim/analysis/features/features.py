@@ -215,10 +215,10 @@ def _auctions(events: Sequence[dict[str, Any]]) -> Iterator[str]:
     ]
     for event in left:
         edge = f"{_state(event['was'])}|{_state(event['state'])}"
-        of_it = [one for one in events if _symbol(one) == event["symbol"]]
-        if any(one["event"] == "Traded" for one in of_it):
+        of_symbol = [one for one in events if _symbol(one) == event["symbol"]]
+        if any(one["event"] == "Traded" for one in of_symbol):
             yield f"auction:{edge}|traded"
-        if any("self" in _text(one) for one in of_it):
+        if any("self" in _text(one) for one in of_symbol):
             yield f"auction:{edge}|self-match"
 
 

@@ -38,11 +38,11 @@ def last_frames(moments: Moments, branch: Branch, seq: int, stream: int) -> Work
                 body = frame_body(operation, effect.frame)
                 frames.append({"seq": sim.seq, "at": format_instant(sim.now), "body": body})
 
-    looked_at = yield from moments.walk(branch, after, seq, on_input)
+    replica = yield from moments.walk(branch, after, seq, on_input)
     if operation is None:
         message = f"stream {stream} was not open at input {seq}, nor in the {seq - after} before"
         raise NotFound(
             message, rule="control", remedy="GET /_sim/v1/history?kind=stream lists them"
         )
-    is_open = stream in operations(looked_at)
+    is_open = stream in operations(replica)
     return {"frames": list(frames), "after": after, "open": is_open}

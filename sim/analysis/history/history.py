@@ -53,8 +53,8 @@ class History:
             raise unknown_view(view)
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
-        looked_at = yield from self._moments.at(on, seq)
-        return read_view(looked_at.engine, view, only or ViewFilter())
+        replica = yield from self._moments.at(on, seq)
+        return read_view(replica.engine, view, only or ViewFilter())
 
     def states(
         self, seq: int, names: Sequence[str], branch: str = "", only: ViewFilter | None = None
@@ -67,13 +67,13 @@ class History:
                 raise unknown_view(name)
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
-        looked_at = yield from self._moments.at(on, seq)
+        replica = yield from self._moments.at(on, seq)
         return {
             "seq": seq,
-            "at": format_instant(looked_at.now),
+            "at": format_instant(replica.now),
             "branch": on.holder(seq).name,
-            "digest": looked_at.digest,
-            **read_views(looked_at.engine, names, only or ViewFilter()),
+            "digest": replica.digest,
+            **read_views(replica.engine, names, only or ViewFilter()),
         }
 
     def frames(self, seq: int, stream: int, branch: str = "") -> Work[dict[str, Any]]:
@@ -92,8 +92,8 @@ class History:
         """
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
-        looked_at = yield from self._moments.at(on, seq)
-        return looked_at, looked_at.journal.branches[on.holder(seq).name]
+        replica = yield from self._moments.at(on, seq)
+        return replica, replica.journal.branches[on.holder(seq).name]
 
     def branches(self) -> list[dict[str, Any]]:
         """Return every branch, oldest first."""

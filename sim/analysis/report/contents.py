@@ -69,12 +69,12 @@ class Contents:
 
         `step` is called after each input.
         """
-        heard: list[Outcome] = []
+        outcomes_of_replay: list[Outcome] = []
         self._note_start()
         try:
-            for _ in self._recorded.replay(self.simulation, heard.append):
-                while heard:
-                    self._add_input(heard.pop())
+            for _ in self._recorded.replay(self.simulation, outcomes_of_replay.append):
+                while outcomes_of_replay:
+                    self._add_input(outcomes_of_replay.pop())
                     step()
                 self._note_start()
         except Divergence as difference:
@@ -114,8 +114,10 @@ class Contents:
             self._frames.setdefault(stream, []).append(position)
         facts = {name: value for name, value in record.items() if value not in (None, [], 0)}
         self._records.add(position, {"p": position, **facts})
-        goes_on = self._branch == self.simulation.journal.branch.name and position > self._since
-        if goes_on:
+        branch_continues = (
+            self._branch == self.simulation.journal.branch.name and position > self._since
+        )
+        if branch_continues:
             changed = keys_named_by(entry.out.get("events", ()))
             self._states.at(position, self.simulation.engine, entry.row.kind, changed)
         else:

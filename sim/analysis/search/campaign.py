@@ -246,8 +246,8 @@ def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
     if cluster:
         # Workers of a cluster need not have the files, so the scenario's source is sent with the
         # job.
-        shipped = [(job, scenario_of(job).source()) for job in jobs]
-        return map_jobs_on_cluster(_run_shipped, shipped, cluster)
+        with_sources = [(job, scenario_of(job).source()) for job in jobs]
+        return map_jobs_on_cluster(_run_from_source, with_sources, cluster)
     return map_jobs(run_one, jobs, processes)
 
 
@@ -256,8 +256,8 @@ def run_one(job: Job) -> Report:
     return _report(job, scenario_of(job))
 
 
-def _run_shipped(shipped: tuple[Job, str]) -> Report:
-    job, source = shipped
+def _run_from_source(job_and_source: tuple[Job, str]) -> Report:
+    job, source = job_and_source
     return _report(job, scenario_from_source(source.encode()))
 
 

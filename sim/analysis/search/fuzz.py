@@ -107,7 +107,7 @@ class _RandomSteps(MarketSteps):
         deals = Deals(rng, parties, MARKETS)
         self._keys = partners.keys
         participants = partners.has_participants
-        anybody = participants or bool(self._keys)
+        has_callers = participants or bool(self._keys)
         kinds: tuple[tuple[int, Callable[[], Document]], ...] = (
             (36, self.order),
             (25, self._exchange_order),
@@ -122,9 +122,9 @@ class _RandomSteps(MarketSteps):
             (1, self._maintenance),
             (2, self._assumption),
             (12 if participants else 0, partners.rpc),
-            (8 if anybody else 0, partners.subscription),
-            (3 if anybody else 0, partners.frame),
-            (2 if anybody else 0, partners.disconnect),
+            (8 if has_callers else 0, partners.subscription),
+            (3 if has_callers else 0, partners.frame),
+            (2 if has_callers else 0, partners.disconnect),
             (8 if participants else 0, partners.verification),
             (5 if deals.has_partners else 0, deals.cross),
             (5 if deals.has_partners else 0, deals.vendor),

@@ -128,8 +128,8 @@ def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Exec
         trace_id=execution.trace_id,
     )
     if filled:
-        on_no = message.order is not None and message.order.outcome_side == _NO
-        own = price_scale - execution.last_px if on_no else execution.last_px
+        is_no_side = message.order is not None and message.order.outcome_side == _NO
+        own = price_scale - execution.last_px if is_no_side else execution.last_px
         message.commission_spread_px = book_price(own, price_scale)
         message.commission_notional_collected = fixed_notional(
             execution.commission, price_scale, qty_scale

@@ -221,12 +221,12 @@ class Books:
             frames[symbol] = _in_response(_symbol(symbol.encode()) + book) if book else b""
         return frames
 
-    def publish(self, symbol: str, *, everybody: bool = True) -> None:
-        """Send a book to its subscribers; without `everybody`, only to those that name the
+    def publish(self, symbol: str, *, include_everything: bool = True) -> None:
+        """Send a book to its subscribers; without `include_everything`, only to those that name the
         symbol.
         """
         send_all = self._context.outbox.send_all
-        for options, followers in self._groups(symbol, everybody):
+        for options, followers in self._groups(symbol, include_everything):
             send_all(followers.values(), self._frame(symbol, options))
 
     def _frame(self, symbol: str, options: BookOptions) -> bytes:
@@ -270,12 +270,12 @@ class Books:
         return part(CreateMarketDataSubscriptionResponse, update=update)
 
     def _groups(
-        self, symbol: str, everybody: bool
+        self, symbol: str, include_everything: bool
     ) -> Iterator[tuple[BookOptions, Followers[BookStream]]]:
         groups = self._followers.get(symbol)
         if groups is not None:
             yield from groups.items()
-        if everybody:
+        if include_everything:
             yield from self._everything.items()
 
 

@@ -370,8 +370,8 @@ class Hub:
         """
         caller = admitted.caller
         rpc, assumptions = admitted.operation.rpc, self._exchange.ctx.assumptions
-        spared = rpc == "CreateOrderSubscription" or assumptions.text(SYMBOLS_SPARE) == "all"
-        if not feed.scoped or (spared and getattr(admitted.request, "symbols", None)):
+        exempt = rpc == "CreateOrderSubscription" or assumptions.text(SYMBOLS_SPARE) == "all"
+        if not feed.scoped or (exempt and getattr(admitted.request, "symbols", None)):
             return None
         by_rpc = assumptions.text(REVOCATION_SCOPE) == "rpc"
         participant = caller.participant or str(getattr(admitted.request, "account", ""))

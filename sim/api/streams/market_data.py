@@ -183,7 +183,7 @@ class MarketDataFeed(Feed[BookStream]):
         symbols = self._books.followed_symbols() if everybody else self._books.named_symbols()
         for symbol in symbols:
             if trading.state(symbol) in DATA_STATES:
-                self._books.publish(symbol, everybody=everybody)
+                self._books.publish(symbol, include_everything=everybody)
 
     def _end_idle(self, timer: Timer) -> None:
         """End the streams whose client has been silent for too long."""

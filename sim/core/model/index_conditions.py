@@ -107,9 +107,9 @@ def outcome(
     if ended is None or (began is None and family is Family.UPDOWN):
         return Fraction(1, 2), "No index price"
     if family is not Family.UPDOWN:
-        came_true = observed.hit if family is Family.HIT else condition.met(ended)
+        condition_met = observed.hit if family is Family.HIT else condition.met(ended)
         yes, no = _NAMES[family]
-        return (Fraction(1), yes) if came_true else (Fraction(0), no)
+        return (Fraction(1), yes) if condition_met else (Fraction(0), no)
     if ended == began:
         return {
             Tie.UP: (Fraction(1), "Up"),

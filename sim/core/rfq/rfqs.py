@@ -251,7 +251,7 @@ class Rfqs:
         ctx = self._ctx
         confirm_by = ctx.now + ctx.assumptions.number(RFQ_CONFIRM_WITHIN)
         ctx.timers.schedule(confirm_by, CONFIRM_TIMER, quote_id)
-        self._close(rfq, besides=quote_id)
+        self._close(rfq, except_quote=quote_id)
         self._change(
             "quote_accepted",
             quote,
@@ -347,13 +347,13 @@ class Rfqs:
 
     # ---- the record
 
-    def _close(self, rfq: Rfq, besides: str = "") -> None:
+    def _close(self, rfq: Rfq, except_quote: str = "") -> None:
         closed = replace(rfq, status=RfqStatus.CLOSED, updated=self._ctx.now)
         self._state.rfqs[rfq.id] = closed
         self._emit("rfq_closed", closed)
         if self._ctx.assumptions.text(RFQ_LEFT_QUOTES) == "deleted":
             for quote in self._of(rfq):
-                if quote.status is QuoteStatus.ACTIVE and quote.id != besides:
+                if quote.status is QuoteStatus.ACTIVE and quote.id != except_quote:
                     self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
     def _change(self, kind: str, quote: Quote, **changes: object) -> None:

@@ -101,8 +101,8 @@ class Faults(Stateful[FaultsState]):
         check(spec)
         now = self._ctx.now
         name = name or f"f{self._ctx.ids.count('fault')}"
-        lived_out = now + parse_span(spec.ttl) if spec.ttl else None
-        ends = [at for at in (moment(spec.match.until, now), lived_out) if at is not None]
+        expires_at = now + parse_span(spec.ttl) if spec.ttl else None
+        ends = [at for at in (moment(spec.match.until, now), expires_at) if at is not None]
         self._faults[name] = Fault(
             id=name,
             spec=spec,
