@@ -58,8 +58,9 @@ def investigate(
 
 
 def _text_of(session: Session, scenario: str) -> str:
-    """Return the text of an existing scenario. A bundled name becomes a scenario that extends
-    it.
+    """Return the text of an existing scenario.
+
+    A bundled name becomes a scenario that extends it.
     """
     from sim.agents.exchanges import scenario_of
 

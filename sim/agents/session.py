@@ -22,8 +22,9 @@ NOTHING_RUNS = "No exchange is running. Call `start` first."
 
 
 class RunningExchange:
-    """An exchange of the session and the caller for it. `origin` is the one from which it was
-    forked.
+    """An exchange of the session and the caller for it.
+
+    `origin` is the one from which it was forked.
     """
 
     def __init__(self, name: str, served: ServedExchange, origin: str = "") -> None:
@@ -68,8 +69,9 @@ class Session:
         return [] if self.shared else list(self._running)
 
     def find(self, name: str = "") -> RunningExchange:
-        """Return an exchange by name. Without a name, return the only one or the origin of all
-        others.
+        """Return an exchange by name.
+
+        Without a name, return the only one or the origin of all others.
         """
         if name in self._expired:
             raise ToolError(

@@ -15,8 +15,9 @@ from pathlib import Path
 
 
 def sim_command(*words: str | Path) -> str:
-    """Return a `sim` command with these words. Each Path is a file relative to the current
-    folder.
+    """Return a `sim` command with these words.
+
+    Each Path is a file relative to the current folder.
     """
     return shlex.join([*_program(), *map(_word, words)])
 

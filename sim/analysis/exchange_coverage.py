@@ -34,8 +34,9 @@ _SHOWN = 20  # names shown of a list in the summary
 
 
 class Answer(NamedTuple):
-    """A kind of answer. `rule` is that of the refusal; without one, it is the stage of the
-    refusal.
+    """A kind of answer.
+
+    `rule` is that of the refusal; without one, it is the stage of the refusal.
     """
 
     operation: str
@@ -72,8 +73,9 @@ class Coverage(Struct):
 
 
 class Recorder:
-    """Counts what simulations do. It is notified of each input after it happened, like a
-    console.
+    """Counts what simulations do.
+
+    It is notified of each input after it happened, like a console.
     """
 
     def __init__(self) -> None:
@@ -223,8 +225,9 @@ def merged(parts: Iterable[Coverage]) -> Coverage:
 
 
 def _totals(coverage: Coverage) -> dict[str, tuple[int, int]]:
-    """Return how many entries were covered, and of how many. For answers, both numbers are the
-    same.
+    """Return how many entries were covered, and of how many.
+
+    For answers, both numbers are the same.
     """
     operations = _operations(coverage)
     operation_names = [name for name in operations if name != _NO_OPERATION]

@@ -256,8 +256,10 @@ def file_name(name: str) -> str:
 
 
 def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Iterator[str]:
-    """Run every step. Yield the invariants of the first failed check, an internal error, and a note
-    about steps beyond the end of the calendar.
+    """Run every step.
+
+    Yield the invariants of the first failed check, an internal error, and a note about steps beyond
+    the end of the calendar.
     """
     checks = InvariantChecks(sim) if check_invariants else None
     try:

@@ -142,8 +142,9 @@ class Replay(NamedTuple):
 
 @contextmanager
 def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
-    """Return the header of a journal file, and (line number, line) of the rest. Raises
-    UnreadableJournal.
+    """Return the header of a journal file, and (line number, line) of the rest.
+
+    Raises UnreadableJournal.
     """
     try:
         file = Path(path).open("rb")  # noqa: SIM115  (an error while reading is another thing)
@@ -211,8 +212,9 @@ def replay_file(
 
 
 def simulation_at(path: Path | str, until: Instant | None = None) -> Simulation:
-    """Return the simulation at the end of a journal file. Raises UnreadableJournal or
-    Divergence.
+    """Return the simulation at the end of a journal file.
+
+    Raises UnreadableJournal or Divergence.
     """
     return replay_file(path, until).simulation
 
@@ -243,8 +245,9 @@ def _other_libraries(header: Header) -> Iterator[str]:
 def simulation_of(
     header: Header, settings: Settings | None = None, journal: BinaryIO | None = None
 ) -> Simulation:
-    """Return a new simulation at the start that a header describes. Raises NotAJournal or
-    Divergence.
+    """Return a new simulation at the start that a header describes.
+
+    Raises NotAJournal or Divergence.
     """
     check = f"{crc32(json.encode(structs.replace(header, check=''))):08x}"
     if header.check != check:
@@ -290,8 +293,9 @@ def lines_leading_to(simulation: Simulation) -> tuple[Header, NumberedLines]:
 
 
 def verify(simulation: Simulation, lines: NumberedLines, until: Instant | None = None) -> int:
-    """Replay lines and return the number of inputs. Raises Divergence at the first different
-    outcome.
+    """Replay lines and return the number of inputs.
+
+    Raises Divergence at the first different outcome.
     """
     return sum(1 for _, line in replaying(simulation, lines, until) if not line.mark)
 

@@ -118,8 +118,9 @@ def load() -> tuple[str, dict[str, list[str]]]:
 
 
 def load_observed() -> dict[str, list[str]]:
-    """Return the tests by observation, from checkout or wheel. Raises FileNotFoundError as `load`
-    does.
+    """Return the tests by observation, from checkout or wheel.
+
+    Raises FileNotFoundError as `load` does.
     """
     if (TESTS / "ledger.yaml").is_file():
         return tests_by_statement(TESTS, "observed")

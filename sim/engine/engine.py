@@ -295,8 +295,9 @@ class Engine:
         return outcome
 
     def _keep_snapshot(self, outcome: Outcome) -> None:
-        """Keep a snapshot. Failure is only a warning, because the input is already in the
-        journal.
+        """Keep a snapshot.
+
+        Failure is only a warning, because the input is already in the journal.
         """
         if self.exchange.order_sessions.blocks_snapshots:
             return

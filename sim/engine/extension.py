@@ -83,8 +83,9 @@ class Extension:
         """React to the answer of a deferred call, which is about to leave."""
 
     def on_done(self, input_: Input, outcome: Outcome) -> None:
-        """Note that the input is complete. Nothing may happen any more, but it is not recorded
-        yet.
+        """Note that the input is complete.
+
+        Nothing may happen any more, but it is not recorded yet.
         """
 
     # ---- streams of its own

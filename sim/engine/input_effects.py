@@ -72,8 +72,9 @@ class InputEffects:
         return answer, self._pipeline.replies.complete(finisher.plane, answer, request_id)
 
     def finish(self, input_: Input, outcome: Outcome) -> list[Any]:
-        """Publish the remaining events and collect effects. Return the events as the journal
-        records them.
+        """Publish the remaining events and collect effects.
+
+        Return the events as the journal records them.
         """
         exchange = self._exchange
         self.publish(outcome)

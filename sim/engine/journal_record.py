@@ -61,8 +61,9 @@ class Record(Struct, omit_defaults=True):
 def record_of(
     outcome: Outcome, events: list[Any], entry: LoggedCall | None, now: Instant
 ) -> Record:
-    """Return the record of an outcome that was complete at `now`. `entry` is its call, if it was
-    one.
+    """Return the record of an outcome that was complete at `now`.
+
+    `entry` is its call, if it was one.
     """
     reply = outcome.reply
     out = Record(events=events, fired=outcome.fired, steps=outcome.steps, stream=outcome.stream)
@@ -100,8 +101,9 @@ def record_of(
 
 
 def event_records(events: list[Event]) -> list[object]:
-    """Return events in their form in the journal. Trades are only named: their executions are
-    events, too.
+    """Return events in their form in the journal.
+
+    Trades are only named: their executions are events, too.
     """
     return [_named(event) if type(event) is Traded else event for event in events]
 

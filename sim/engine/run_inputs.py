@@ -28,8 +28,9 @@ from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_
 
 
 class RunInputs(RunView):
-    """A run that accepts inputs. Each returns an outcome, or raises RunEnded once the run has
-    ended.
+    """A run that accepts inputs.
+
+    Each returns an outcome, or raises RunEnded once the run has ended.
     """
 
     def rest(

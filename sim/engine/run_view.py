@@ -134,8 +134,9 @@ class RunView:
         return self.engine.signing_secrets.get(fingerprint)
 
     def account_named(self, name: str) -> str:
-        """Return an account by its own name or that of a user. Refuses an unknown name as not
-        found.
+        """Return an account by its own name or that of a user.
+
+        Refuses an unknown name as not found.
         """
         return self.engine.account_named(name)
 

@@ -52,8 +52,9 @@ def pageable() -> tuple[Operation, ...]:
 def page_differences(
     operation: Operation, whole: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
 ) -> Iterator[Trouble]:
-    """Yield a difference between two pages and the same rows in one page. Nothing happened in
-    between.
+    """Yield a difference between two pages and the same rows in one page.
+
+    Nothing happened in between.
     """
     name = operation.name
     rows = next(field.json_name for field in fields_of(operation.response) if field.repeated)

@@ -165,8 +165,9 @@ class Arena:
                     self._checkpoint.vocabulary.add("symbol", deed.body["symbol"])
 
     def _course(self, choices: Stream, name: str) -> None:
-        """Enter the inputs of a course one by one. The course sees each outcome before the next
-        input.
+        """Enter the inputs of a course one by one.
+
+        The course sees each outcome before the next input.
         """
         if not self._operators.markets():
             return

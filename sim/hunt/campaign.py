@@ -35,8 +35,9 @@ REPLAY_EVERY = 4  # in every fourth round one episode is replayed from its journ
 
 
 class HuntPlan(Struct, frozen=True, kw_only=True):
-    """What to hunt in and for how long: at least `inputs` (0: no end). `roots` are the texts of
-    scenarios. `guided` is off for random episodes.
+    """What to hunt in and for how long: at least `inputs` (0: no end).
+
+    `roots` are the texts of scenarios. `guided` is off for random episodes.
     """
 
     roots: tuple[str, ...]
@@ -77,9 +78,10 @@ class HuntFinding(Struct):
 
 
 class CampaignState(Struct):
-    """The state of a campaign. `canary` is the number of inputs after which the planted bug was
-    found; None: not yet. `news` has each feature with the number of inputs after which it was first
-    met.
+    """The state of a campaign.
+
+    `canary` is the number of inputs after which the planted bug was found; None: not yet. `news`
+    has each feature with the number of inputs after which it was first met.
     """
 
     inputs: int = 0

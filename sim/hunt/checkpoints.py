@@ -1,5 +1,6 @@
-"""Checkpoints of a hunt. A limited number is kept as simulations; others are recreated from the
-genes that lead to them.
+"""Checkpoints of a hunt.
+
+A limited number is kept as simulations; others are recreated from the genes that lead to them.
 """
 
 from __future__ import annotations

@@ -72,8 +72,9 @@ class Clients:
         self._last = None
 
     def inputs(self, kind: str, choices: Stream) -> Iterator[Input]:
-        """Yield the inputs of a kind of gene. An input may depend on the outcome of the previous
-        one.
+        """Yield the inputs of a kind of gene.
+
+        An input may depend on the outcome of the previous one.
         """
         self._requests.now = self._simulation.now
         words = kind.split(" ")

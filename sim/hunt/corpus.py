@@ -136,8 +136,9 @@ class Corpus:
         return (worth >> age) // (1 + entry.picks) + 1
 
     def weight(self, kind: str) -> int:
-        """Return the energy of a kind of gene. A rarely used one counts as if it had brought
-        news.
+        """Return the energy of a kind of gene.
+
+        A rarely used one counts as if it had brought news.
         """
         return self.credit[kind] + (_UNTRIED if self.uses[kind] < _TRIED else 0)
 

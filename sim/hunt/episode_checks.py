@@ -32,8 +32,9 @@ class EpisodeChecks:
         yield from self._twin.after_input(input_, outcome)
 
     def at_the_end(self) -> Iterator[Trouble]:
-        """Yield what is wrong at the end. What clients saw is checked only if nothing else is
-        wrong.
+        """Yield what is wrong at the end.
+
+        What clients saw is checked only if nothing else is wrong.
         """
         wrong = list(self._oracles.at_the_end())
         yield from wrong

@@ -231,8 +231,9 @@ TRADE_DAY_ROLL_HOUR = 17  # rule L11
 
 
 def trade_date(at: Instant) -> date:
-    """Return the trade date. It rolls at 17:00 Eastern every day, and 17:00 belongs to the next
-    (rule L11).
+    """Return the trade date.
+
+    It rolls at 17:00 Eastern every day, and 17:00 belongs to the next (rule L11).
     """
     return _trade_date_of_hour(at // HOUR)
 
@@ -254,8 +255,9 @@ def midnight_utc(day: date) -> Instant:
 
 
 def same_trade_date(one: Instant, other: Instant) -> bool:
-    """Return whether two instants have the same trade date. Instants of the same UTC hour always
-    do.
+    """Return whether two instants have the same trade date.
+
+    Instants of the same UTC hour always do.
     """
     hours = one // HOUR, other // HOUR
     return hours[0] == hours[1] or _trade_date_of_hour(hours[0]) == _trade_date_of_hour(hours[1])

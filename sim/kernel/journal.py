@@ -108,8 +108,9 @@ class RunEnded(RuntimeError):
 
 
 class Journal:
-    """Append-only record of one run. `last_line` is the line of the latest input, including its
-    newline.
+    """Append-only record of one run.
+
+    `last_line` is the line of the latest input, including its newline.
     """
 
     def __init__(self, header: Header, file: BinaryIO | None = None) -> None:
@@ -221,8 +222,9 @@ class Journal:
         return Checkpoint(self.seq, self._chain.copy(), self.branch.name)
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Move to a checkpoint of any branch. Begin a branch (`branch_off`) before writing
-        there.
+        """Move to a checkpoint of any branch.
+
+        Begin a branch (`branch_off`) before writing there.
         """
         self.seq = checkpoint.seq
         self._chain = checkpoint.chain.copy()

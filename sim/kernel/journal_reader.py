@@ -127,8 +127,9 @@ def _other_file(line: bytes) -> str:
 
 
 def _bounded(file: BinaryIO | GzipFile) -> Iterator[bytes]:
-    """Yield lines. Raises NotAJournal if the file does not begin as a journal, or a line is too
-    long.
+    """Yield lines.
+
+    Raises NotAJournal if the file does not begin as a journal, or a line is too long.
     """
     first = file.readline(1)
     if first not in (b"", b"{"):

@@ -94,8 +94,10 @@ class Call:
 
 
 class RecordedStream(Struct, kw_only=True):
-    """A stream. `code` is the gRPC status with which the exchange ended it, -1 while it is open or
-    if the client disconnected.
+    """A stream.
+
+    `code` is the gRPC status with which the exchange ended it, -1 while it is open or if the client
+    disconnected.
     """
 
     opened: Call

@@ -121,8 +121,9 @@ def _order_causes(sim: Simulation, order_id: str, until: int | None) -> Iterator
 
 
 def _report(step: JournalStep, execution: dict[str, Any], *, is_stop: bool) -> tuple[str, Basis]:
-    """Describe an execution report, and its basis. An order that is reported NEW twice was a stop
-    order.
+    """Describe an execution report, and its basis.
+
+    An order that is reported NEW twice was a stop order.
     """
     kind, order = ExecutionType(execution.get("type", 0)), execution["order"]
     match kind:

@@ -96,8 +96,9 @@ def _basis(refusal: dict[str, Any]) -> Basis:
 
 
 def _refused(step: JournalStep, refusal: dict[str, Any]) -> Cause:
-    """Return the refusal itself. For a pending answer, it is at the position where the answer was
-    sent.
+    """Return the refusal itself.
+
+    For a pending answer, it is at the position where the answer was sent.
     """
     at = step.at
     if "answered_in" in refusal:

@@ -144,8 +144,9 @@ def _is_decision(step: JournalStep, case: KycCase) -> bool:
 
 
 def _names(subject: str, case: KycCase) -> bool:
-    """Return whether a subject means a verification. An upload names the document's token
-    instead.
+    """Return whether a subject means a verification.
+
+    An upload names the document's token instead.
     """
     return subject == case.external_id or subject in case.docv_tokens
 

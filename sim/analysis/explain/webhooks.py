@@ -84,8 +84,9 @@ def _external_id(sim: Simulation, event_id: str) -> str:
 
 
 def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> tuple[str, Verdict]:
-    """Return the state of an event with its verdict. `retry` says whether the exchange tries
-    again.
+    """Return the state of an event with its verdict.
+
+    `retry` says whether the exchange tries again.
     """
     last = records[-1]
     statuses = [record.status for record in records if record.outcome == "delivered"]

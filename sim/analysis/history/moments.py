@@ -52,8 +52,9 @@ class Moments:
         self._live: list[Order] = []  # copies of the live orders in the last snapshot
 
     def at(self, branch: Branch, seq: int) -> Work[Simulation]:
-        """Return the run right after an input of a branch; 0 is the start. The result is valid
-        until the next call and must not be changed.
+        """Return the run right after an input of a branch; 0 is the start.
+
+        The result is valid until the next call and must not be changed.
         """
         branch = self._recorded_branch(branch, seq)
         replica = self._replica_before(branch, seq)

@@ -105,8 +105,9 @@ class Rows:
         return self._source or self._simulation.journal
 
     def branch(self, name: str = "") -> Branch:
-        """Return a branch by its name; "" is the current one. Refuses an unknown name, listing the
-        known ones.
+        """Return a branch by its name; "" is the current one.
+
+        Refuses an unknown name, listing the known ones.
         """
         branches = self.journal.branches
         if not name:

@@ -226,8 +226,9 @@ def interrupted_note(plan: RunPlan, completed: int, planned: int) -> str:
 
 
 def finished(plan: RunPlan) -> Iterator[Report]:
-    """Yield the reports of all runs, in order. Each new one is added to the results file at
-    once.
+    """Yield the reports of all runs, in order.
+
+    Each new one is added to the results file at once.
     """
     jobs = jobs_of(plan)
     done = _done(plan.results) if plan.resume else {}
@@ -331,8 +332,9 @@ def _done(path: str) -> dict[Job, Report]:
 
 @contextmanager
 def _results_file(plan: RunPlan) -> Iterator[Callable[[Result], None]]:
-    """Open the results file, including the lines to resume from. Yields a function that adds a
-    result.
+    """Open the results file, including the lines to resume from.
+
+    Yields a function that adds a result.
     """
     if not plan.results:
         yield lambda result: None

@@ -191,8 +191,9 @@ def _explore_sets(
 
 
 def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
-    """Return how often a scenario passes each point. Raises UsageError if it fails without any
-    fault.
+    """Return how often a scenario passes each point.
+
+    Raises UsageError if it fails without any fault.
     """
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}

@@ -28,8 +28,9 @@ class FastRerun:
         self._worlds: dict[bytes, Simulation] = {}
 
     def run(self, document: dict[str, Any]) -> Report:
-        """Run a document. Raises ScenarioError if it is invalid, or whatever building its world
-        raises.
+        """Run a document.
+
+        Raises ScenarioError if it is invalid, or whatever building its world raises.
         """
         tree = tree_of(document, "document")
         scenario = scenario_from_document(document)

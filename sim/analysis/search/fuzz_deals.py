@@ -141,8 +141,9 @@ class Deals:
         return self._retail("put", path, answerer, {})
 
     def _combo(self) -> Document:
-        """Return the creation of a combo of the fuzzed markets. The same legs are the same
-        combo.
+        """Return the creation of a combo of the fuzzed markets.
+
+        The same legs are the same combo.
         """
         rng = self._rng
         legs = [Leg(terms.symbol, rng.choice(list(_SIDES))) for terms in self._markets]

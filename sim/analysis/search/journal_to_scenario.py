@@ -287,8 +287,9 @@ class _Writer:
         return {"subscribe": {**step, "rpc": operation.name, **request}}
 
     def _sent(self, opened: Step, entry: StreamFrame) -> Step | None:
-        """Return the step of a client's frame. A frame right after its subscription becomes part of
-        it.
+        """Return the step of a client's frame.
+
+        A frame right after its subscription becomes part of it.
         """
         subscription = opened["subscribe"]
         frame = self._frame(subscription, entry.message)

@@ -67,8 +67,9 @@ class Failure(NamedTuple):
     message: str
 
     def is_in(self, report: Report, steps: Steps, *, any_failure: bool) -> bool:
-        """Return whether a run of `steps` shows it. With `any_failure`, any failure of the step
-        counts.
+        """Return whether a run of `steps` shows it.
+
+        With `any_failure`, any failure of the step counts.
         """
         if self.step < 0:
             return any(_invariant(line) == self.message for line in report.broken)
@@ -309,8 +310,9 @@ def _document(rest: Document, steps: Steps) -> Document:
 
 
 def _has_dangling_reference(document: Document) -> bool:
-    """Return whether a step uses a value that no step saves any more. Such a file would be
-    refused.
+    """Return whether a step uses a value that no step saves any more.
+
+    Such a file would be refused.
     """
     saved = {name for step in document.get("steps", ()) for name in step.get("save", ())}
     return not saved.issuperset(REFERENCE.findall(json.encode(document).decode()))

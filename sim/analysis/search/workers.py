@@ -24,8 +24,9 @@ JOBS_AHEAD = 16  # jobs submitted in advance, for each process
 
 
 class Mapper(Protocol):
-    """Applies a function to every job and yields the results in order. It can be called
-    repeatedly.
+    """Applies a function to every job and yields the results in order.
+
+    It can be called repeatedly.
     """
 
     def __call__(self, work: Callable[[T], R], jobs: Sequence[T], /) -> Iterator[R]: ...

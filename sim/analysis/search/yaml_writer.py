@@ -90,8 +90,9 @@ def flow(value: Any) -> str:
 
 
 def _key(key: str) -> str:
-    """Return a key. A long one has a mark before it, without which YAML does not search for its
-    end.
+    """Return a key.
+
+    A long one has a mark before it, without which YAML does not search for its end.
     """
     written = flow(key)
     return f"? {written} " if len(written) > _SHORT_KEY_MAX else written

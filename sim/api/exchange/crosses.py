@@ -20,8 +20,9 @@ from sim.messages import exchange_v1 as wire
 def insert_order_cross(
     exchange: Exchange, caller: Caller, request: wire.InsertOrderCrossRequest
 ) -> wire.InsertOrderCrossResponse:
-    """Place both sides and return their receipts in the same order. A reject of one side rejects
-    both.
+    """Place both sides and return their receipts in the same order.
+
+    A reject of one side rejects both.
     """
     if len(request.requests) != 2:
         raise InvalidRequest(

@@ -147,8 +147,9 @@ _rare_terms = attrgetter(*_RARE_TERMS.values())
 def _entry_command(
     exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest
 ) -> PlaceOrder:
-    """Return the command of one entry. It is previewed, so that an invalid entry refuses the
-    list.
+    """Return the command of one entry.
+
+    It is previewed, so that an invalid entry refuses the list.
     """
     try:
         command = place_command(caller, request, deferred=True)

@@ -39,8 +39,9 @@ _STATUSES = {
 def create_user(
     exchange: Exchange, caller: Caller, request: wire.CreateUserRequest
 ) -> wire.CreateUserResponse:
-    """Register a person under the firm's own id. A person already registered is returned
-    unchanged.
+    """Register a person under the firm's own id.
+
+    A person already registered is returned unchanged.
     """
     firm = whole_firm(exchange, caller)
     person = _person(exchange, request)

@@ -125,8 +125,9 @@ def _walk(
 
 
 def _cash_record(exchange: Exchange, account: str) -> _Record:
-    """Return the record of balance changes. They belong to no market, so every filter lets them
-    pass.
+    """Return the record of balance changes.
+
+    They belong to no market, so every filter lets them pass.
     """
     cash = exchange.trading.ledger.entries(account)
     rows = _matching_rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)

@@ -198,8 +198,9 @@ def _base(
 
 
 def _is_market(request: wire.CreateOrderRequest) -> bool:
-    """Return whether a request is a market order. Refuses a size that is missing or of the wrong
-    kind.
+    """Return whether a request is a market order.
+
+    Refuses a size that is missing or of the wrong kind.
     """
     market = request.type == wire.OrderType.ORDER_TYPE_MARKET
     if not market and request.type not in (None, wire.OrderType.ORDER_TYPE_LIMIT):
@@ -283,8 +284,9 @@ def _tif(number: int | None, *, market: bool) -> TimeInForce:
 
 
 def _good_till(exchange: Exchange, at: Instant | None, tif: TimeInForce) -> Instant | None:
-    """Return the expiry of a GOOD_TILL_DATE order. Refuses one that is not in the future (rule
-    M18).
+    """Return the expiry of a GOOD_TILL_DATE order.
+
+    Refuses one that is not in the future (rule M18).
     """
     if at is not None and at <= exchange.now:
         raise InvalidRequest("goodTillTime must be in the future", rule="M18")

@@ -186,8 +186,9 @@ def create_orders(
 def cancel_orders(
     exchange: Exchange, caller: Caller, request: wire.CancelOrdersRequest
 ) -> wire.CancelOrdersResponse:
-    """Cancel 1 to 20 orders. Unknown and finished orders are skipped, but echoed like the
-    others.
+    """Cancel 1 to 20 orders.
+
+    Unknown and finished orders are skipped, but echoed like the others.
     """
     check_batch(len(request.orders))
     _cancel_each(exchange, [_cancel_command(exchange, caller, order) for order in request.orders])
@@ -199,8 +200,9 @@ def cancel_orders(
 def modify_orders(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrdersRequest
 ) -> wire.ModifyOrdersResponse:
-    """Change 1 to 20 orders. Unknown and finished orders are skipped, but echoed like the
-    others.
+    """Change 1 to 20 orders.
+
+    Unknown and finished orders are skipped, but echoed like the others.
     """
     check_batch(len(request.orders))
     commands = [replace_command(exchange, caller, order, defer=True) for order in request.orders]

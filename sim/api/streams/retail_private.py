@@ -119,8 +119,9 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         self._touched.clear()
 
     def _send_orders(self, socket: Socket, subscription: Subscription, slugs: list[str]) -> None:
-        """Send the open orders. The last frame is marked as such; without orders it is the only
-        one.
+        """Send the open orders.
+
+        The last frame is marked as such; without orders it is the only one.
         """
         orders = self.exchange.trading.orders.open_of((socket.account,), slugs)
         frames = pages(orders, ORDERS_PER_FRAME)

@@ -103,8 +103,9 @@ class FeeSchedule:
         self._changes = Dated(0, *eras)
 
     def of(self, instrument: Instrument) -> Dated[Theta]:
-        """Return the coefficients of an instrument by date. An unknown fee class counts as
-        "standard".
+        """Return the coefficients of an instrument by date.
+
+        An unknown fee class counts as "standard".
         """
         key = instrument.product_id, instrument.market_type, instrument.fee_class
         table = self._compiled.get(key)

@@ -60,8 +60,9 @@ class Fees:
         self.schedule = FeeSchedule(state)
 
     def theta(self, instrument: Instrument, at: Instant) -> Theta:
-        """Return the coefficients for an instrument (rule P13). Assumptions override values up to
-        1.
+        """Return the coefficients for an instrument (rule P13).
+
+        Assumptions replace them, capped at 1.
         """
         theta = self.schedule.of(instrument).at(at)
         assumptions = self._ctx.assumptions

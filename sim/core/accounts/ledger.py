@@ -132,9 +132,7 @@ class Ledger:
 
     @property
     def rebates_spent(self) -> bool:
-        """Whether rebates exceed the fees that the exchange has taken in by the whole range of
-        money.
-        """
+        """Whether rebates less fees have reached their bound (`REBATES`)."""
         return self._fees.balance <= -_REBATES_MAX
 
     def move(

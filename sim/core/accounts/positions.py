@@ -134,8 +134,9 @@ class Positions:
     def reverse(
         self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
     ) -> tuple[Qty, Qty]:
-        """Undo a fill (rule M42). The quantities bought and sold never decrease, so they stay
-        (P10).
+        """Undo a fill (rule M42).
+
+        The quantities bought and sold never decrease, so they stay (P10).
         """
         position = self._touch(account, symbol)
         filled = (row for row in reversed(self.rows(account)) if row.trade_id == trade_id)

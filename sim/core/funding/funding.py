@@ -94,8 +94,9 @@ class Funding:
         reference: str = "",
         parent: str = "",
     ) -> FundingTransaction:
-        """Credit an account (debit when negative) at once. The caller checks that it can afford
-        it.
+        """Credit an account (debit when negative) at once.
+
+        The caller checks that it can afford it.
         """
         row = self._trading.move_cash(
             account, amount, entry, description, symbol=symbol, reference=reference

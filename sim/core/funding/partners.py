@@ -30,8 +30,9 @@ from sim.kernel.instants import Instant, eastern_date
 
 
 class TransferReason(IntEnum):
-    """The reason of a transfer (wire numbers). Only a deposit goes from the pool to the
-    participant.
+    """The reason of a transfer (wire numbers).
+
+    Only a deposit goes from the pool to the participant.
     """
 
     UNSPECIFIED = 0
@@ -151,8 +152,9 @@ class Partners:
         return movement
 
     def pool(self, firm: Firm) -> str:
-        """Return the clearing account that pays the firm's deposits. Refused if the firm has
-        none.
+        """Return the clearing account that pays the firm's deposits.
+
+        Refused if the firm has none.
         """
         account = self._trading.ledger.get(firm.clearing_account)
         if account is None or account.kind != CLEARING:

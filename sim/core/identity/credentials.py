@@ -95,8 +95,9 @@ class IssuedToken(Struct, frozen=True):
 
 
 class ParticipantGrant(Struct, frozen=True):
-    """The claims of a token for one participant. `again` means that an unexpired token was
-    reissued.
+    """The claims of a token for one participant.
+
+    `again` means that an unexpired token was reissued.
     """
 
     claims: dict[str, object]

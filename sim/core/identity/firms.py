@@ -92,8 +92,9 @@ class FirmsState(Struct):
 
 
 class Firms:
-    """All firms, users and retail keys. Users are added when they are verified and never
-    removed.
+    """All firms, users and retail keys.
+
+    Users are added when they are verified and never removed.
     """
 
     def __init__(
@@ -151,8 +152,9 @@ class Firms:
     # ---- who may act for whom
 
     def participant_of(self, firm: Firm, header: str | None) -> User:
-        """Return the user that x-participant-id names. Refused unless it is a tradable user of the
-        calling firm.
+        """Return the user that x-participant-id names.
+
+        Refused unless it is a tradable user of the calling firm.
         """
         entry = self._users.get(header) if header else None
         if entry is not None and entry[0] is firm and entry[1].tradable:

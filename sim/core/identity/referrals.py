@@ -9,8 +9,9 @@ from sim.core.model.stateful import Stateful
 
 
 class Referral(Struct, frozen=True, kw_only=True):
-    """A code, its firm, and its owner under the firm's id for the person. `category` may be
-    None.
+    """A code, its firm, and its owner under the firm's id for the person.
+
+    `category` may be None.
     """
 
     code: str

@@ -202,8 +202,9 @@ def _advance(condition: GameCondition, game: Game) -> Outcome | None:
 
 
 def _numbered(prefix: str) -> Rule:
-    """Return a rule about the n-th map, game or set. One that a finished match did not reach
-    ties.
+    """Return a rule about the n-th map, game or set.
+
+    One that a finished match did not reach ties.
     """
 
     def rule(condition: GameCondition, game: Game) -> Outcome | None:

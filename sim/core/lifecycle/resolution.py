@@ -90,14 +90,15 @@ class Resolution:
         return number(SETTLEMENT_DELAY), number(SETTLEMENT_PRELIMINARY)
 
     def indexed_from(self, asset: str) -> Instant:
-        """Return when the index of an asset begins. Unknown for an asset that a tester has yet to
-        create.
+        """Return when the index of an asset begins.
+
+        Unknown for an asset that a tester has yet to create.
         """
         ticker = self.assets.get(asset)
         return ticker.asset.since * NS_PER_S if ticker is not None else 0
 
     def set_by_hand(self, measure: IndexCondition) -> int:
-        """Return how many prices of an asset were set by hand."""
+        """Return how many prices of an asset were set by hand; -1 for an unknown asset."""
         ticker = self.assets.get(measure.asset)
         return len(ticker.asset.by_hand) if ticker is not None else -1
 

@@ -75,8 +75,9 @@ class Settlements:
         risk: Risk,
         by_itself: Callable[[str], Settlement | None],
     ) -> None:
-        """Construct without records. `by_itself` computes the settlement of a symbol without a
-        record.
+        """Construct without records.
+
+        `by_itself` computes the settlement of a symbol without a record.
         """
         self._ctx = ctx
         self._by_itself = by_itself

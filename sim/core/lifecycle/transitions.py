@@ -48,8 +48,9 @@ class Transitions:
     resolution: Resolution
 
     def enter(self, instrument: Instrument, target: InstrumentState) -> None:
-        """Take one edge with its effects. Does nothing if the instrument is already in the
-        state.
+        """Take one edge with its effects.
+
+        Does nothing if the instrument is already in the state.
         """
         symbol = instrument.symbol
         was = self.lifecycle.state(symbol)

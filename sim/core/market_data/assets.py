@@ -211,8 +211,9 @@ class Ticker:
         return second if second >= asset.since else None
 
     def _price(self, raw: int) -> Price:
-        """Return the price of a relative value, cut to the asset's places. The mapping is
-        monotonic.
+        """Return the price of a relative value, cut to the asset's places.
+
+        The mapping is monotonic.
         """
         asset = self._asset
         if not self._base:

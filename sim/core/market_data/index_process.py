@@ -154,8 +154,9 @@ class IndexProcess:
 
 @lru_cache(maxsize=_PROCESSES_KEPT)
 def process_of(key: bytes, first_day: int, every: int, volatility: int) -> IndexProcess:
-    """Return the process of a key. Runs with the same key, such as forks, share it and its
-    cache.
+    """Return the process of a key.
+
+    Runs with the same key, such as forks, share it and its cache.
     """
     return IndexProcess(key, first_day=first_day, every=every, volatility=volatility)
 

@@ -56,8 +56,9 @@ class Books:
         return iter(self._by_symbol.values())
 
     def get(self, symbol: str) -> Book:
-        """Return the book of an instrument, which is materialised by that. Refuses an unlisted
-        symbol.
+        """Return the book of an instrument, which is materialised by that.
+
+        Refuses an unlisted symbol.
         """
         book = self._by_symbol.get(symbol)
         if book is None:

@@ -82,8 +82,9 @@ class Fills:
     def _fees_by(
         self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
     ) -> tuple[Fee, Fee]:
-        """Return the fees of aggressor and passive side. `mode` is "maker_taker", "both_taker" or
-        "none".
+        """Return the fees of aggressor and passive side.
+
+        `mode` is "maker_taker", "both_taker" or "none".
         """
         instrument = book.instrument
         theta = self._fees.theta(instrument, self._ctx.now)

@@ -56,8 +56,9 @@ def returned(kind: EventOutcome, holdings: Iterable[Holding]) -> Cash:
 
 
 def _covered(falling: list[Holding]) -> Cash:
-    """Return how much of a ladder's shorts is covered by lower longs. `falling` is by descending
-    rank.
+    """Return how much of a ladder's shorts is covered by lower longs.
+
+    `falling` is by descending rank.
     """
     longs = [[holding.rank, holding.worth] for holding in falling if holding.worth > 0]
     total = 0

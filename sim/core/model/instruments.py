@@ -81,8 +81,9 @@ class Instruments:
         return listed or self.dormant.find(symbol) or self.recurring.find(symbol)
 
     def require(self, symbol: str) -> Instrument:
-        """Return the instrument. Refuses an unknown symbol as not found, and an empty one as
-        invalid.
+        """Return the instrument.
+
+        Refuses an unknown symbol as not found, and an empty one as invalid.
         """
         # `get` is inlined, because every order comes here more than once.
         instrument = (

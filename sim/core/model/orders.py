@@ -115,8 +115,9 @@ NOTHING_FILLED: dict[Price, Qty] = {}
 
 @lru_cache(maxsize=4_096)
 def filled_once(price: Price, qty: Qty) -> dict[Price, Qty]:
-    """Return `Order.filled_at` after one fill. Most orders have one, so equal dictionaries are
-    shared.
+    """Return `Order.filled_at` after one fill.
+
+    Most orders have one, so equal dictionaries are shared.
     """
     return {price: qty}
 
@@ -220,8 +221,9 @@ class Orders:
         return self._by_id.get(order_id)
 
     def require(self, order_id: str) -> Order:
-        """Return the order with an id that the exchange issued. Refuses an unknown id as not
-        found.
+        """Return the order with an id that the exchange issued.
+
+        Refuses an unknown id as not found.
         """
         order = self._by_id.get(order_id)
         if order is None:
@@ -316,7 +318,8 @@ class Orders:
 
 
 def _identity(order: Order) -> tuple[str, str, str, Instant]:
-    """Return what the indexes know about an order. Another branch may reuse its id for another
-    one.
+    """Return what the indexes know about an order.
+
+    Another branch may reuse its id for another one.
     """
     return order.id, order.account, order.symbol, order.created

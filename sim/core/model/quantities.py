@@ -110,8 +110,9 @@ def is_decimal_scale(scale: int) -> bool:
 
 
 def divide_half_even(numerator: int, denominator: int) -> int:
-    """Return numerator/denominator rounded to the nearest integer, halves to even. `denominator` >
-    0.
+    """Return numerator/denominator rounded to the nearest integer, halves to even.
+
+    `denominator` > 0.
     """
     double = 2 * numerator + denominator
     quotient = double // (2 * denominator)

@@ -128,8 +128,9 @@ class Catalogue(Protocol):
         """Return the markets sorted by an immutable field; None for an unknown name."""
 
     def events_where(self, test: Callable[[Event], bool]) -> Flags:
-        """Flag events that pass a test. It may depend on anything that all games of a league
-        share.
+        """Flag events that pass a test.
+
+        It may depend on anything that all games of a league share.
         """
 
     def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:

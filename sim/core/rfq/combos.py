@@ -145,8 +145,9 @@ class Combos:
         return symbol in self._by_leg
 
     def settled(self, event: Settled) -> bool:
-        """Settle or correct the combos that a leg's settlement decides. Return whether there were
-        any.
+        """Settle or correct the combos that a leg's settlement decides.
+
+        Return whether there were any.
         """
         if event.preliminary:
             return False

@@ -136,8 +136,9 @@ class Rfqs:
         return rfq
 
     def withdraw(self, account: str, rfq_id: str) -> None:
-        """Close one of the account's own requests. Refused if it is closed, as after an accepted
-        quote.
+        """Close one of the account's own requests.
+
+        Refused if it is closed, as after an accepted quote.
         """
         rfq = self.rfq(rfq_id)
         if rfq.account != account:
@@ -262,8 +263,9 @@ class Rfqs:
         )
 
     def confirm(self, account: str, quote_id: str, rfq_id: str = "") -> None:
-        """Confirm one of the account's quotes that was accepted. Its orders are entered a moment
-        later.
+        """Confirm one of the account's quotes that was accepted.
+
+        Its orders are entered a moment later.
         """
         quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
@@ -367,8 +369,9 @@ class Rfqs:
         return [self._state.quotes[quote_id] for quote_id in self._quotes_of.get(rfq.id, ())]
 
     def _quote(self, account: str, quote_id: str, rfq_id: str) -> Quote:
-        """Return a quote that the account may see, optionally of a certain request. Refused if
-        unknown.
+        """Return a quote that the account may see, optionally of a certain request.
+
+        Refused if unknown.
         """
         quote = self._state.quotes.get(quote_id)
         if (

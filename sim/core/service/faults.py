@@ -95,8 +95,9 @@ class Faults(Stateful[FaultsState]):
         return bool(self._faults) or self.survey is not None
 
     def add(self, spec: FaultSpec, name: str = "") -> str:
-        """Activate a fault and return its id, f1, f2, … unless given. Raises ValueError as `check`
-        does.
+        """Activate a fault and return its id, f1, f2, … unless given.
+
+        Raises ValueError as `check` does.
         """
         check(spec)
         now = self._ctx.now

@@ -59,8 +59,9 @@ class MaintenanceState(Struct):
 
 
 class Maintenance(Stateful[MaintenanceState]):
-    """Opens and closes windows. Nothing is scheduled before `start`, when scenario and assumptions
-    are known.
+    """Opens and closes windows.
+
+    Nothing is scheduled before `start`, when scenario and assumptions are known.
     """
 
     def __init__(
@@ -97,8 +98,9 @@ class Maintenance(Stateful[MaintenanceState]):
         return self.add(self._ctx.now, self._ctx.now + length, lead=0)
 
     def cancel(self, name: str) -> bool:
-        """Cancel a one-off window, or end it now if it is open. Return False if the name is
-        unknown.
+        """Cancel a one-off window, or end it now if it is open.
+
+        Return False if the name is unknown.
         """
         if name not in self._state.windows or name == "weekly":
             return False

@@ -178,8 +178,9 @@ class RateLimits(Stateful[RateLimitsState]):
                 self.raise_limit(subject, name, count)
 
     def raise_limit(self, subject: str, name: str, count: int) -> None:
-        """Set another limit for one firm or key. Raises ValueError for an unknown limit or zero
-        calls.
+        """Set another limit for one firm or key.
+
+        Raises ValueError for an unknown limit or zero calls.
         """
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))

@@ -140,8 +140,9 @@ class OrderAdmission:
         self._fee = self.fee  # bound once, because it is called for every order
 
     def draft(self, command: PlaceOrder) -> Candidate:
-        """Return the order that a command describes, without an id. Checks its shape and symbol
-        only.
+        """Return the order that a command describes, without an id.
+
+        Checks its shape and symbol only.
         """
         check_shape(command)
         instrument, now = self._instruments.require(command.symbol), self._ctx.now

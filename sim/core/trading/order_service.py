@@ -124,8 +124,9 @@ class OrderService:
     def cross(
         self, commands: tuple[PlaceOrder, PlaceOrder], *, cross_id: str, priority: Side
     ) -> tuple[Order, Order]:
-        """Enter two orders that trade with each other completely or not at all. Rejects as `place`
-        does.
+        """Enter two orders that trade with each other completely or not at all.
+
+        Rejects as `place` does.
         """
         check_pair(commands)
         pair = OrderPair(commands=commands, priority=priority, cross_id=cross_id)

@@ -72,8 +72,9 @@ class SynchronousOrders:
         return bool(self._by_order)
 
     def block_time(self, block_s: int) -> Span:
-        """Return how long a request is willing to wait; 0 means the default. Refuses a negative
-        time.
+        """Return how long a request is willing to wait; 0 means the default.
+
+        Refuses a negative time.
         """
         if block_s < 0:
             problem, remedy = "maxBlockTime must not be negative", "send seconds, or omit it"

@@ -61,8 +61,9 @@ DAY_ROLL = Dated(
 
 
 class TradingState(Struct):
-    """The saved state of trading. It consists of the live objects, so encode it before anything
-    changes.
+    """The saved state of trading.
+
+    It consists of the live objects, so encode it before anything changes.
     """
 
     orders: list[Order]

@@ -100,8 +100,9 @@ class Webhooks:
     # ---- registration
 
     def register(self, firm: str, url: str, secret: str = "") -> PendingRegistration:
-        """Send the test delivery that makes a URL the firm's. Refuses an invalid URL or secret
-        (rule K8).
+        """Send the test delivery that makes a URL the firm's.
+
+        Refuses an invalid URL or secret (rule K8).
         """
         ctx = self._ctx
         allow_private = ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE)
@@ -170,8 +171,9 @@ class Webhooks:
     # ---- events
 
     def decided(self, decided: KycDecided) -> str:
-        """Notify a firm of a terminal verification. Return the event id, "" if it has no
-        webhook.
+        """Notify a firm of a terminal verification.
+
+        Return the event id, "" if it has no webhook.
         """
         registration = self._state.registrations.get(decided.firm)
         if registration is None:
@@ -276,8 +278,9 @@ class Webhooks:
     def answer(
         self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None
     ) -> bool:
-        """Apply a receiver's answer; `status` 0 means no HTTP answer. Return False if it came too
-        late.
+        """Apply a receiver's answer; `status` 0 means no HTTP answer.
+
+        Return False if it came too late.
         """
         in_flight = self._state.in_flight.pop(attempt, None)
         if in_flight is None:

@@ -35,8 +35,9 @@ class Count(Struct, frozen=True):
         return low, high
 
     def allows(self, odds: Chance) -> bool:
-        """Return whether odds are in the interval. "never" and "always" require a count without
-        exception.
+        """Return whether odds are in the interval.
+
+        "never" and "always" require a count without exception.
         """
         if odds.numerator in (0, odds.denominator):
             return self.struck == (self.of if odds.numerator else 0)
