@@ -28,9 +28,7 @@ def answer(headline: str, data: Any = None, *, then: str = "") -> str:
 
 
 def block(data: Any) -> str:
-    """Return data in a fenced block that no content can end, with one line for each row of a
-    list.
-    """
+    """Return data in a fenced block that no content can end; a list has one line per row."""
     rows = data if isinstance(data, list) else [data]
     lines = [line(row) for row in rows[:ROWS_MAX]]
     text = "\n".join(lines)

@@ -1,6 +1,4 @@
-"""Calls on a served exchange in the way a client would make them: over HTTP, signed (§5.1,
-§5.2).
-"""
+"""Makes calls on a served exchange like a client: over HTTP, signed (§5.1, §5.2)."""
 
 from __future__ import annotations
 
@@ -37,8 +35,9 @@ class Caller:
         self._assertions = 0
 
     def call(self, plane: str, verb: str, path: str, body: Any = None, who: str = "") -> Answer:
-        """Make a call on a plane as an API key, a firm or a participant; by default as the first
-        one.
+        """Make a call on a plane as an API key, a firm or a participant.
+
+        By default as the first one.
         """
         headers = {"content-type": "application/json"}
         if plane == "retail":

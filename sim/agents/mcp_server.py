@@ -125,9 +125,7 @@ async def serve_stdio(lease_s: float, version: str) -> None:
 
 
 def _end_at_once_on_signals(sessions: Sessions) -> None:
-    """End the process on a signal, because a thread waiting for standard input cannot be
-    interrupted.
-    """
+    """End the process on a signal: a thread that reads standard input cannot be interrupted."""
 
     def end(number: int, frame: object) -> None:
         sessions.close()

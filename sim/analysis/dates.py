@@ -48,9 +48,7 @@ Row = dict[str, Any]
 
 
 def rows() -> list[Row]:
-    """Return one row for each change: rules, then operations, fields and entries of the
-    changelog.
-    """
+    """Return one row per change: rules, then operations, fields and changelog entries."""
     return [*_rules(), *_operations(), *_fields(), *_changelog()]
 
 

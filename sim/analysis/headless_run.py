@@ -132,9 +132,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def junit(reports: Iterable[Report]) -> bytes:
-    """Return JUnit XML: one suite per run, one case per step, with virtual seconds since the last
-    step.
-    """
+    """Return JUnit XML: one suite per run, one case per step, timed in virtual seconds."""
     return junit_document(
         Suite(
             f"{report.title} seed {report.seed}",

@@ -48,9 +48,7 @@ class InvariantChecks:
         self._checked, self._pause = sim.seq, max(0, many) // ORDERS_PER_INPUT
 
     def _check_now(self) -> tuple[list[Violation], int]:
-        """Return the current violations, and in how many unchecked inputs before they may have
-        begun.
-        """
+        """Return the current violations, and in how many unchecked inputs they may have begun."""
         trading, seq = self._sim.exchange.trading, self._sim.seq
         last, self._last = self._last, moment(trading)
         unseen = self._pause

@@ -86,9 +86,7 @@ def lines_with(
     *,
     backwards: bool = False,
 ) -> Iterator[bytes]:
-    """Yield the lines of the inputs `after`+1 … `until` that contain one of the texts, in order or
-    backwards.
-    """
+    """Yield the lines of the inputs `after`+1 … `until` that contain one of the texts."""
     sought = [[crc32(value) for value in _VALUE.findall(text)] for text in texts]
     step = -1 if backwards else 1
     for on, first, last in branch.parts(after, until)[::step]:

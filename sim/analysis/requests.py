@@ -35,9 +35,7 @@ class RequestReader:
         return {plane: Router(self._contract.routes(plane)) for plane in _REST_PLANES}
 
     def operation_of(self, recorded: CallInput) -> Operation | None:
-        """Return the operation to which a call is addressed, whether or not it was served at the
-        time.
-        """
+        """Return the operation that a call is addressed to, whether or not it was served."""
         if not isinstance(recorded, RestCall):
             return self._contract.by_rpc(recorded.method)
         match = self._routers[recorded.plane].match(recorded.verb, recorded.path)

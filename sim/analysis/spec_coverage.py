@@ -83,9 +83,7 @@ def _marks(node: _Definition, mark: str) -> Iterator[str]:
 
 
 def _rules(node: _Definition) -> set[str]:
-    """Return the rules that a test names: in its name, and in its docstring one by one or as a
-    range.
-    """
+    """Return the rules in the name of a test and, singly or as a range, in its docstring."""
     rules = {rule.upper() for rule in _IN_NAMES.findall(node.name)}
     for letter, first, last in _IN_TEXT.findall(ast.get_docstring(node) or ""):
         rules |= {f"{letter}{number}" for number in range(int(first), int(last or first) + 1)}

@@ -255,8 +255,9 @@ class Exchange:
         self.ctx.service_time += span
 
     def enroll(self, firm: str, display_name: str, transferable: bool = True) -> tuple[str, str]:
-        """Create a user of the firm and an empty account for a person; return (participant,
-        account).
+        """Create a user of the firm and an empty account for a person.
+
+        Return (participant, account).
         """
         user = self.firms.onboard(firm, display_name, transferable=transferable)
         self.trading.open_account(user.account)
@@ -315,9 +316,7 @@ class Exchange:
 
     @property
     def settled(self) -> bool:
-        """Whether all events had their consequences and were published, and no answer is about to
-        leave.
-        """
+        """Whether all events were processed and published, and no answer is about to leave."""
         return (
             self._flushed == self.published == len(self.ctx.events)
             and not self.trading.books.unannounced

@@ -63,7 +63,8 @@ class Causes:
         return 0
 
     def of_timer(self, timer: int) -> int:
-        """Return the input that scheduled a timer, by the timer's number; 0 for the start or no
-        timer.
+        """Return the input that scheduled a timer, by the timer's number.
+
+        0 for the start or no timer.
         """
         return self._journal.branch.scheduled_by(timer, self._journal.seq) if timer else 0

@@ -67,9 +67,7 @@ class Extension:
         """Act at the instant at which the scenario begins. The world is complete."""
 
     def begin_as(self, original: Any) -> None:
-        """Take over the beginning of the same extension in the engine from which this one was
-        forked.
-        """
+        """Share the beginning of the same extension in the engine that was forked."""
 
     # ---- during an input
 

@@ -109,9 +109,7 @@ class RunView:
         return None if due is None or not is_supported_instant(due) else max(due, self.now)
 
     def rpc_kind(self, method: str) -> str | None:
-        """Return the kind of a gRPC method that is served now ("unary", "server", "bidi"), else
-        None.
-        """
+        """Return the kind of a gRPC method served now ("unary", "server", "bidi"), or None."""
         operation = self.contract.by_rpc(method)
         return operation.kind if operation is not None and operation.exists_at(self.now) else None
 

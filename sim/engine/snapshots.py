@@ -155,9 +155,7 @@ def unsavable(error: Exception) -> str:
 
 
 class Snapshots:
-    """The automatic snapshots of a run, oldest first, the named ones, and those of abandoned
-    branches.
-    """
+    """The automatic and the named snapshots of a run, and those of abandoned branches."""
 
     def __init__(self, start: Snapshot) -> None:
         self.start = start

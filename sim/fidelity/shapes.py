@@ -262,8 +262,9 @@ def _integer(value: Any, lowest: int, highest: int, *, quoted: bool) -> Found | 
 
 
 def _text_or_number(switch: str, *, as_text: bool, whole: bool) -> Check:
-    """Return the check of a number that a switch turns into text; the other spelling names the
-    switch.
+    """Return the check of a number that a switch turns into text.
+
+    The other spelling names the switch.
     """
 
     def check(value: Any) -> Found | None:

@@ -1,6 +1,4 @@
-"""Replies that must agree: those to one read over REST and gRPC, and a list in one page and in
-several.
-"""
+"""Replies that must agree: over REST and gRPC, and a list in one page and in several."""
 
 from __future__ import annotations
 

@@ -381,8 +381,9 @@ class Arena:
             self._clients.tokens_of_streams[seen.stream.number] = token
 
     def _is_news(self, seen: Observation) -> bool:
-        """Return whether to learn from an observation; of frames, only from the first of each
-        operation.
+        """Return whether to learn from an observation.
+
+        Of frames, only from the first of each operation.
         """
         if seen.kind == "answer":
             return True

@@ -130,9 +130,7 @@ class DealCourses(OrderCourses):
             yield self._call(choices, "OrderEntryAPI.InsertOrderCross", body, who)
 
     def vendor(self, choices: Stream) -> Inputs:
-        """Place a partner's order for a participant and transfer money, both again with the same
-        key.
-        """
+        """Place a partner's order and transfer money, both again with the same key."""
         firm = self._firm(choices)
         if firm is None:
             return

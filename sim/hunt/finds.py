@@ -100,8 +100,9 @@ class Finds:
         return str(path)
 
     def _smallest(self, new: HuntFinding) -> list[Gene]:
-        """Return the fewest genes that lead to the same trouble; all of them if it does not
-        recur.
+        """Return the fewest genes that lead to the same trouble.
+
+        All of them if it does not recur.
         """
         tried = 0
         most = _TRIALS_ENDLESS if new.trouble.subject == InputTimeout.__name__ else TRIALS_MAX

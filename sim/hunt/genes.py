@@ -79,9 +79,7 @@ def _of_operation(operation: Operation) -> Iterable[str]:
 
 
 def group_of(kind: str) -> str:
-    """Return the group that a swarm keeps or leaves out: the service of an operation, or the
-    kind.
-    """
+    """Return the group of a kind in swarms: the service of an operation, or the kind."""
     words = kind.split(" ")
     if words[0] in ("call", "stream"):
         service = words[-1].partition(".")[0]

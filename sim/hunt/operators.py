@@ -40,9 +40,7 @@ class Operators:
         return [terms for terms in listed if terms is not None]
 
     def _terms_of(self, symbol: str) -> Terms | None:
-        """Return the terms of an instrument from a cache, because a recurring market's take long to
-        compute.
-        """
+        """Return cached terms: those of a recurring market take long to compute."""
         terms = self._terms.get(symbol)
         if terms is None:
             one = self._simulation.exchange.instruments.get(symbol)

@@ -77,9 +77,7 @@ class OrderCourses(Parts):
         yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
     def out_of_bounds(self, choices: Stream) -> Inputs:
-        """Place orders outside the band, off the tick, with zero quantity, and without enough
-        money.
-        """
+        """Place orders outside the band, off the tick, with zero quantity, and without money."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         scale = self._scale(symbol)
         wrong = (

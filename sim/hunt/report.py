@@ -74,9 +74,7 @@ def document(state: CampaignState, finds: Sequence[Find], seed: int) -> dict[str
 
 
 def junit_of(state: CampaignState, finds: Sequence[Find], seed: int) -> bytes:
-    """Return JUnit XML: a case for each kind of trouble, which fails if it was found, and the
-    canary.
-    """
+    """Return JUnit XML: a case for each kind of trouble, and one for the canary."""
     cases = []
     for kind in KINDS:
         said = [f"{one.says} ({one.journal})" for one in finds if one.kind == kind]

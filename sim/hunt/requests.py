@@ -117,9 +117,7 @@ class Requests:
         return body
 
     def complete(self, choices: Stream, operation: Operation) -> dict[str, Any]:
-        """Return a request with every name that a path needs, and nothing that a query cannot
-        express.
-        """
+        """Return a request with every name in its path, and nothing that a query cannot express."""
         body = self.document(choices, operation)
         for _, template, takes in operation.bindings:
             for name in _VARIABLE.findall(template):

@@ -93,9 +93,7 @@ class SessionCourses(DealCourses):
             yield StreamOpened(method, request, who.participant, who.credential, PEER)
 
     def follow(self, choices: Stream) -> Inputs:
-        """Follow a market on a retail socket while somebody trades, and exceed the socket's
-        limits.
-        """
+        """Follow a traded market on a retail socket, and exceed the socket's limits."""
         keys = self._simulation.exchange.firms.api_keys()[:2]
         if not keys:
             return

@@ -153,9 +153,7 @@ class Twin:
                 yield Trouble("twin", "retail balance", says)
 
     def _canceled(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
-        """Check that an order whose cancel is acknowledged no longer works, unless queued (rule
-        M34).
-        """
+        """Check that an order whose cancel is acknowledged no longer works, unless queued (M34)."""
         if entry.operation != "OrderEntryAPI.CancelOrder" or reply.status >= _SERVED:
             return
         trading = self._simulation.exchange.trading

@@ -134,8 +134,9 @@ class Branch:
         return self._first(at, _AFTER, self.seq)
 
     def scheduled_by(self, timer: int, until: int) -> int:
-        """Return the input, up to `until`, that scheduled a timer, by the timer's number; 0: the
-        start.
+        """Return the input, up to `until`, that scheduled a timer, by the timer's number.
+
+        0 means the start.
         """
         seq = self._first(timer, _TIMERS, until)
         return seq + 1 if seq < until and timer >= self.timers else 0

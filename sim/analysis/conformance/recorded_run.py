@@ -265,9 +265,7 @@ def _status(recorded: CallInput, out: dict[str, Any]) -> int:
 
 
 def _deferred_status(entry: LoggedCall | None) -> int:
-    """Return the status of a deferred answer that was finally refused, which the call's line
-    lacks.
-    """
+    """Return the status of a refused deferred answer, which the call's line lacks."""
     if entry is None or entry.why is None or not entry.why.answered_in:
         return 0
     return entry.status

@@ -52,9 +52,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """The verdict: kept, broken, advice (broken, but only advice), or skipped (never
-        applied).
-        """
+        """kept, broken, advice (broken, but only advice), or skipped (never applied)."""
         if self.broken:
             return "advice" if self.rule.advice else "broken"
         return "kept" if self.applied else "skipped"

@@ -181,9 +181,7 @@ class JournalStep(Struct, frozen=True):
 def steps(
     sim: Simulation, *needles: str, after: int = 0, until: int | None = None
 ) -> Iterator[JournalStep]:
-    """Yield the steps whose journal line contains one of the texts, oldest first, up to an
-    input.
-    """
+    """Yield the steps whose line contains one of the texts, oldest first, up to an input."""
     texts, end = [needle.encode() for needle in needles], _end(sim, until)
     for raw in lines_with(sim.journal, sim.journal.branch, texts, after, end):
         yield _step(sim, raw)

@@ -49,9 +49,7 @@ def lines(explanation: dict[str, Any]) -> Iterator[str]:
 
 
 def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
-    """Yield who was refused what and why, the rule, what would have worked, and whether to
-    retry.
-    """
+    """Yield who was refused what, the rule, what would have worked, and whether to retry."""
     status = explanation["status"] or explanation["code"]
     who = explanation["caller"] or "a caller without credentials"
     line = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
@@ -103,8 +101,9 @@ def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    """Return a field in readable form; rows of a list become "instant what", one after the
-    other.
+    """Return a field in readable form.
+
+    Rows of a list become "instant what", one after the other.
     """
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "; ".join(" ".join(cell(part) for part in row.values()) for row in value)

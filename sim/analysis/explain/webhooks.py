@@ -64,9 +64,7 @@ def explain_delivery(sim: Simulation, event_id: str) -> dict[str, Any] | None:
 
 
 def deliveries_about(sim: Simulation, firm: str, external_id: str) -> list[dict[str, str]]:
-    """Return the events that notify a firm about a verification, oldest first: id, type and
-    state.
-    """
+    """Return the events about a firm's verification, oldest first: id, type and state."""
     events: dict[str, list[DeliveryRecord]] = {}
     for record in sim.exchange.webhooks.deliveries():
         if record.firm == firm and _external_id(sim, record.event_id) == external_id:

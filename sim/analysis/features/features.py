@@ -79,9 +79,7 @@ class FeatureReader:
         simulation.exchange.ctx.quirks.take_struck()
 
     def after_input(self, outcome: Outcome) -> list[str]:
-        """Return the features of everything since the last call, in order of occurrence, with
-        repeats.
-        """
+        """Return the features of everything since the last call, in order, with repeats."""
         simulation, since = self._simulation, self._seq
         self._seq = simulation.seq
         features = [feature for entry in simulation.log.since(since) for feature in _of_call(entry)]
@@ -168,9 +166,7 @@ class FeatureReader:
         return first
 
     def _has_collateral_return(self, account: str) -> bool:
-        """Return whether related short positions of an account get a collateral return (rule
-        P8).
-        """
+        """Return whether related short positions of an account get a collateral return (P8)."""
         trading = self._simulation.exchange.trading
         if not trading.ledger.require(account).collateral_return:
             return False
@@ -273,9 +269,7 @@ def _position_kind(event: dict[str, Any]) -> str:
 
 @cache
 def _sides() -> tuple[list[Instant], list[tuple[str, ...]]]:
-    """Return the instants at which something changes, and for each stretch between them its
-    sides.
-    """
+    """Return the instants of changes, and for each stretch between them its sides."""
     changes = sorted(
         (parse_instant(row["from"]), row["name"]) for row in dates.rows() if row["kind"] == "rule"
     )

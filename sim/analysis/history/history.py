@@ -59,9 +59,7 @@ class History:
     def states(
         self, seq: int, names: Sequence[str], branch: str = "", only: ViewFilter | None = None
     ) -> Work[dict[str, Any]]:
-        """Return several views right after an input, all of one moment, with its instant and
-        digest.
-        """
+        """Return several views of the moment right after an input, with its instant and digest."""
         for name in names:
             if name not in VIEWS:
                 raise unknown_view(name)
@@ -87,9 +85,7 @@ class History:
         return self._moments.around(self._rows.branch(branch), seq)
 
     def moment(self, seq: int, branch: str = "") -> Work[tuple[Simulation, Branch]]:
-        """Return the run right after an input of a branch, from which a fork must be taken at
-        once.
-        """
+        """Return the run right after an input of a branch. A fork must be taken at once."""
         on = self._rows.branch(branch)
         self._rows.check(on, seq, least=0)
         replica = yield from self._moments.at(on, seq)

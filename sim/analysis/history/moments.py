@@ -65,9 +65,7 @@ class Moments:
     def walk(
         self, branch: Branch, first: int, last: int, on_input: Callable[[Simulation, Outcome], None]
     ) -> Work[Simulation]:
-        """Return the run right after the input `last`, calling `on_input` after each input after
-        `first`.
-        """
+        """Return the run after the input `last`; call `on_input` after each input after `first`."""
         branch = self._recorded_branch(branch, last)
         replica = self._replica_before(branch, first)
         yield from self._advance_to(replica, branch, first)

@@ -102,9 +102,7 @@ _result = json.Decoder(Result).decode
 
 
 def jobs_of(plan: RunPlan) -> list[Job]:
-    """Return every run: by scenario, combination of its matrix, variation and seed, in this
-    order.
-    """
+    """Return every run, ordered by scenario, matrix combination, variation and seed."""
     jobs = [
         Job(
             scenario=name,

@@ -127,9 +127,7 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
 
 
 class _ExploredVariant(NamedTuple):
-    """A variant of a scenario, the points that it passes without faults, and its single trials by
-    point.
-    """
+    """A variant of a scenario, the points that it passes, and its single trials by point."""
 
     scenario: str
     params: tuple[tuple[str, str], ...]

@@ -37,9 +37,7 @@ _DELAYED_BY = {"late": "delay", "late engine": "delay", "limited": "retry_after"
 
 
 class SingleFaultResult(NamedTuple):
-    """A single fault that was tried: whether the run survived it, and the points that the run
-    passed.
-    """
+    """The result of a single fault: whether the run survived it, and the points it passed."""
 
     point: Point
     survived: bool
@@ -86,9 +84,7 @@ def timings(point: Point) -> Iterator[Point]:
 
 
 def smallest(found: FaultSet, breaks: Callable[[FaultSet], bool]) -> FaultSet:
-    """Return the smallest subset of faults that still breaks a run, each with the shortest
-    delay.
-    """
+    """Return the smallest subset of faults that breaks a run, with the shortest delays."""
     kept = tuple(minimal(found, lambda part: breaks(tuple(part))))
     for number, point in enumerate(kept):
         for shorter in _shorter(point):

@@ -179,9 +179,7 @@ class Partners:
     # ---- verifications
 
     def verification(self) -> Document:
-        """Return the start, status or decision of a verification, or the registration of its
-        webhook.
-        """
+        """Return a verification's start, status or decision, or the webhook's registration."""
         rng = self._rng
         person = rng.below(_PEOPLE)
         kinds = (self._status, self._decision, self._document, self._prefill, self._code)

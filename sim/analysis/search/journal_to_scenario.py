@@ -209,8 +209,9 @@ class _Writer:
             self._answered.setdefault(identifier, (step, path))
 
     def _step(self, entry: Input, out: dict[str, Any]) -> Step | None:
-        """Return the step of an input; None if there is none, or it became part of the previous
-        step.
+        """Return the step of an input.
+
+        None if there is none, or it became part of the previous step.
         """
         match entry:
             case RestCall() if entry.plane != "auth":
@@ -331,8 +332,9 @@ class _Writer:
         return None
 
     def _with_saved(self, step: Step) -> Step:
-        """Return the step with identifiers of earlier answers as `${name}`; earlier steps save
-        them.
+        """Return the step with identifiers of earlier answers as `${name}`.
+
+        Earlier steps save them.
         """
         text = json.encode(step).decode()
         for identifier in dict.fromkeys(IDENTIFIER.findall(text)):

@@ -83,9 +83,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(report: Report) -> Failure | None:
-    """Return the failure to keep: the first broken invariant, or the first line of the first
-    failing step.
-    """
+    """Return the failure to keep: the first broken invariant, or the first failing step's line."""
     if report.broken:
         return Failure(-1, _invariant(report.broken[0]))
     for result in report.results:
@@ -158,9 +156,7 @@ class Shrinker:
             raise UsageError(f"{run} fails without {because} too, or there is no such cause")
 
     def _find_cause(self) -> str:
-        """Return the first setting or step without which the run passes, if any single one
-        decides.
-        """
+        """Return the first setting or step without which the run passes, if there is one."""
         causes = (*self._settings(), *self._earlier_steps())
         return next((it for it in causes if self._depends_on(it, self._rest, self._steps)), "")
 
@@ -263,9 +259,7 @@ class Shrinker:
         return self._known[key]
 
     def _depends_on(self, cause: str, rest: Document, steps: Steps) -> bool:
-        """Return whether the run is possible without a cause, and then does not show the
-        failure.
-        """
+        """Return whether the run works without a cause and then does not show the failure."""
         kind, _, value = cause.partition("=")
         if kind == "seed":
             if not value.isdecimal():
@@ -319,9 +313,7 @@ def _has_dangling_reference(document: Document) -> bool:
 
 
 def _close_gaps(whole: Steps, kept: Steps) -> Steps:
-    """Return the kept steps at their instants: the time of removed steps is added to the next
-    one.
-    """
+    """Return the kept steps at their instants, adding the time of removed ones to the next."""
     numbers = {number for number, _ in kept}
     result: Steps = []
     gap = 0

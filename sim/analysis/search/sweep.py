@@ -69,9 +69,7 @@ class Row(Struct, kw_only=True):
 def variations(
     scenarios: Sequence[str], kinds: Sequence[str], only: str
 ) -> list[tuple[Change, ...]]:
-    """Return no change, then each alternative of the kinds that one of the scenarios leaves
-    open.
-    """
+    """Return no change, then each alternative that one of the scenarios leaves open."""
     combinations: dict[tuple[Change, ...], None] = {(): None}
     for name in scenarios:
         scenario = load_scenario(name)

@@ -1,6 +1,4 @@
-"""Identity on the exchange: the caller, the participants it may act for, and a health check
-(§4.3).
-"""
+"""Identity on the exchange: the caller, its participants, and a health check (§4.3)."""
 
 from __future__ import annotations
 

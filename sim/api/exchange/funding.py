@@ -52,9 +52,7 @@ _CHANGEABLE = {
 def list_funding_accounts(
     exchange: Exchange, caller: Caller, request: wire.ListFundingAccountsRequest
 ) -> wire.ListFundingAccountsResponse:
-    """List the accounts that pass every filter: first the pool, then participants as they
-    joined.
-    """
+    """List the accounts that pass every filter: the pool, then participants as they joined."""
     firm, names = firm_of(exchange, caller), funding_accounts(exchange, caller)
     accounts = (account_message(exchange, firm, name) for name in names)
     rows = [account for account in accounts if _passes(account, request)]
@@ -65,8 +63,9 @@ def list_funding_accounts(
 
 
 def _passes(account: wire.FundingAccount, request: wire.ListFundingAccountsRequest) -> bool:
-    """Return whether an account passes every filter of a request; empty filters match
-    everything.
+    """Return whether an account passes every filter of a request.
+
+    Empty filters match everything.
     """
     filters: tuple[tuple[list[str], list[str]], ...] = (
         (request.account_ids, [account.id]),

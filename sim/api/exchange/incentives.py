@@ -1,6 +1,4 @@
-"""Incentive programs on the exchange host: those of the retail API, with the earnings of firms
-(§2.3).
-"""
+"""Incentive programs of the retail API on the exchange host, with earnings of firms (§2.3)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Identity verification on the exchange API: start, status, and the firm's webhook (§3.5, §4.3,
-§6.1).
-"""
+"""Identity verification on the exchange API: start, status, webhook (§3.5, §4.3, §6.1)."""
 
 from __future__ import annotations
 

@@ -79,9 +79,7 @@ def get_account_balance_ledger(
 def download_balance_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadBalanceLedgerRequest
 ) -> Iterator[wire.DownloadBalanceLedgerResponse]:
-    """Return the same rows as CSV; the file is empty, without a header, if there are none (rule
-    P24).
-    """
+    """Return the same rows as CSV; the file is empty, without a header, if there are none (P24)."""
     entries = map(ledger_entry_message, _cash_rows(exchange, caller, request))
     chunks = csv_chunks(wire.BalanceLedgerEntry, entries, header_alone=False)
     return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in chunks)
@@ -134,9 +132,7 @@ def get_position_ledger(
 def download_position_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadPositionLedgerRequest
 ) -> Iterator[wire.DownloadPositionLedgerResponse]:
-    """Return the same rows as CSV; the file is empty, without a header, if there are none (rule
-    P24).
-    """
+    """Return the same rows as CSV; the file is empty, without a header, if there are none (P24)."""
     entries = map(position_entry_message, _position_rows(exchange, caller, request))
     chunks = csv_chunks(wire.PositionLedgerEntry, entries, header_alone=False)
     return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in chunks)

@@ -243,9 +243,7 @@ def cancel_funded_order(
 
 
 def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
-    """Return the command of a funded order: a limit order of whole contracts without an expiry
-    date.
-    """
+    """Return the command of a funded order: a limit order without an expiry date."""
     if order is None:
         raise InvalidRequest("order is required", rule="S9-4")
     if (

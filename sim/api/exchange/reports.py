@@ -73,9 +73,7 @@ def search_orders(
 def get_order(
     exchange: Exchange, caller: Caller, request: wire.GetOrderRequest
 ) -> wire.GetOrderResponse:
-    """Return an order of the accounts that a search would cover: with a participant, its own
-    (R8).
-    """
+    """Return an order of the accounts that a search covers; a participant sees its own (R8)."""
     if not request.order_id:
         raise InvalidRequest("order_id is required", rule="R8")
     order = exchange.trading.orders.get(request.order_id)
@@ -157,9 +155,7 @@ def search_executions(
 def get_execution(
     exchange: Exchange, caller: Caller, request: wire.GetExecutionRequest
 ) -> wire.GetExecutionResponse:
-    """Return an execution of the accounts that a search would cover: with a participant, its own
-    (R8).
-    """
+    """Return an execution of the accounts that a search covers; a participant sees its own (R8)."""
     if not request.exec_id:
         raise InvalidRequest("exec_id is required", rule="R8")
     execution: Execution | None = exchange.trading.executions.get(request.exec_id)

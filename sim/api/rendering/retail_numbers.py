@@ -78,9 +78,7 @@ def fixed_amount(value: int, scale: int) -> Amount:
 
 
 def fixed(value: int, scale: int) -> str:
-    """Return value/scale with four decimals, as for quantities in books, statistics and
-    positions.
-    """
+    """Return value/scale with four decimals: quantities in books, statistics and positions."""
     return _fixed(value, scale)
 
 
@@ -126,9 +124,7 @@ def read_price(amount: Amount, instrument: Instrument, field: str) -> Price:
 
 
 def sent_text(amount: Amount | None, price: Price, price_scale: int) -> str:
-    """Return the text of a price as the client sent it, if it is not the usual spelling of
-    `price`.
-    """
+    """Return the text of a price as sent, if it is not the usual spelling of `price`."""
     text = "" if amount is None else amount.value
     if not _PLAIN.fullmatch(text) or text == _price_text(price, price_scale):
         return ""

@@ -59,9 +59,7 @@ _ADJUSTMENTS = {
 
 
 class Place(NamedTuple):
-    """The position of an activity in the feed: its instant, the number of its record, its row
-    there.
-    """
+    """The position of an activity in the feed: its instant, record number and row."""
 
     at: Instant
     record: int
@@ -165,9 +163,7 @@ def _resolution_record(
 
 
 def _trade_rows(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
-    """Return the indices of an account's trades that may concern a symbol, from the shorter
-    index.
-    """
+    """Return the indices of an account's trades that may concern a symbol."""
     of_symbol = trades.of_symbol(symbol) if symbol else seqs
     if not symbol or len(of_symbol) >= len(seqs):
         return range(len(seqs))

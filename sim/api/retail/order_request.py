@@ -66,9 +66,7 @@ def unknown_market(slug: str) -> NotFound:
 
 
 def deferred(exchange: Exchange) -> bool:
-    """Return whether a business reject is reported as an execution instead of an error (rule
-    M7).
-    """
+    """Return whether a business reject is reported as an execution instead of an error (M7)."""
     return exchange.ctx.assumptions.text(RETAIL_REJECTS) == "async"
 
 

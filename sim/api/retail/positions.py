@@ -1,6 +1,4 @@
-"""Positions as messages of the retail API: their current state, or before and after a ledger
-row.
-"""
+"""Positions as messages of the retail API: as they are, or around a ledger row."""
 
 from __future__ import annotations
 

@@ -164,9 +164,7 @@ class Books:
         return list(self._followers)
 
     def send_current(self, stream: BookStream, symbols: Iterable[str]) -> None:
-        """Send the current books of symbols, except those that have not opened or have ended
-        (§3.1).
-        """
+        """Send the current books of symbols, except unopened and ended ones (§3.1)."""
         dormant = self._dormant_frames(stream)
         for symbol in symbols:
             frame = dormant.get(symbol)
@@ -222,8 +220,9 @@ class Books:
         return frames
 
     def publish(self, symbol: str, *, include_everything: bool = True) -> None:
-        """Send a book to its subscribers; without `include_everything`, only to those that name the
-        symbol.
+        """Send a book to its subscribers.
+
+        Without `include_everything`, only to those that name the symbol.
         """
         send_all = self._context.outbox.send_all
         for options, followers in self._groups(symbol, include_everything):

@@ -379,7 +379,5 @@ class Hub:
 
 
 def _pool_of(caller: Caller) -> str:
-    """Return the name under which a caller's streams are counted: its firm's, or its retail
-    key's.
-    """
+    """Return the name under which a caller's streams are counted: firm or retail key."""
     return caller.firm or caller.api_key or ""

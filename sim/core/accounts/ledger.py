@@ -122,9 +122,7 @@ class Ledger:
             )
 
     def check_debts(self, amount: Cash) -> None:
-        """Refuse a correction of an amount that could leave more debts than the range of money
-        allows.
-        """
+        """Refuse a correction that could leave more debts than the range of money allows."""
         debts = -sum(min(0, account.balance) for account in self if account.kind != HOUSE)
         if debts + amount > _MONEY_MAX:
             remedy = f"accounts owe {cash_text(debts)} already; reset the exchange"

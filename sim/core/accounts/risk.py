@@ -103,9 +103,7 @@ class Reserve:
         return cost
 
     def closing_first(self, unit: Price) -> Qty:
-        """Return the quantity that would close a position before an order of this cost per unit
-        does.
-        """
+        """Return the quantity that closes a position before an order of this cost does."""
         return sum(qty for other, qty in self._by_unit.items() if other >= unit)
 
 
@@ -161,9 +159,7 @@ class _Book:
         return power + sum(self.returns.values()) if self.returns else power
 
     def power_for(self, instrument: Instrument) -> Cash:
-        """Return what may be spent on opening in an instrument, without its own group's return
-        (P8).
-        """
+        """Return what may be spent on opening in an instrument, without its group's return (P8)."""
         if self.returns and instrument.related is not None:
             return self.power() - self.returns.get(instrument.related.group, 0)
         return self.power()
@@ -189,9 +185,7 @@ class Risk:
         return self._book(account).power()
 
     def open_orders(self, account: str) -> Cash:
-        """Return the largest reservation of any instrument, which a withdrawal must leave (rule
-        P6).
-        """
+        """Return the largest reservation of any instrument, which a withdrawal must leave (P6)."""
         book = self._existing_book(account)
         if book is None:
             return 0
@@ -272,9 +266,7 @@ class Risk:
         return returned(related.kind, holdings)
 
     def _worst_case(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
-        """Return the worst case including the order, and how much of the order would open a
-        position.
-        """
+        """Return the worst case with the order, and how much of it would open a position."""
         net = self._positions.net(order.account, order.symbol)
         closable = -net if order.side is BUY else net
         exposure = self._exposure(self._book(order.account), instrument)

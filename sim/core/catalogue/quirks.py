@@ -36,9 +36,7 @@ NEVER = Chance(0, 1)
 
 
 class Quirk(Struct, frozen=True):
-    """A documented oddity: its name, the section that documents it, its effect, and its default
-    odds.
-    """
+    """A documented oddity: its name, section, effect and default odds."""
 
     name: str
     spec: str
@@ -152,9 +150,7 @@ class Quirks:
         self._decide = decide
 
     def take_struck(self) -> list[str]:
-        """Return the names of the quirks that occurred since the last call, in order, with
-        repeats.
-        """
+        """Return the quirks that occurred since the last call, in order, with repeats."""
         struck, self._struck = self._struck, []
         return struck
 

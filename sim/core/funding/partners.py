@@ -222,9 +222,7 @@ class Partners:
         return OrderState.REJECTED if order is None else order.state
 
     def on_order_taken(self, order: Order) -> None:
-        """Return the money of a funded order that the engine rejected after taking it from its
-        queue.
-        """
+        """Return the money of a funded order that the engine rejected from its queue."""
         lent = self._state.lent.pop(order.id, None)
         if lent is not None and order.state is OrderState.REJECTED:
             self._pay(order.account, *lent)
@@ -295,18 +293,14 @@ class Partners:
     def _transfer(
         self, source: str, destination: str, amount: Cash, text: str, reference: str
     ) -> None:
-        """Book both legs of a transfer: a withdrawal from the source and a deposit to the
-        destination.
-        """
+        """Book a withdrawal from the source and a deposit to the destination."""
         move, type = self._funding.move, FundingType.TRANSFER
         withdrawal, deposit = LedgerEntryType.WITHDRAWAL, LedgerEntryType.DEPOSIT
         move(source, -amount, type, withdrawal, text, reference=reference)
         move(destination, amount, type, deposit, text, reference=reference)
 
     def _check_account(self, firm: Firm, account: str) -> None:
-        """Refuse an account of no participant of the firm, and one whose relationship is not
-        active.
-        """
+        """Refuse an account of another firm, and one whose relationship is not active."""
         if not self._firms.may_act_for(firm, account):
             remedy = "name the trading account of one of the firm's own participants"
             raise _unknown(account, "P25", remedy)

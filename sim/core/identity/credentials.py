@@ -246,8 +246,9 @@ class Credentials(Stateful[CredentialsState]):
         admin: bool,
         audience: str = "",
     ) -> ParticipantGrant:
-        """Issue a token for one participant of a firm; the same one as long as it has not
-        expired.
+        """Issue a token for one participant of a firm.
+
+        The same one as long as it has not expired.
         """
         now = self._ctx.now
         cache_key = f"{participant}|{admin}|{' '.join(scopes)}|{life}"

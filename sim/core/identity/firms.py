@@ -129,9 +129,7 @@ class Firms:
         return entry[0] if entry else None
 
     def owner_of(self, account: str) -> Firm | None:
-        """Return the firm of an account: that of its user, or the one whose clearing account it
-        is.
-        """
+        """Return the firm of an account: its user's, or the one whose clearing account it is."""
         return self.firm_of(account) or next(
             (firm for firm in self._state.firms if account and firm.clearing_account == account),
             None,
@@ -204,9 +202,7 @@ class Firms:
         self._keys[key.key_id] = key
 
     def onboard(self, firm_name: str, display_name: str = "", *, transferable: bool = True) -> User:
-        """Create a user of the firm for a verified person, with a new account at its clearing
-        firm.
-        """
+        """Create a user of the firm for a verified person, with an account at its clearing firm."""
         firm = self.require(firm_name)
         clearing = firm.clearing_firm or firm.name
         user = User(

@@ -161,9 +161,7 @@ class Scoring:
         score.since = now
 
     def _schedule_division(self, number: int, *, always: bool = False) -> None:
-        """Schedule the division at the end of the Eastern date, or of the period if that is
-        earlier.
-        """
+        """Schedule the division at the end of the Eastern date, or of the period if earlier."""
         score, period = self._scores[number], self._incentives.periods[number]
         if score.timer or not (always or score.shares or score.points):
             return

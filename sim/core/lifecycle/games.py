@@ -42,9 +42,7 @@ _RESULTS = ("home_score", "away_score", "periods", "goals", "result")
 
 
 class EventPlan(Protocol):
-    """How the games and questions of the world develop and end unless somebody reports
-    otherwise.
-    """
+    """How the games and questions of the world end unless somebody reports otherwise."""
 
     def event_end(self, slug: str) -> Instant:
         """Return when a game ends; 0 for a game that is not the world's."""
@@ -102,9 +100,7 @@ class Games:
         return self.get(slug).at > 0
 
     def reported(self) -> Iterable[str]:
-        """Return the slugs of games with a report, or with a state set at the beginning of the
-        world.
-        """
+        """Return the slugs of games with a report or an initial state."""
         return self._games
 
     def update(self, slug: str, **facts: Any) -> Game:

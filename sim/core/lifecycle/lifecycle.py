@@ -140,9 +140,7 @@ class Lifecycle:
         return self._now.changed_at.get(symbol) or -self._now.dormant_changed_at
 
     def list_instrument(self, instrument: Instrument) -> None:
-        """List an instrument in the state that its terms name, or that dates and schedule demand
-        now.
-        """
+        """List an instrument in the state that its terms, or dates and schedule, demand."""
         symbol = instrument.symbol
         phase = self.scheduled(instrument)
         state = instrument.opening_state

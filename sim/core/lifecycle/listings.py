@@ -188,9 +188,7 @@ class Listings:
                 self.settlements.record(instrument, *outcome, closed_at)
 
     def _conclude(self, instrument: Instrument) -> None:
-        """Record the outcome once the deciding index or game is over, unless it was settled
-        already.
-        """
+        """Record the outcome once the deciding index or game is over, unless already settled."""
         symbol, measures = instrument.symbol, instrument.index_condition
         over = self.lifecycle.dates.event_end(instrument) if measures is None else measures.ends
         if not over or self.ctx.now < over:

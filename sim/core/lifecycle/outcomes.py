@@ -87,9 +87,7 @@ def _regulation(game: Game) -> Score | None:
 
 
 def _half_goals(game: Game, half: str) -> list[Goal] | None:
-    """Return the goals of a half, in order: up to minute 45 or from 46 to 90, including stoppage
-    time.
-    """
+    """Return the goals of a half, in order, including stoppage time."""
     if game.goals is None:
         return None
     minutes = range(46) if half == "first" else range(46, 91)
@@ -150,9 +148,7 @@ def _player(condition: GameCondition, game: Game) -> Outcome | None:
 
 
 def _doubles(condition: GameCondition, game: Game) -> Outcome | None:
-    """Decide a double-double or triple-double: ten or more in at least two or three of five
-    figures.
-    """
+    """Decide a double- or triple-double: ten or more in two or three of five figures."""
     stats = game.players.get(condition.player)
     if stats is None:
         return None

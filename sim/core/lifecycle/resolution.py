@@ -117,8 +117,9 @@ class Resolution:
         return last or 0, "No outcome"
 
     def decided(self, instrument: Instrument) -> tuple[Price, str] | None:
-        """Return what a market that is over pays by its index or the world's plan; None if neither
-        decides.
+        """Return what a market that is over pays by its index or the world's plan.
+
+        None if neither decides.
         """
         if instrument.index_condition is not None:
             return self.measured(instrument)

@@ -94,8 +94,9 @@ def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
 
 
 def _offset(at: Instant) -> Span:
-    """Return how far into the week wall clocks are; in autumn's repeated hour, the end of that
-    hour.
+    """Return how far into the week wall clocks are.
+
+    In autumn's repeated hour, the end of that hour.
     """
     local = to_datetime(at, EASTERN)
     if local.fold:

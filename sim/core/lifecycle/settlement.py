@@ -210,9 +210,7 @@ class Settlements:
         self._now = state
 
     def _resolve(self, instrument: Instrument, settlement: Settlement) -> None:
-        """Close every position at the price (rule P22): longs are paid, shorts pay, margin is
-        released.
-        """
+        """Close every position at the price (P22): longs are paid, shorts pay."""
         symbol, price = instrument.symbol, settlement.price
         resolved = settlement.resolved
         for position in self._positions.in_symbol(symbol):

@@ -160,9 +160,7 @@ class Transitions:
         return self.ctx.assumptions.text(AUCTION_TIEBREAK)
 
     def _reference(self, symbol: str) -> Price | None:
-        """Return the reference price of an auction: the last trade, else the settlement (rule
-        L17).
-        """
+        """Return the reference price of an auction: the last trade, else the settlement (L17)."""
         last = self.statistics.last_price(symbol)
         if last is None and (settled := self.settlements.get(symbol)) is not None:
             return settled.price

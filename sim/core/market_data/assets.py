@@ -90,8 +90,9 @@ class Ticker:
         return self._asset
 
     def summary(self, start: int, width: int, now: int) -> Ohlc | None:
-        """Return the prices of `width` seconds from `start`, up to `now`; None if there are no
-        ticks.
+        """Return the prices of `width` seconds from `start`, up to `now`.
+
+        None if there are no ticks.
         """
         bucket = self._seeded(start, width, now)
         for price in self._by_hand(start, min(start + width, now + 1)):

@@ -164,9 +164,7 @@ def process_of(key: bytes, first_day: int, every: int, volatility: int) -> Index
 def _bridge(
     start: int, end: int, low: int, high: int, step: int, draws: tuple[int, ...]
 ) -> list[int]:
-    """Return a random path of len(draws) points after `start`, ending at `end`, within the
-    bounds.
-    """
+    """Return a random path of len(draws) points from `start` to `end`, within the bounds."""
     path = []
     at = start
     for left, draw in zip(range(len(draws), 1, -1), draws[:-1], strict=True):

@@ -90,9 +90,7 @@ class Statistics:
         self._by_symbol: dict[str, SymbolStats] = {}
 
     def view(self, symbol: str) -> SymbolStats:
-        """Return a copy, to which the caller adds settlement, open interest and indicative
-        price.
-        """
+        """Return a copy. The caller adds settlement, open interest and indicative price."""
         stats = self._by_symbol.get(symbol)
         return replace(stats) if stats is not None else SymbolStats()
 

@@ -109,9 +109,7 @@ class Auction:
     def _prevented_equilibrium(
         self, book: Book, reference: Price | None, tiebreak: str
     ) -> Equilibrium | None:
-        """Return the equilibrium after self-match prevention has canceled every conflicting
-        order.
-        """
+        """Return the equilibrium after self-match prevention has canceled conflicting orders."""
         while True:
             equilibrium = equilibrium_price(book, reference, tiebreak)
             if equilibrium is None:
@@ -148,9 +146,7 @@ class Auction:
         return aside
 
     def _prevent(self, book: Book, later: Order, earlier: Order) -> None:
-        """Cancel according to the mode of the later order, which counts as the aggressor (rule
-        L19).
-        """
+        """Cancel according to the mode of the later order, which counts as the aggressor (L19)."""
         ends = {
             SelfMatchPrevention.CANCEL_RESTING: (earlier,),
             SelfMatchPrevention.REMOVE_BOTH: (earlier, later),

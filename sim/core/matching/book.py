@@ -141,9 +141,7 @@ class Ladder:
             bits ^= level.bit
 
     def reached(self, limit: Price) -> Iterator[Level]:
-        """Yield the levels at which an opposite order with this limit (0: none) trades, best
-        first.
-        """
+        """Yield the levels at which an opposite order with this limit (0: none) would trade."""
         if not limit:
             return self.walk()
         if self._step < 0:

@@ -51,9 +51,7 @@ def conflicting_orders(book: Book, order: Order) -> list[Order]:
 
 
 def depth_without_conflicts(book: Book, order: Order, limit: Price) -> Iterator[tuple[Price, Qty]]:
-    """Yield (price, quantity) of the levels within a limit, without orders that `order` must not
-    meet.
-    """
+    """Yield (price, quantity) of the levels within a limit, without conflicting orders."""
     for level in book.opposite(order.side).reached(limit):
         if has_prevention(order):
             others = (one for one in level.orders() if not would_self_match(order, one))

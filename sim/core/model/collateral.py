@@ -37,8 +37,9 @@ class Related(Struct, frozen=True):
 
 
 class Holding(Struct, frozen=True):
-    """A net position in one instrument of a group, at one dollar per contract; negative if
-    short.
+    """A net position in one instrument of a group, at one dollar per contract.
+
+    Negative if short.
     """
 
     rank: int

@@ -60,8 +60,9 @@ class IndexCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     direction: Direction = Direction.UP
 
     def met(self, price: Price) -> bool:
-        """Return whether a price meets the levels of the condition; only for conditions with
-        levels.
+        """Return whether a price meets the levels of the condition.
+
+        Only for conditions with levels.
         """
         if self.family is Family.STRIKE:
             return price > self.strike

@@ -57,9 +57,7 @@ class Instruments:
         return islice(self._by_symbol.values(), self._initial)
 
     def listed_after_dormant(self) -> Iterator[Instrument]:
-        """Yield the recurring instruments that lists show, then the instruments listed since the
-        start.
-        """
+        """Yield the listed recurring instruments, then those listed since the start."""
         yield from map(self.require, self.recurring.symbols())
         yield from islice(self._by_symbol.values(), self._initial, None)
 

@@ -147,8 +147,9 @@ class RecurringFeed:
         ]
 
     def _next(self, number: int, edge: _Edge) -> Instant | None:
-        """Return when an edge of a series comes next; None if maintenance leaves no slot for
-        days.
+        """Return when an edge of a series comes next.
+
+        None if maintenance leaves no slot for days.
         """
         every, now = self._recurring.series[number].every, self._ctx.now
         late = _maintenance_delay(self._recurring.series[number], edge)

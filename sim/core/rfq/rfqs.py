@@ -95,9 +95,7 @@ class Rfqs:
                 yield place, rfq
 
     def quotes(self, account: str) -> Iterator[tuple[int, Quote]]:
-        """Yield the account's quotes and those on its requests, oldest first, each with its
-        index.
-        """
+        """Yield the account's quotes and those on its requests, oldest first, with indices."""
         for place, quote in enumerate(self._state.quotes.values()):
             if account in (quote.account, self._state.rfqs[quote.rfq_id].account):
                 yield place, quote
@@ -196,8 +194,9 @@ class Rfqs:
         return quote
 
     def _replaced(self, rfq: Rfq, party: Party, *, keep_id: bool) -> Quote | None:
-        """Return the quote that a new one updates; None if there is none or it was deleted
-        instead.
+        """Return the quote that a new one updates.
+
+        None if there is none or it was deleted instead.
         """
         own = [quote for quote in self._of(rfq) if quote.account == party.account]
         if keep_id:
@@ -223,9 +222,7 @@ class Rfqs:
                 raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
 
     def delete_quote(self, account: str, quote_id: str, rfq_id: str = "") -> None:
-        """Delete one of the account's quotes: an active one of an open request, or an accepted one
-        (decline).
-        """
+        """Delete the account's quote: an active one of an open request, or an accepted one."""
         quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
             raise PermissionDenied(rule="rfq", remedy="only the maker can delete a quote")

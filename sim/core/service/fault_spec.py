@@ -23,9 +23,7 @@ ENGINE = ("place", "cross", "replace", "cancel")
 
 
 class Kind(Struct, frozen=True):
-    """A kind of fault: its key in `act`, the planes where it can happen, and its
-    effect.
-    """
+    """A kind of fault: its key in `act`, the planes where it can happen, and its effect."""
 
     name: str
     planes: tuple[str, ...]

@@ -201,9 +201,7 @@ class Faults(Stateful[FaultsState]):
         return action.delay if action else 0
 
     def of_webhook(self, kind: str, firm: str, event: str, attempt: int) -> FaultAction | None:
-        """Return the action for the delivery of an event to a firm (`attempt` 0), or for an
-        attempt.
-        """
+        """Return the action for an attempt to deliver an event (0: the whole delivery)."""
         return self.pick("webhook", kind, (firm,), subject=event, attempt=attempt)
 
     def take_struck(self) -> list[FaultStruck]:

@@ -117,9 +117,7 @@ class Maintenance(Stateful[MaintenanceState]):
             self._schedule(self._calendar.weekly(self._ctx.now))
 
     def begun(self, now: Instant) -> bool:
-        """Return whether a window is open or begins at this instant, whichever timer fires
-        first.
-        """
+        """Return whether a window is open or begins now, whichever timer fires first."""
         return self.active or any(window.begins <= now for window in self._state.windows.values())
 
     def upcoming(self) -> tuple[Window, ...]:

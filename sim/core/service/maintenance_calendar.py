@@ -118,18 +118,14 @@ class MaintenanceCalendar:
     def _upcoming_windows(
         self, after: Instant, announced_at: Instant
     ) -> Iterator[Window | AnnouncedWindow]:
-        """Yield the first weekly window that ends after an instant, and one-off ones known at
-        another.
-        """
+        """Yield the first weekly window that ends after an instant, and known one-off ones."""
         yield self.weekly(after)
         for window in self._announced:
             if window.since < announced_at and (not window.until or announced_at < window.until):
                 yield window
 
     def weekly(self, now: Instant) -> Window:
-        """Return the first weekly window that ends after an instant, with the hours valid when it
-        begins.
-        """
+        """Return the first weekly window that ends after an instant."""
         rule = WINDOWS[self._ctx.assumptions.text(MAINTENANCE_HOURS)]
         after = now - hours(24)  # longer than any window, to find one in progress
         while True:

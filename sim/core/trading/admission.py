@@ -202,9 +202,7 @@ class OrderAdmission:
                 raise DuplicateOrder(rule="M6", remedy=remedy)
 
     def check_against_book(self, book: Book, order: Order, state: InstrumentState) -> None:
-        """Refuse an order that must not meet the orders resting in the book now (rules M20,
-        M27).
-        """
+        """Refuse an order that must not meet the orders resting in the book now (M20, M27)."""
         if state is OPEN:
             if order.smp is REJECT_AGGRESSOR:
                 self._check_self_match(book, order)

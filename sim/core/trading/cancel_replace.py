@@ -276,9 +276,7 @@ def _check_live(order: Order) -> None:
 
 
 def _changed(command: ReplaceOrder, order: Order) -> Order:
-    """Return a copy of an order with a command's changes; 0 or None keeps the old value (rule
-    M33).
-    """
+    """Return a copy of an order with a command's changes; 0 or None keeps the old value (M33)."""
     changed = replace(order)
     if command.qty:
         changed.qty = command.qty

@@ -158,9 +158,7 @@ def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
 
 
 def check_continuous(state: InstrumentState) -> None:
-    """Refuse an operation that needs continuous trading while an auction collects orders (rule
-    L18).
-    """
+    """Refuse an operation that needs continuous trading while an auction collects orders (L18)."""
     name = _AUCTION_NAMES.get(state)
     if name is not None:
         raise InstrumentNotTradable(

@@ -205,9 +205,7 @@ class OrderService:
         return order
 
     def of_session(self, session_id: str) -> list[Order]:
-        """Return the open orders that were entered under the session of an order stream, by
-        priority.
-        """
+        """Return the open orders of the session of an order stream, by priority."""
         return [order for order in self._orders.open() if order.session_id == session_id]
 
     def cancel_session(self, session_id: str) -> None:

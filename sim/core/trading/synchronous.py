@@ -90,9 +90,7 @@ class SynchronousOrders:
     def wait_for(
         self, kind: Kind, orders: Iterable[str], open: Iterable[str], span: Span
     ) -> PendingAnswer:
-        """Create an answer that waits for the `open` ones of some orders, at most until the edge
-        times out.
-        """
+        """Create an answer that waits for the `open` orders, at most until the edge times out."""
         ctx = self._ctx
         until = ctx.now + min(span, EDGE_TIMEOUT)
         name = f"answer-{ctx.ids.count('answer')}"

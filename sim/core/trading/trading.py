@@ -298,9 +298,7 @@ class Trading:
         return stats
 
     def is_over(self, symbol: str) -> bool:
-        """Return whether positions in a symbol are expired: it has expired, or it is closed and
-        settled.
-        """
+        """Return whether positions in a symbol are expired, or closed and settled."""
         state = self.lifecycle.state(symbol)
         return state in EXPIRED_STATES or (state in OVER_STATES and self.settlements.final(symbol))
 

@@ -264,8 +264,9 @@ class Webhooks:
             self.answer(attempt, action.status, f"fault {action.fault}", action.retry_after)
 
     def timer_of(self, attempt: str) -> int:
-        """Return the timer that ends an attempt in flight, which was set with it; 0 if it has
-        ended.
+        """Return the timer that ends an attempt in flight, which was set with it.
+
+        0 if it has ended.
         """
         under_way = self._state.in_flight.get(attempt)
         return 0 if under_way is None else under_way.timer

@@ -28,8 +28,9 @@ def catalogue() -> dict[str, Observation]:
 
 
 def settings(reading: str) -> dict[str, str]:
-    """Return the values by assumption or quirk that a reading sets; both readings set the same
-    names.
+    """Return the values by assumption or quirk that a reading sets.
+
+    Both readings set the same names.
     """
     chosen: dict[str, str] = {}
     for one in catalogue().values():
