@@ -329,7 +329,7 @@ steps:
 """
     report = run_scenario(load_scenario(text))
     assert list(report.failures()) == [
-        "broken: 1 step were never reached: the calendar of this exchange ends with the year 2199"
+        "broken: 1 step not reached: the calendar of this exchange ends with the year 2199"
     ]
     assert len(report.results) == 1
 

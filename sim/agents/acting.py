@@ -141,7 +141,7 @@ def fault(
         return answer(f"Fault {quoted(remove)} ended.", then="run the client again.")
     if act is None:
         rows = _control(running, "GET", "/faults")["faults"]
-        headline = f"Faults in force: {len(rows)}." if rows else "No fault is active."
+        headline = f"Active faults: {len(rows)}." if rows else "No fault is active."
         return answer(headline, rows or None, then="`fault` with operation and act injects one.")
     body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": act}
     body |= {} if times is None else {"times": times}

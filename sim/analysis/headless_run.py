@@ -270,7 +270,7 @@ def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Itera
         yield f"internal error: {type(error).__name__}: {error} ({where})"
     else:
         if left := len(sim.script.steps) - len(sim.script.results):
-            yield f"{counted(left, 'step')} were never reached: {OUT_OF_RANGE}"
+            yield f"{counted(left, 'step')} not reached: {OUT_OF_RANGE}"
 
 
 def _answer_webhooks(sim: Simulation, outcome: Outcome, recorders: Recorders) -> None:

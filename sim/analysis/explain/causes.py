@@ -160,7 +160,7 @@ class JournalStep(Struct, frozen=True):
             case {"type": "frame", "stream": stream}:
                 return f"the client sent a frame on stream {stream}"
             case {"type": "hangup", "stream": stream}:
-                return f"the client disconnected stream {stream}"
+                return f"the client disconnected from stream {stream}"
             case {"type": "control", "action": action, **rest}:
                 words = (action, rest.get("subject", ""), rest.get("arguments", "{}"))
                 return "the tester called " + " ".join(
