@@ -405,7 +405,7 @@ def test_a_finding_says_who_when_where_and_after_what(world: Connection) -> None
 
 
 def test_an_unknown_rule_is_refused(world: Connection) -> None:
-    with pytest.raises(NotFound, match="no rule 'backof'"):
+    with pytest.raises(NotFound, match="unknown rule 'backof'"):
         check(world.simulation, rules=("backof",))
 
 
@@ -442,7 +442,7 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
     assert sim(str(path), "--rule", "backoff")[0] == 0
     assert sim(str(path), "--until", "2026-09-08T17:00:00Z")[0] == 0
     code, _, problem = sim(str(path), "--rule", "backof")
-    assert code == 2 and "no rule 'backof'" in problem
+    assert code == 2 and "unknown rule 'backof'" in problem
     assert sim()[0] == 2
     code, said, _ = sim("--list")
     assert code == 0 and {line.split(" ")[0] for line in said.splitlines()} >= {*rulebook()}

@@ -308,11 +308,15 @@ def test_a_receiver_that_makes_no_sense_is_refused(
 
 
 SEEN = {
-    "exchange": ({"operation": "GetWhoAmI"}, {"status": 503}, "struck GetWhoAmI"),
-    "gateway": ({"operation": "GetGatewayHealth"}, {"delay": "2s"}, "struck GetGatewayHealth"),
-    "stream": ({"operation": "CreateMarketDataSubscription"}, {"drop": True}, "struck a frame of"),
-    "webhook": ({"attempts": "1"}, {"status": 500}, "struck attempt 1 of kyc.rejected"),
-    "engine": ({"operation": "place"}, {"delay": "2s"}, "struck place (mine)"),
+    "exchange": ({"operation": "GetWhoAmI"}, {"status": 503}, "affected GetWhoAmI"),
+    "gateway": ({"operation": "GetGatewayHealth"}, {"delay": "2s"}, "affected GetGatewayHealth"),
+    "stream": (
+        {"operation": "CreateMarketDataSubscription"},
+        {"drop": True},
+        "affected a frame of",
+    ),
+    "webhook": ({"attempts": "1"}, {"status": 500}, "affected attempt 1 of kyc.rejected"),
+    "engine": ({"operation": "place"}, {"delay": "2s"}, "affected place (mine)"),
 }
 
 
@@ -379,10 +383,10 @@ def test_what_a_fault_struck_is_seen_in_timeline_explanation_counts_and_metrics(
     text = prometheus_text(metrics(sim.engine)).decode()
     assert 'sim_fault_struck_total{fault="f1"} 1.0' in text.splitlines()
     if plane == "stream":
-        assert "struck a frame" in str(explain(sim, "stream/1"))
+        assert "affected a frame" in str(explain(sim, "stream/1"))
     if plane == "engine":
         (order,) = [one["id"] for one in _view(sim, "orders") if one["symbol"] == "mine"]
-        assert "struck place" in str(explain(sim, order))
+        assert "affected place" in str(explain(sim, order))
 
 
 def _a_key() -> str:
