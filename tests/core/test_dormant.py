@@ -19,7 +19,7 @@ from sim.kernel.instants import HOUR, parse_instant
 
 S = InstrumentState
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
-LISTED, DORMANT, LATER = "listed", "dormant", "later"
+LISTED, DORMANT, LATER = "listed", "sleeping", "later"
 
 
 def terms(symbol: str, opens: int, lasts: int, event: str = "game") -> Instrument:
