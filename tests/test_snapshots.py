@@ -159,7 +159,7 @@ def test_a_resting_order_is_kept_once_however_many_snapshots_have_it() -> None:
         for n in range(3)
     ]
     engine = simulation.engine
-    first, second = (engine.snapshot().history.live for _ in range(2))
+    first, second = (list(engine.snapshot().history.live.values()) for _ in range(2))
 
     def kept(live: list[Any]) -> dict[str, int]:
         return {one.id: id(one) for one in live if one.id in placed}

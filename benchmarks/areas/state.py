@@ -104,7 +104,7 @@ def _full(count: int, rounds: int) -> list[Figure]:
     loads, copied = [], []
     for _ in range(rounds):
         loads.append(_took(restore))
-        copied.append(_took(lambda: [replace(order) for order in kept.history.live]))
+        copied.append(_took(lambda: [replace(order) for order in kept.history.live.values()]))
     last = count == ORDERS[-1]
     size = f"{kept.size / count:,.0f} bytes an order"
     return [

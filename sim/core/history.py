@@ -11,17 +11,19 @@ length of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from sim.core.market_data.execution_log import ExecutionLogState
 from sim.core.model.events import CashMoved, PositionChanged
-from sim.core.model.orders import Execution, Order, Trade, live_of
+from sim.core.model.orders import Execution, Order, Trade
 from sim.core.trading.trading import TradingState
 
 T = TypeVar("T")
+
+ORDER_BYTES = 512  # the approximate size of a copy of an order
 
 
 class FirstRows(NamedTuple, Generic[T]):
@@ -43,8 +45,8 @@ class History(NamedTuple):
     """The rows up to a moment, in order.
 
     An order that was live at that moment leaves only its place in `orders`; `live` holds an
-    immutable copy of it. Clearing replaces rows in the list of trades, so that list is the
-    history's own.
+    immutable copy of it, by its `seq`. Clearing replaces rows in the list of trades, so that list
+    is the history's own.
     """
 
     orders: FirstRows[Order]
@@ -53,33 +55,36 @@ class History(NamedTuple):
     cash: FirstRows[CashMoved]
     positions: FirstRows[PositionChanged]
     trade_updates: FirstRows[int]
-    live: list[Order]
+    live: dict[int, Order]
 
     @property
     def live_bytes(self) -> int:
         """Return the approximate memory that the copies of live orders need, in bytes."""
-        return _ORDER_BYTES * len(self.live)
+        return ORDER_BYTES * len(self.live)
 
 
-_ORDER_BYTES = 512
 _NO_COPIES: Mapping[int, Order] = {}
 
 
 def split_history(
     state: TradingState,
+    live: Iterable[Order],
     reported: Callable[[Order], Order | None],
     copies: Mapping[int, Order] = _NO_COPIES,
 ) -> tuple[TradingState, History]:
     """Return the changing part of a state, and its history.
 
-    `reported` returns the copy of an order in its last report. `copies` are the copies of live
-    orders that another history holds, by the order's `seq`; equal ones are shared.
+    `live` are the live orders, and `reported` returns the copy of an order in its last report.
+    `copies` are the copies of live orders that another history holds; equal ones are shared.
     """
 
     def copy_of(order: Order) -> Order:
-        for copied in (reported(order), copies.get(order.seq)):
-            if copied is not order and copied == order:
-                return copied
+        copied = copies.get(order.seq)
+        if copied is not None and copied == order:
+            return copied
+        copied = reported(order)
+        if copied is not None and copied is not order and copied == order:
+            return copied
         return replace(order)
 
     execution_log, cash, positions = state.execution_log, state.ledger.rows, state.positions.rows
@@ -90,7 +95,7 @@ def split_history(
         _now(cash),
         _now(positions),
         _now(execution_log.trade_updates),
-        [copy_of(order) for order in live_of(state.orders)],
+        {order.seq: copy_of(order) for order in live},
     )
     present = replace(
         state,
@@ -107,7 +112,7 @@ def join_history(
 ) -> TradingState:
     """Rebuild the state that `split_history` split, for an exchange whose orders are `here` now."""
     orders, copied = history.orders.own(), len(here)
-    for order in history.live:
+    for order in history.live.values():
         place = order.seq - 1
         if place < copied and (mine := here[place]) == order:
             orders[place] = mine

@@ -104,8 +104,8 @@ def encode_state(
     The shared part is returned separately. Equal `copies` of live orders are shared.
     """
     state = exchange.save()
-    reported = exchange.trading.execution_log.last_reported
-    state.trading, history = split_history(state.trading, reported, copies)
+    live, reported = exchange.trading.orders.live(), exchange.trading.execution_log.last_reported
+    state.trading, history = split_history(state.trading, live, reported, copies)
     states = {name: extension.save() for name, extension in extensions.items()}
     return json.encode((state, states)), history
 

@@ -93,7 +93,7 @@ def _renamed(history: History, names: dict[str, str]) -> History:
         orders=_all(order, history.orders),
         executions=_all(execution, history.executions),
         cash=_all(cash, history.cash),
-        live=[order(row) for row in history.live],
+        live={seq: order(row) for seq, row in history.live.items()},
     )
 
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from operator import is_not
 from typing import Any
 
 from sim.analysis.history.work import Work
 from sim.api.pipeline.inputs import Outcome, recorded_input
-from sim.core.history import FirstRows
+from sim.core.history import ORDER_BYTES, FirstRows
 from sim.core.model.orders import Order
 from sim.engine.snapshots import Snapshot
 from sim.engine.time_travel import close_streams, load
@@ -49,7 +50,7 @@ class Moments:
         self._replica: Simulation | None = None
         self._on: Branch  # branch of the replica's last input
         self._kept: OrderedDict[tuple[str, int], _StoredSnapshot] = OrderedDict()
-        self._live: list[Order] = []  # copies of the live orders in the last snapshot
+        self._live: Mapping[int, Order] = {}  # copies of the live orders in the last snapshot
 
     def at(self, branch: Branch, seq: int) -> Work[Simulation]:
         """Return the run right after an input of a branch; 0 is the start.
@@ -190,9 +191,8 @@ class Moments:
 
     def _keep(self, replica: Simulation) -> None:
         """Keep a snapshot of the replica's moment."""
-        copies = {order.seq: order for order in self._live}
-        snapshot = replica.engine.snapshot(log=True, copies=copies)
-        self._kept[self._on.name, snapshot.checkpoint.seq] = _StoredSnapshot(snapshot, copies)
+        snapshot = replica.engine.snapshot(log=True, copies=self._live)
+        self._kept[self._on.name, snapshot.checkpoint.seq] = _StoredSnapshot(snapshot, self._live)
         self._live = snapshot.history.live
         while len(self._kept) > 1 and self.kept_bytes > BYTES_MAX:
             self._kept.popitem(last=False)
@@ -224,11 +224,11 @@ class _StoredSnapshot:
         self.shared: tuple[FirstRows[Any], ...] = tuple(
             column for column in history if isinstance(column, FirstRows)
         )
-        copied = [order for order in history.live if copies.get(order.seq) is not order]
+        copied = sum(map(is_not, history.live.values(), map(copies.get, history.live)))
         stream_bytes = len(snapshot.streams.hub.state) if snapshot.streams is not None else 0
         self.own_bytes = (
             len(snapshot.state)
             + stream_bytes
-            + history._replace(live=copied).live_bytes
+            + ORDER_BYTES * copied
             + _REFERENCE_BYTES * (len(history.trades) + len(history.live))
         )

@@ -165,8 +165,7 @@ class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
 def live_of(orders: list[Order]) -> list[Order]:
     """Return the live orders.
 
-    `Order.live` is inlined, because a long run has hundreds of thousands of orders and every
-    snapshot and time travel visits all of them.
+    `Order.live` is inlined, because time travel may visit hundreds of thousands of orders.
     """
     pending = OrderState.PENDING_NEW
     return [order for order in orders if order.leaves_qty > 0 or order.state is pending]
@@ -257,9 +256,13 @@ class Orders:
         """Return the number of open orders."""
         return sum(map(len, self._open.values()))
 
+    def live(self) -> Iterator[Order]:
+        """Yield every live order, in no particular order."""
+        return chain.from_iterable(mine.values() for mine in self._open.values())
+
     def open(self, symbols: Container[str] | None = None) -> list[Order]:
         """Return every open order, or those in some symbols, by priority."""
-        orders: Iterable[Order] = chain.from_iterable(mine.values() for mine in self._open.values())
+        orders: Iterable[Order] = self.live()
         if symbols is not None:
             orders = [order for order in orders if order.symbol in symbols]
         return sorted(orders, key=attrgetter("priority"))
