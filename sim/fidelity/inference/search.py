@@ -146,6 +146,38 @@ class Search:
         if len(self.outcome.lines) > len(outcome.lines):
             self.take(setting, outcome)
 
+    def doubt_single_strikes(self) -> None:
+        """Look for a simpler explanation where a quirk of the odds "never" or "always" strikes at
+        single times: always or never, in another order of arrival. A message that was taken after
+        an order changes the number of frames as a strike would.
+        """
+        for name, decisions in sorted(self.setting.quirks.items()):
+            if not decisions.times or self.odds[name] not in ("never", "always"):
+                continue
+            setting, outcome, clock = self.setting, self.outcome, self.session.clock
+            cost = self._cost()
+            for after in (True, False):
+                plain = setting.with_quirk(name, Decisions(after))
+                self.take(plain, self.session.trial_of(plain))
+                self.find_order()
+                self._left_out = name
+                self._climbed.clear()
+                self._touched.clear()
+                self._descend()
+                self.drop_unneeded()
+                self._left_out = ""
+                if self._cost() < cost:
+                    break
+                self.session.clock = clock
+                self.take(setting, outcome)
+
+    def _cost(self) -> tuple[int, int, int]:
+        """Return what the present setting leaves unexplained, and what it takes to explain the
+        rest.
+        """
+        strikes = sum(len(one.times) for one in self.setting.quirks.values())
+        return len(self.outcome.lines), strikes, len(self.setting.values)
+
     def _descend(self) -> None:
         self._fit_quirks()
         for number in range(_ROUNDS):
