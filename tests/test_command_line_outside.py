@@ -285,6 +285,13 @@ def test_what_has_no_end_is_no_journal(capsys, endless, command):
     assert (code, f"{endless}{' ' * (command == 'diff')}{refusal}" in said) == (2, True)
 
 
+def test_bytes_that_begin_like_a_comment_are_no_scenario(capsys, tmp_path):
+    file = tmp_path / "run.ndjson"
+    file.write_bytes(b"#\xff\xfe\n")
+    code, said = sim(capsys, "timeline", file)
+    assert code == 2 and ":1:1: line 1 is not a journal header" in said
+
+
 def test_two_journals_of_which_one_is_garbage_further_down(capsys, tmp_path, recorded):
     lines = recorded.splitlines(keepends=True)
     (tmp_path / "a").write_bytes(recorded)

@@ -119,7 +119,8 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 def _other_file(line: bytes) -> str:
     """Return what to do with another kind of file, given its beginning."""
     text = line.decode(errors="replace").strip()
-    if text.startswith(("#", "---")) or _YAML_KEY.match(text):
+    is_text = "\ufffd" not in text
+    if is_text and (text.startswith(("#", "---")) or _YAML_KEY.match(text)):
         looks = "this is not a journal but a scenario, by its first line"
         return f"{looks}: `sim run SCENARIO --journal DIR` runs it and writes its journal"
     begins = f"line 1 is not a journal header: it begins with {text[:40]!r}"
