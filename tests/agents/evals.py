@@ -24,7 +24,7 @@ TASKS = (
     Task("stamps seconds", "positions answer 401", r"X-PM-Timestamp is too far from the server"),
     Task("keeps its token", "all is well for minutes, then 401", r"the token has expired"),
     Task("names the issuer", "no order is taken: 401", r"audience|aud\b"),
-    Task("signs for an hour", "no order is taken: 401", r"let the assertion live 4 minutes"),
+    Task("signs for an hour", "no order is taken: 401", r"set exp to 4 minutes after iat"),
     Task("names nobody", "orders answer 403", r"send x-participant-id"),
     Task("never sends", "no order appears, and no error", r"never left the client"),
     Task("forgets the scale", "orders are never filled", r"is not what was meant: .*0\.045"),

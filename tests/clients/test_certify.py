@@ -100,9 +100,9 @@ def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[
         ("it needs CreateOrder and a call after it, and the tests did not come to that",),
         (
             "it applies to the next report query after the 504 of an unfiltered one, and there was"
-            " none",
+            " no such case",
         ),
-        ("it applies to a quote on a request, and there was none",),
+        ("it applies to a quote on a request, and there was no such case",),
     ]
 
 
