@@ -294,9 +294,8 @@ class Exchange:
                 self.awaited.timers,
             )
         )
-        owned[CLEARING_TIMER] = (
-            self._clear_trades
-        )  # owned by trading, but with a consequence outside it
+        # owned by trading, but with a consequence outside it
+        owned[CLEARING_TIMER] = self._clear_trades
         return owned
 
     def _clear_trades(self, _timer: Timer) -> None:

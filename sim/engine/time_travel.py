@@ -135,9 +135,8 @@ def rewind(engine: Engine, to: Instant | None, seq: int | None) -> list[Effect]:
     journal.branch_off("rewind")
     engine.snapshots.leave(journal, log)
     journal.mark("rewind", str(target))
-    close_streams(
-        engine, "the simulation was rewound"
-    )  # streams of that moment, which no client holds any more
+    # streams of that moment, which no client holds any more
+    close_streams(engine, "the simulation was rewound")
     if to is not None and engine.now < to:
         engine.handle(Advanced(to))
     return effects

@@ -209,7 +209,7 @@ def _replayed(
     Yields nothing if the scenario, changed like this, has no identity for a client of the
     recording.
     """
-    notes: Any = _Run(streams)
+    notes = _Run(streams)
     with suppress(RpcError, Unmatched):
         replayed = SessionComparison(scenario, seed, entries, notes, clock)
         replayed.run()

@@ -28,7 +28,7 @@ from sim.fidelity.heartbeats import EXTRA, MISSING, Heartbeats
 from sim.fidelity.identifier_map import IdentifierMap
 from sim.fidelity.player import Player
 from sim.fidelity.service_clock import ServiceClock
-from sim.fidelity.tally import Tally
+from sim.fidelity.tally import Results
 from sim.fidelity.values import TOLERANCE, ValueComparer
 from sim.kernel.instants import NS_PER_MS, Instant, Span
 from sim.recording.files import Entry, Message
@@ -55,10 +55,10 @@ class SessionComparison:
         scenario: Scenario,
         seed: int | None,
         entries: Collection[Entry],
-        tally: Tally,
+        results: Results,
         clock: ServiceClock | None = None,
     ) -> None:
-        self._checker, self._tally = Checker(scenario.reading), tally
+        self._checker, self._results = Checker(scenario.reading), results
         self._clock = clock or ServiceClock(entries)
         self._player = Player(scenario, seed, entries, self._clock)
         self._comparer: ValueComparer | None = None
@@ -112,7 +112,7 @@ class SessionComparison:
         try:
             return self._checker.check(event)
         except NoEvidence as why:
-            self._tally.no_evidence(event.name, str(why))
+            self._results.no_evidence(event.name, str(why))
             return None
 
     def _count(
@@ -126,13 +126,13 @@ class SessionComparison:
         """Count an answer or frame; `n` is its line, if not that of `event`."""
         n = event.entry.n if n is None else n
         if not differences:
-            self._tally.agree(event.name)
+            self._results.agree(event.name)
         elif self._clock.is_after_last_reading(n) and all(
             one.kind == EXTRA.kind for one in differences
         ):
-            self._tally.no_evidence(event.name, "the clock was moved, and nothing tells how far")
+            self._results.no_evidence(event.name, "the clock was moved, and nothing tells how far")
         else:
-            self._tally.differ(event.name, n, differences, shown)
+            self._results.differ(event.name, n, differences, shown)
 
     # ---- answers
 
@@ -225,7 +225,7 @@ class SessionComparison:
             return
         beats.ours = self._player.heartbeats.get(number, [])
         for n in beats.missing(self._player.since_begin):
-            self._tally.differ(self._last_event[number].name, n, [MISSING], seen=False)
+            self._results.differ(self._last_event[number].name, n, [MISSING], seen=False)
         for event, from_contract in beats.counted(self._player.since_begin):
             self._count(event, from_contract)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -17,6 +17,19 @@ from sim.fidelity.difference import CULPRITS, Difference, shown
 
 KEPT = 100  # listed differences of one kind at one place of one operation
 _INDEX = re.compile(r"\[\d+\]")
+
+
+class Results(Protocol):
+    """Receives the results of a comparison, line by line."""
+
+    def agree(self, name: str) -> None:
+        """Note an answer or frame of an operation that agrees."""
+
+    def no_evidence(self, name: str, why: str) -> None:
+        """Note an answer or frame without evidence."""
+
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+        """Note an answer or frame that differs. A frame that only we sent is not `seen`."""
 
 
 class LineDifference(Struct, frozen=True):

@@ -201,9 +201,8 @@ class Journal:
         self.seq += 1
         head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, redacted)
         self._chain.update(head)
-        self._chain.update(
-            out
-        )  # not joined to the head, because a page of a catalogue takes megabytes
+        # not joined to the head, because a page of a catalogue takes megabytes
+        self._chain.update(out)
         if self.shadow:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from sim.api.codecs.codecs import protobuf_encoder
+from sim.fidelity.difference import Difference
+from sim.fidelity.inference.outcome import Decisions, Outcome, Setting
+from sim.fidelity.inference.search import Search
 from sim.messages import exchange_v1 as wire
 from tests.fidelity.conftest import Compare, Infer, differences
 from tests.fidelity.in_process import lines
@@ -100,3 +103,79 @@ def test_infer_explains_what_is_left_by_the_order_of_arrival(
     refuted = [name for name, one in verdicts.items() if one["verdict"] == "refuted"]
     assert refuted == ["stream.heartbeat"]
     assert found["unexplained"] == []
+
+
+def test_an_order_taken_before_a_subscription_is_no_single_strike_of_a_quirk(
+    tmp_path: Path, infer: Infer
+) -> None:
+    """Every frame comes twice. Without the order of arrival, most of them would, and at once."""
+
+    def act(clients: Clients) -> None:
+        markets = clients.world.web_socket(clients.key, "/v1/ws/markets")
+        clients.world.advance("1s")
+        clients.order(clients.seller, "sell", 47, 5)
+        slugs = [clients.market.symbol]
+        ask(markets, "m", "MARKET_DATA", marketSlugs=slugs, responsesDebounced=True)
+        ask(markets, "t", "TRADE", marketSlugs=slugs)
+        later(clients)
+
+    file = planted(tmp_path, "other", {"quirks": {"stream_duplicates": "always"}}, parts=(act,))
+    rewritten(file, lambda frame: frame["from"] == "client")
+    _, found = infer(file)
+    named = found["assumptions"] | found["quirks"]
+    refuted = {name for name, one in named.items() if one["verdict"] == "refuted"}
+    assert (refuted, found["unexplained"]) == ({"stream_duplicates"}, [])
+    assert found["quirks"]["stream_duplicates"]["consistent"][0] == "always"
+
+
+QUIRK = "stream_duplicates"
+
+
+class Duplicated:
+    """A session of five frames that came twice, and a message that was taken after an order.
+
+    In the recorded order of arrival, the first frame looks as if it came once, and line 9 is never
+    explained.
+    """
+
+    base: dict[str, Any] = {}
+    odds = {QUIRK: "never"}
+    entries: list[Any] = []
+
+    def __init__(self, moves: bool) -> None:
+        self.clock, self.moves = "recorded", moves
+        self.setting = Setting()
+
+    def rebase(self, setting: Setting, outcome: Outcome) -> None:
+        self.setting = setting
+
+    def trial_of(self, setting: Setting, against: Outcome | None = None) -> Outcome:
+        decisions = setting.quirks.get(QUIRK, Decisions(False))
+        moved, asks = self.clock == "moved", range(10, 15)
+        struck = [moved, True, True, True, True]
+        differ = [n for time, n in enumerate(asks) if decisions.at(time) != struck[time]]
+        lines = {n: {"frame": Difference("frame", 1, 2, "extra frame")} for n in differ}
+        if not moved:
+            lines[9] = {"frame.body": Difference("frame.body", 1, 2, "value")}
+        return Outcome(lines=lines, asks={QUIRK: [*asks]}, until=99)
+
+    def find_order(self) -> Outcome | None:
+        always = self.setting.quirks.get(QUIRK, Decisions(False)).after
+        if self.clock == "moved" or not (self.moves and always):
+            return None
+        self.clock = "moved"
+        return self.trial_of(self.setting)
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_single_strikes_are_taken_only_where_no_order_of_arrival_is_simpler(found: bool) -> None:
+    session = Duplicated(moves=found)
+    search = Search(cast(Any, session), lambda text: None)
+    search.begin()
+    search.descend()
+    decisions = search.setting.quirks[QUIRK]
+    if found:
+        assert (decisions, search.outcome.lines, session.clock) == (Decisions(True), {}, "moved")
+    else:
+        assert [decisions.at(time) for time in range(5)] == [False, True, True, True, True]
+        assert (search.outcome.lines.keys(), session.clock) == ({9}, "recorded")

@@ -9,8 +9,8 @@ import pytest
 
 from sim.fidelity.difference import Difference
 from sim.fidelity.inference.joint import best_pair, lively
-from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, change
-from sim.fidelity.inference.search import Search, ValueTrial
+from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, ValueTrial, change
+from sim.fidelity.inference.search import Search
 from tests.fidelity.conftest import Infer
 from tests.fidelity.wide_session import Clients, planted
 from tests.journeys import retail_order

@@ -186,10 +186,8 @@ def _matching_rows(
 
     A record only grows between two time travels, so each call continues where the last one stopped.
     """
-    loaded, table = (
-        exchange.trading.books.loaded,
-        exchange.answer_caches.setdefault(_MatchingRows, {}),
-    )
+    loaded = exchange.trading.books.loaded
+    table = exchange.answer_caches.setdefault(_MatchingRows, {})
     read: _MatchingRows | None = table.get((name, account))
     if read is None or read.loaded != loaded:
         read = table[name, account] = _MatchingRows(loaded)
@@ -224,9 +222,7 @@ def _trade(
             qty_decimal=fixed(trade.qty, order.qty_scale),
             is_aggressor=aggressor,
             cost_basis=notional_amount(abs(change.cost_change), *scales),
-            realized_pnl=notional_amount(
-                change.realized_change, order.price_scale, order.qty_scale
-            ),
+            realized_pnl=notional_amount(change.realized_change, *scales),
             aggressor_execution=retail_execution(exchange, trade.aggressor),
             passive_execution=retail_execution(exchange, trade.passive),
             aggressor=retail_order(exchange, trade.aggressor.order),

@@ -132,9 +132,8 @@ class Games:
 
     def event_end(self, slug: str) -> Instant:
         """Return when a game ends by its plan; 0 if it is reported or games are not simulated."""
-        game = self._games.get(
-            slug
-        )  # not `_simulates`, because lists ask this several times per market
+        # not `_simulates`, because lists ask this several times per market
+        game = self._games.get(slug)
         if (game is not None and game.at > 0) or not self._ctx.assumptions.flag(GAMES_ARE_PLAYED):
             return 0
         return self.plan.event_end(slug)

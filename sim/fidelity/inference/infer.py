@@ -58,7 +58,6 @@ class Inference:
                 elif not self._search.find_order():
                     break
                 self._search.descend()
-            self._search.doubt_single_strikes()
             self._verdicts.find()
             self.complete = True
         if not self.complete:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Set
 
 from sim.fidelity.inference.dull import dull_of
-from sim.fidelity.inference.outcome import ALL, Decisions, Outcome, Setting, change
-from sim.fidelity.inference.search import Search, ValueTrial
+from sim.fidelity.inference.outcome import ALL, Decisions, Outcome, Setting, ValueTrial, change
+from sim.fidelity.inference.search import Search
 
 _LEADS = 3  # maximum number of leads that are tried with another change
 _TOUCHING = 8  # the same for values that change a line which nothing explains

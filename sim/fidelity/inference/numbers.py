@@ -28,9 +28,8 @@ from sim.fidelity.inference.session import Session
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 from sim.recording.files import Entry
 
-FINEST = (
-    100 * NS_PER_MS
-)  # shorter spans cannot be distinguished from it and are expensive to replay
+# Shorter spans cannot be distinguished from this one, and are expensive to replay.
+FINEST = 100 * NS_PER_MS
 _NICE = (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90)
 _SPANS = sorted(
     {count * unit for unit in (NS_PER_S, MINUTE, HOUR) for count in _NICE}

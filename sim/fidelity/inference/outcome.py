@@ -123,6 +123,18 @@ class Change(Struct, frozen=True):
         return len(self.better) - len(self.worse)
 
 
+class ValueTrial(Struct, frozen=True):
+    """A trial of one other value: its setting, its outcome, and the change against the present
+    outcome.
+    """
+
+    name: str
+    value: str
+    setting: Setting
+    outcome: Outcome
+    change: Change
+
+
 def change(before: Outcome, after: Outcome) -> Change:
     """Return the change between two outcomes, as far as both were replayed."""
     until = min(before.until, after.until)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from msgspec import Struct
-
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
 from sim.fidelity.inference.dull import dull_of
@@ -18,7 +16,7 @@ from sim.fidelity.inference.numbers import (
     round_values,
     session_length,
 )
-from sim.fidelity.inference.outcome import CERTAIN, Change, Decisions, Outcome, Setting, change
+from sim.fidelity.inference.outcome import CERTAIN, Decisions, Outcome, Setting, ValueTrial, change
 from sim.fidelity.inference.session import Session
 from sim.fidelity.inference.unseen import SIGNED
 
@@ -26,18 +24,6 @@ _ROUNDS = 24
 _FLIPS_MAX = 64  # maximum number of single times of a quirk that are flipped
 _PAIRS = 12
 _BETWEEN = 12  # values tried between two neighbours
-
-
-class ValueTrial(Struct, frozen=True):
-    """A trial of one other value: its setting, its outcome, and the change against the present
-    outcome.
-    """
-
-    name: str
-    value: str
-    setting: Setting
-    outcome: Outcome
-    change: Change
 
 
 class Search:
@@ -125,58 +111,43 @@ class Search:
     # ---- the descent
 
     def descend(self) -> None:
-        """Take changes that gain until none does. A quirk that strikes at single times explains
-        almost everything, so a result with such a quirk must be better than the one without it.
+        """Take changes that gain until none does.
+
+        A quirk that strikes at single times explains almost everything. So such a result must be
+        better than those in which the quirk strikes always or never.
         """
         self._descend()
         for name, decisions in sorted(self.setting.quirks.items()):
             if decisions.times and self.odds[name] in ("never", "always"):
-                self._descend_without(name)
+                self._descend_without_strikes(name)
 
-    def _descend_without(self, name: str) -> None:
-        setting, outcome = self.setting, self.outcome
-        quirks = {one: decisions for one, decisions in setting.quirks.items() if one != name}
-        without = Setting(setting.values, quirks)
-        self.take(without, self.session.trial_of(without))
-        self._climbed.clear()
-        self._touched.clear()
-        self._left_out = name
-        self._descend()
-        self._left_out = ""
-        if len(self.outcome.lines) > len(outcome.lines):
+    def _descend_without_strikes(self, name: str) -> None:
+        """Descend again with a quirk that strikes always or never; keep what is simpler.
+
+        Another order of arrival may be needed for it: a message that the service took after an
+        order changes the number of frames as a strike would.
+        """
+        setting, outcome, clock = self.setting, self.outcome, self.session.clock
+        cost = self._cost()
+        plain = [setting.with_quirk(name, Decisions(after)) for after in (True, False)]
+        trials = [(self.session.trial_of(one), one) for one in plain]
+        for start, other in sorted(trials, key=lambda trial: len(trial[0].lines)):
+            self.take(other, start)
+            self.find_order()
+            self._climbed.clear()
+            self._touched.clear()
+            self._left_out = name
+            self._descend()
+            self._left_out = ""
+            if self._cost() < cost:
+                return
+            self.session.clock = clock
             self.take(setting, outcome)
 
-    def doubt_single_strikes(self) -> None:
-        """Look for a simpler explanation where a quirk of the odds "never" or "always" strikes at
-        single times: always or never, in another order of arrival. A message that was taken after
-        an order changes the number of frames as a strike would.
-        """
-        for name, decisions in sorted(self.setting.quirks.items()):
-            if not decisions.times or self.odds[name] not in ("never", "always"):
-                continue
-            setting, outcome, clock = self.setting, self.outcome, self.session.clock
-            cost = self._cost()
-            for after in (True, False):
-                plain = setting.with_quirk(name, Decisions(after))
-                self.take(plain, self.session.trial_of(plain))
-                self.find_order()
-                self._left_out = name
-                self._climbed.clear()
-                self._touched.clear()
-                self._descend()
-                self.drop_unneeded()
-                self._left_out = ""
-                if self._cost() < cost:
-                    break
-                self.session.clock = clock
-                self.take(setting, outcome)
-
-    def _cost(self) -> tuple[int, int, int]:
-        """Return what the present setting leaves unexplained, and what it takes to explain the
-        rest.
-        """
-        strikes = sum(len(one.times) for one in self.setting.quirks.values())
-        return len(self.outcome.lines), strikes, len(self.setting.values)
+    def _cost(self) -> tuple[int, int]:
+        """Return the number of differing lines, and of single decisions of quirks."""
+        decisions = sum(len(one.times) for one in self.setting.quirks.values())
+        return len(self.outcome.lines), decisions
 
     def _descend(self) -> None:
         self._fit_quirks()

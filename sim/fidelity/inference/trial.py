@@ -74,14 +74,8 @@ class Trial(SessionComparison):
         compared: dict[int, ComparedAnswer] | None = None,
     ) -> None:
         self.outcome = outcome = Outcome()
-        notes = _Notes(outcome)
-        super().__init__(
-            facts.scenario_with(setting),
-            seed,
-            facts.entries,
-            notes,  # type: ignore[arg-type]
-            facts.clock,
-        )
+        scenario, notes = facts.scenario_with(setting), _Notes(outcome)
+        super().__init__(scenario, seed, facts.entries, notes, facts.clock)
         self._facts, self._line, self._steps = facts, 0, 0
         self._setting, self._times = setting, Counter[str]()
         self.compared = {} if compared is None else compared

@@ -13,9 +13,9 @@ from sim.core.catalogue.quirks import parse_chance
 from sim.fidelity.inference import numbers
 from sim.fidelity.inference.numbers import Range
 from sim.fidelity.inference.odds import Count
-from sim.fidelity.inference.outcome import Change, Decisions, change
+from sim.fidelity.inference.outcome import Change, Decisions, ValueTrial, change
 from sim.fidelity.inference.rivals import Rivals
-from sim.fidelity.inference.search import Search, ValueTrial
+from sim.fidelity.inference.search import Search
 from sim.fidelity.inference.unseen import unseen
 
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
