@@ -410,6 +410,7 @@ async def test_fork_and_rewind_begin_at_the_moment_that_is_shown(room, exchange,
     assert seq_of(exchange) == max(watched)
     await room.click("rewind-here")
     await room.click("confirm-yes")
+    await room.until("return one('rewind-here').disabled")  # the page shows now again
     assert await room.book(seq) == watched[seq]
     assert seq_of(exchange) == seq
     await room.tab("branches")
