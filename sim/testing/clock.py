@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 import inspect
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from sim.kernel.instants import Instant, from_datetime, parse_instant, parse_span, to_datetime
+from sim.kernel.instants import (
+    Instant,
+    format_instant,
+    from_datetime,
+    parse_instant,
+    parse_span,
+    to_datetime,
+)
 from sim.scenario.scalar_types import SPAN
 from sim.testing.wall_clock import warn_of_patched_time
 
@@ -25,6 +32,14 @@ Moment = str | datetime
 Length = str | timedelta
 
 
+class _Plan(NamedTuple):
+    """What to do at an instant; of two at one instant, the one that was planned first."""
+
+    at: Instant
+    number: int
+    do: Callable[[], object]
+
+
 class Clock:
     """Virtual time, which moves only when the test moves it.
 
@@ -35,7 +50,7 @@ class Clock:
 
     def __init__(self, running: BackgroundService | BackgroundInstance) -> None:
         self._running = running
-        self._planned: list[tuple[Instant, int, Callable[[], object]]] = []
+        self._planned: list[_Plan] = []
         self._number = count()
         self._follow: list[Callable[[datetime], None]] = []
 
@@ -55,43 +70,76 @@ class Clock:
         """Move forward to an RFC 3339 instant or an aware datetime; returns what `advance` does."""
         return self._to(instant_of(moment))
 
+    def until(self, condition: Mapping[str, object], within: Length = "1d") -> list[str]:
+        """Move forward until something happens: a condition of a step's `when`, such as
+        `{"maintenance": False}` or `{"order": {"name": "mine", "state": "FILLED"}}`.
+
+        Returns what `advance` does. Raises TimeoutError if it does not happen `within` this time,
+        and InvalidRequest for a condition that does not exist.
+        """
+        from sim.actors.operator.action import read_entry
+        from sim.scenario.steps import When
+        from sim.server.control.clock_calls import watch_for
+
+        running, span = self._running, _span_of(within)
+        when = read_entry(When, condition)
+        happened = running.call(lambda: watch_for(running.host, when))
+        try:
+            fired = self._to(self._instant() + span, happened)
+            if not running.call(happened):
+                now = format_instant(self._instant())
+                raise TimeoutError(f"{dict(condition)} did not happen within {within}: now {now}")
+        finally:
+            running.call(lambda: running.simulation.script.watch(None))
+        return fired
+
     async def advance_async(self, by: Length) -> list[str]:
         """Move forward as `advance` does, while the event loop of the caller goes on."""
         warn_of_patched_time(ours=bool(self._follow))
         target = self._instant() + _span_of(by)
         fired: list[str] = []
         running = self._running
-        for stop, do in self._stops(target):
+        for stop, plan in self._stops(target):
             moving = running.start(running.host.advance(stop))
             fired += self._moved(await asyncio.wrap_future(moving))
-            if do is not None and inspect.isawaitable(done := do()):
+            if plan is not None and inspect.isawaitable(done := self._begin(plan)):
                 await done
         return fired
 
     def plan(self, at: Instant, do: Callable[[], object]) -> None:
         """Call `do` when time reaches `at` (nanoseconds since 1970); see `ServedExchange.at`."""
-        self._planned.append((at, next(self._number), do))
+        self._planned.append(_Plan(at, next(self._number), do))
 
-    def _to(self, target: Instant) -> list[str]:
+    def _to(self, target: Instant, until: Callable[[], bool] = lambda: False) -> list[str]:
         warn_of_patched_time(ours=bool(self._follow))
         self._refuse_to_block()
         fired: list[str] = []
         running = self._running
-        for stop, do in self._stops(target):
-            fired += self._moved(running.run(running.host.advance(stop)))
-            if do is not None:
-                do()
+
+        async def move(stop: Instant) -> tuple[list[Fired], bool]:
+            return await running.host.advance(stop, until), until()
+
+        for stop, plan in self._stops(target):
+            moved, is_over = running.run(move(stop))
+            fired += self._moved(moved)
+            if is_over:
+                break
+            if plan is not None:
+                self._begin(plan)
         return fired
+
+    def _begin(self, plan: _Plan) -> object:
+        self._planned.remove(plan)
+        return plan.do()
 
     def _instant(self) -> Instant:
         return self._running.call(lambda: self._running.simulation.now)
 
-    def _stops(self, target: Instant) -> Iterator[tuple[Instant, Callable[[], object] | None]]:
-        """Where to stop on the way, with what to call there; the last stop is the target."""
-        while due := sorted(plan for plan in self._planned if plan[0] <= target):
-            at, _, do = due[0]
-            self._planned.remove(due[0])
-            yield max(at, self._instant()), do
+    def _stops(self, target: Instant) -> Iterator[tuple[Instant, _Plan | None]]:
+        """Yield where to stop on the way, with what to do there; the last stop is the target."""
+        while due := [plan for plan in self._planned if plan.at <= target]:
+            plan = min(due)
+            yield max(plan.at, self._instant()), plan
         yield target, None
 
     def _moved(self, fired: list[Fired]) -> list[str]:

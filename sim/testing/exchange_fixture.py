@@ -121,7 +121,7 @@ class ServedExchange:
         return self.running.call(lambda: self.running.simulation.digest)
 
     def at(self, moment: Moment, do: Callable[[], object]) -> None:
-        """Call `do` when `clock.advance` or `clock.to` reaches an instant.
+        """Call `do` when the clock reaches an instant on a move of the test.
 
         The moment is an RFC 3339 instant, an aware datetime, or a span from now such as "+30s".
         """

@@ -9,6 +9,7 @@ A name is *exercised* where the session answers otherwise when it alone has our 
 
 from __future__ import annotations
 
+import argparse
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -157,12 +158,18 @@ def allows(one: dict[str, Any], name: str, value: str) -> bool:
     )
 
 
-def main(given: list[str]) -> None:
-    """Print the table."""
+def main() -> None:
+    """Print the table, row by row."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fidelity.planted_truth", description="How much `sim infer` finds."
+    )
+    parser.add_argument("sets", nargs="+", type=int, metavar="SET", help="number of a drawn set")
+    parser.add_argument("--sockets", action="store_true", help="record over real sockets")
+    args = parser.parse_args()
     print(HEAD, flush=True)
-    for number in (int(one) for one in given if one != "--sockets"):
+    for number in args.sets:
         with TemporaryDirectory() as folder:
-            row = drawn_set(number, Path(folder), "--sockets" in given)
+            row = drawn_set(number, Path(folder), args.sockets)
         print(row, flush=True)
         for kind in ("undecided", "missed", "wrong", "false"):
             if names := getattr(row, kind):
@@ -170,4 +177,4 @@ def main(given: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -11,6 +11,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+from sim.core.model.refusals import InvalidRequest
 from sim.testing.control import ControlError
 from sim.testing.wall_clock import open_grpc_channels
 from tests.report_file import ReportFile
@@ -59,6 +60,35 @@ def test_plans_are_carried_out_on_the_way_in_order_of_time(exchange):
     ]
     exchange.clock.advance("1m")
     assert [name for name, _ in seen] == ["first", "second", "third"]
+
+
+def test_the_clock_moves_until_something_happens(exchange):
+    fired = exchange.clock.until({"maintenance": True}, within="7d")
+    assert exchange.now == datetime(2026, 9, 10, 6, tzinfo=UTC)  # Thursday, 02:00 Eastern
+    assert fired[-1] == "maintenance.begin weekly"
+    exchange.clock.until({"maintenance": False})
+    assert exchange.now == datetime(2026, 9, 10, 10, tzinfo=UTC)
+    with pytest.raises(TimeoutError, match=r"'maintenance': True.* within 1h: now .*T11:00:00Z"):
+        exchange.clock.until({"maintenance": True}, within="1h")
+    with pytest.raises(InvalidRequest, match="maintenence"):
+        exchange.clock.until({"maintenence": True})
+    with pytest.raises(InvalidRequest, match="exactly one"):
+        exchange.clock.until({})
+
+
+def test_what_a_plan_causes_ends_the_wait_for_it_and_later_plans_stay(exchange):
+    symbol, seen = exchange.symbols["open"][0], []
+
+    def halt():
+        seen.append("halted")
+        exchange.control("POST", f"/instruments/{symbol}/state", {"state": "HALTED"})
+
+    exchange.at("+2m", halt)
+    exchange.at("+3m", lambda: seen.append("later"))
+    exchange.clock.until({"instrument": {"symbol": symbol, "state": "HALTED"}})
+    assert exchange.now == datetime(2026, 9, 8, 18, 2, tzinfo=UTC) and seen == ["halted"]
+    exchange.clock.advance("1m")
+    assert seen == ["halted", "later"]
 
 
 def test_the_request_log_shows_what_a_client_sent_and_explains_refusals(exchange):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Struct
@@ -77,16 +78,24 @@ async def advance_clock(host: Host, call: Call) -> object:
     if body.next is not None:
         fired = await _advance_over(host, body.next)
     elif body.until is not None:
-        _require_known(host, body.until)
-        script = host.simulation.script
-        script.watch(body.until)
-        fired = await host.advance(host.now + _forward(body.within), lambda: script.seen)
-        answer["happened"] = script.seen
-        script.watch(None)
+        happened = watch_for(host, body.until)
+        fired = await host.advance(host.now + _forward(body.within), happened)
+        answer["happened"] = happened()
+        host.simulation.script.watch(None)
     else:
         to = body.to if body.to is not None else host.now + _forward(body.by or 0)
         fired = await host.advance(to)
     return {"now": _now(host), **_fired(fired, body.fired), **answer}
+
+
+def watch_for(host: Host, until: When) -> Callable[[], bool]:
+    """Look out for something that a step could wait for; the function tells whether it has
+    happened. InvalidRequest for several things, and for what does not exist.
+    """
+    _require_known(host, until)
+    script = host.simulation.script
+    script.watch(until)
+    return lambda: script.seen
 
 
 async def _advance_over(host: Host, count: int) -> list[Fired]:
