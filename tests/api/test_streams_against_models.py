@@ -1,0 +1,463 @@
+"""Streams against naive models: when each shows a sign of life or is ended, what a fault does to
+its frames, whose session a new one takes, and when changes of funding are told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stream_clients import orders, place
+
+from sim import Simulation, load_scenario
+from sim.core.model.instrument import Instrument
+from sim.kernel.instants import format_span, parse_span
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError, Stream, connect
+from tests.journeys import firm
+
+SCENARIO = """
+name: streams
+world:
+  base: empty
+  instruments: [{symbol: one, state: OPEN}, {symbol: two, state: OPEN}]
+  firms:
+    - name: firms/atlas
+      key: atlas
+      users: [{name: ann, balance: "1000"}, {name: bob, balance: "1000"}, {name: cid, balance: "1000"}]
+limits: {exchange_rest: "off"}
+quirks: {stream_duplicates: never, session_revocation: always}
+maintenance: []
+"""
+REVOKED = (13, "Subscription manager revoked session")
+SECOND = 10**9
+
+
+def begin(**assumptions: str) -> Connection:
+    world = connect(Simulation(load_scenario(SCENARIO)))
+    for name, value in assumptions.items():
+        world.simulation.control("assumption.set", name.replace("__", "."), {"value": value})
+    return world
+
+
+def instrument(world: Connection, symbol: str = "one") -> Instrument:
+    return world.simulation.exchange.instruments.require(symbol)
+
+
+def ceil_second(at: int) -> int:
+    return -(-at // SECOND) * SECOND
+
+
+# ---- signs of life
+
+
+@dataclass
+class Life:
+    """What a stream should do next: `heartbeat` and `idle` are periods, 0 is never."""
+
+    stream: Stream
+    heartbeat: int
+    idle: int
+    opened: int
+    last_sent: int = 0
+    due: int = 0
+    frames: int = 0
+    end: int = 0
+
+    def __post_init__(self) -> None:
+        self.last_sent = self.opened
+        self.due = self.opened + self.heartbeat
+        if self.heartbeat > SECOND:
+            self.due -= self.due % SECOND
+
+    def next(self) -> int:
+        """The next instant at which something happens."""
+        idle = ceil_second(self.last_sent + self.idle)
+        return min(idle, self.due) if self.heartbeat else idle
+
+    def pass_to(self, now: int) -> None:
+        """What is due now happens."""
+        if self.end or self.next() > now:
+            return
+        if now >= self.last_sent + self.idle:
+            self.end = now
+            return
+        self.due += self.heartbeat
+        self.told(now)
+
+    def told(self, now: int) -> None:
+        self.frames += 1
+        self.last_sent = now
+
+    def check(self) -> None:
+        assert len(self.stream.frames) == self.frames
+        text = f"idle timeout: nothing was sent for {format_span(self.idle)}"
+        assert self.stream.end == ((14, text) if self.end else None)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int) -> None:
+    rng = Random(seed)
+    heartbeat = rng.choice(("0s", "700ms", "1s", "1500ms", "7s", "30s"))
+    idle = rng.choice(("1s", "1700ms", "5s", "40s"))
+    world = begin(stream__heartbeat=heartbeat, edge__idle_timeout=idle)
+    lives: list[Life] = []
+    for _ in range(12):
+        now = world.simulation.now
+        if len(lives) < 3 and rng.random() < 0.6:
+            stream = orders(world, user=len(lives))
+            stream.take()
+            lives.append(Life(stream, parse_span(heartbeat), parse_span(idle), now))
+        elif lives and rng.random() < 0.6:
+            user = rng.randrange(len(lives))
+            place(world, instrument(world), "buy", 10, user=user)
+            if not lives[user].end:
+                lives[user].told(now)
+        target = now + rng.choice((1, SECOND // 4, SECOND, 3 * SECOND, 20 * SECOND))
+        live = [one for one in lives if not one.end]
+        while live and (at := min(one.next() for one in live)) <= target:
+            if at - 1 > world.simulation.now:
+                world.advance_to(at - 1)
+                for one in lives:
+                    one.check()
+            world.advance_to(at)
+            for one in live:
+                one.pass_to(at)
+            for one in lives:
+                one.check()
+            live = [one for one in lives if not one.end]
+        world.advance_to(target)
+    for one in lives:
+        one.check()
+
+
+# ---- faults
+
+
+@dataclass
+class Faulted:
+    """Numbers of the frames that arrive, those that wait with the instants at which they are due,
+    and the one that the next overtakes.
+    """
+
+    arrived: list[int] = field(default_factory=list)
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    overtaken: list[int] = field(default_factory=list)
+    end: tuple[int, str] | None = None
+
+    def send(self, number: int, now: int, effect: str, delay: int) -> None:
+        if effect == "drop":
+            return
+        if effect == "reorder" and not self.overtaken:
+            self.overtaken.append(number)
+            return
+        sent = [number, *([number] if effect == "duplicate" else []), *self.overtaken]
+        self.overtaken.clear()
+        if not self.waiting and not delay:
+            self.arrived += sent
+            return
+        due = max([now + delay, *(at for at, _ in self.waiting)])
+        self.waiting += [(due, one) for one in sent]
+
+    def finish(self, number: int, code: int, message: str) -> None:
+        """The frame that was struck never arrives; those that wait do."""
+        self.arrived += [one for _, one in self.waiting] + self.overtaken
+        self.waiting, self.overtaken, self.end = [], [], (code, message)
+
+    def pass_to(self, now: int) -> None:
+        self.arrived += [one for at, one in self.waiting if at <= now]
+        self.waiting = [(at, one) for at, one in self.waiting if at > now]
+
+
+ENDS = {"revoke": REVOKED, "reset": (14, "connection reset by peer"), "code": (8, "enough")}
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_frames_fare_under_faults_as_in_the_model(seed: int) -> None:
+    rng = Random(seed)
+    world = begin(stream__heartbeat="0s")
+    streams = [orders(world, user=user) for user in (0, 1)]
+    for stream in streams:
+        stream.take()
+    models, placed = (Faulted(), Faulted()), list[str]()
+    for number in range(25):
+        effect = rng.choice(("", "", "drop", "duplicate", "reorder", "delay", "delay", "wait"))
+        if number > 15 and rng.random() < 0.1:
+            effect = rng.choice(tuple(ENDS))
+        span = rng.choice((1, 2, 5)) * SECOND
+        if effect == "wait":
+            world.advance_to(world.simulation.now + span)
+            for model in models:
+                model.pass_to(world.simulation.now)
+        else:
+            user = rng.randrange(2)
+            struck = strike(world, effect, span)
+            placed.append(place(world, instrument(world), "buy", 10, user=user))
+            model, at = models[user], len(placed) - 1
+            if model.end is None and effect in ENDS:
+                model.finish(at, *ENDS[effect])
+            elif model.end is None:
+                delay = span if effect == "delay" else 0
+                model.send(at, world.simulation.now, effect, delay)
+            for fault in struck:
+                world.simulation.control("fault.remove", fault, {})
+        for model, stream in zip(models, streams, strict=True):
+            numbers = [
+                placed.index(execution.order.id)
+                for frame in stream.frames
+                for execution in frame.update.executions
+            ]
+            assert (numbers, stream.end) == (model.arrived, model.end), effect
+
+
+def strike(world: Connection, effect: str, span: int) -> list[str]:
+    """The next frame of any order stream meets a fault; its id, if there is one."""
+    if not effect:
+        return []
+    acts: dict[str, dict[str, object]] = {
+        "delay": {"delay": format_span(span)},
+        "code": {"code": 8, "message": "enough"},
+    }
+    act = acts.get(effect, {effect: True})
+    match = {"plane": "stream", "operation": "CreateOrderSubscription"}
+    body = {"match": match, "act": act, "times": 1}
+    return [world.simulation.control("fault.add", "", body).value["id"]]
+
+
+# ---- sessions and pools
+
+OPERATIONS = {
+    "orders": ("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest),
+    "drop copy": ("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest),
+    "trades": (
+        "DropCopyAPI.CreateTradeCaptureReportSubscription",
+        wire.CreateTradeCaptureReportSubscriptionRequest,
+    ),
+    "changes": (
+        "DropCopyAPI.CreatePositionChangeSubscription",
+        wire.CreatePositionChangeSubscriptionRequest,
+    ),
+    "positions": ("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest),
+    "cash": (
+        "FundingAPI.CreateBalanceLedgerSubscription",
+        wire.CreateBalanceLedgerSubscriptionRequest,
+    ),
+    "books": (
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        wire.CreateMarketDataSubscriptionRequest,
+    ),
+    "instruments": (
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
+        wire.CreateInstrumentStateChangeSubscriptionRequest,
+    ),
+}
+LISTS = ("orders", "drop copy", "trades", "changes", "books", "instruments")
+FREE = ("books", "instruments")
+
+
+def open_stream(world: Connection, name: str, user: int | None, **fields: Any) -> Stream:
+    operation, request = OPERATIONS[name]
+    if name == "cash":
+        fields["account"] = firm(world.simulation, 1).users[user or 0].account
+    client = world.rpc(firm(world.simulation, 1)) if user is None else rpc_of(world, user)
+    return client.stream(operation, request(**fields))
+
+
+def rpc_of(world: Connection, user: int) -> Any:
+    found = firm(world.simulation, 1)
+    return world.rpc(found, found.users[user].name)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_sessions_are_taken_over_and_places_counted_as_in_the_model(seed: int) -> None:
+    rng = Random(seed)
+    scope = rng.choice(("rpc", "rpc", "identity"))
+    spare = rng.choice(("order_stream", "all"))
+    world = begin(stream__revocation_scope=scope, stream__symbols_spare=spare)
+    live: dict[int, tuple[Stream, object]] = {}
+    ended: list[Stream] = []
+    for number in range(45):
+        if live and rng.random() < 0.2:
+            at = rng.choice(list(live))
+            stream, _ = live.pop(at)
+            stream.close()
+            continue
+        name = rng.choice(("books", *OPERATIONS))
+        user = rng.choice((0, 0, 1, 2))
+        if name in ("cash", *FREE) and rng.random() < 0.5:
+            user = None
+        fields = {"symbols": ["one"]} if name in LISTS and rng.random() < 0.4 else {}
+        spared = fields and (spare == "all" or name == "orders")
+        session: object = None
+        if name not in FREE and not spared:
+            who = "account 0" if user is None else user
+            session = (who, name if scope == "rpc" else "")
+        former = [at for at, (_, other) in live.items() if session and other == session]
+        if len(live) - len(former) >= 20:
+            with pytest.raises(RpcError) as refused:
+                open_stream(world, name, user, **fields)
+            assert (refused.value.code, "at most 20 " in refused.value.message) == (8, True)
+        else:
+            for at in former:
+                ended.append(live.pop(at)[0])
+            live[number] = open_stream(world, name, user, **fields), session
+        assert all(stream.end is None for stream, _ in live.values()), (name, session)
+        assert all(stream.end == REVOKED for stream in ended)
+        listed = world.simulation.engine.hub.describe()
+        assert len(listed) == len(live)
+
+
+# ---- changes of funding
+
+
+@dataclass
+class Look:
+    """A funding stream: which accounts and types it follows, and what it has read."""
+
+    stream: Stream
+    accounts: frozenset[str]
+    types: frozenset[str]
+    read: int
+    expected: list[tuple[list[int], int]] = field(default_factory=list)
+
+    def look(self, record: list[dict[str, Any]], now: int) -> None:
+        """What was recorded since the last look is told in one message, if it concerns the stream."""
+        new = range(self.read, len(record))
+        self.read = len(record)
+        numbers = [number for number in new if self.concerns(record[number])]
+        if numbers:
+            self.expected.append((numbers, now))
+
+    def concerns(self, change: dict[str, Any]) -> bool:
+        follows = change["account"] in self.accounts
+        return follows and (not self.types or change["type"] in self.types)
+
+
+class Funds:
+    """A world in which money moves, its record as the model keeps it, and the streams of it."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.period = parse_span(poll := rng.choice(("15s", "4s")))
+        self.world = begin(funding__stream_poll=poll, stream__heartbeat="0s")
+        self.accounts = [user.account for user in firm(self.world.simulation, 1).users]
+        self.record: list[dict[str, Any]] = [
+            {
+                "id": change.transaction.id,
+                "account": change.transaction.account,
+                "type": "DEPOSIT",
+                "at": change.at,
+            }
+            for change in self.world.simulation.exchange.funding.changes
+        ]
+        self.looks: list[Look] = []
+        self.next_look = 0
+
+    def move(self) -> None:
+        account, amount = self.rng.choice(self.accounts), self.rng.choice(("5", "0.01", "-1"))
+        control = self.world.simulation.control("account.fund", account, {"amount": amount})
+        made = self.world.absorb(control).value["transaction"]
+        kind = "WITHDRAWAL" if amount == "-1" else "DEPOSIT"
+        change = {"id": made, "account": account, "type": kind, "at": self.world.simulation.now}
+        self.record.append(change)
+
+    def follow(self) -> None:
+        """Open a stream for a participant of its own, from now or from an instant on."""
+        user = len(self.looks)
+        types = self.rng.choice(((), (), ("DEPOSIT",), ("WITHDRAWAL", "DEPOSIT"), ("WITHDRAWAL",)))
+        request = wire.CreateFundingTransactionSubscriptionRequest(
+            transaction_types=[wire.FundingTransactionType[f"TRANSACTION_TYPE_{t}"] for t in types]
+        )
+        if self.rng.random() < 0.3:
+            request.transaction_types.append(0)
+        if self.rng.random() < 0.4:
+            request.account_ids = [self.accounts[user]]
+        now, read = self.world.simulation.now, len(self.record)
+        if self.rng.random() < 0.5:
+            moments = [change["at"] for change in self.record]
+            request.resume_time = since = self.rng.choice((*moments, now)) + self.rng.choice((0, 1))
+            read = next((n for n, one in enumerate(self.record) if one["at"] >= since), read)
+        client = rpc_of(self.world, user)
+        stream = client.stream("FundingAPI.CreateFundingTransactionSubscription", request)
+        look = Look(stream, frozenset((self.accounts[user],)), frozenset(types), read)
+        look.look(self.record, now)
+        if not self.looks:
+            self.next_look = now + self.period
+        self.looks.append(look)
+
+    def wait(self, span: int) -> None:
+        target = self.world.simulation.now + span
+        while self.looks and self.next_look <= target:
+            for look in self.looks:
+                look.look(self.record, self.next_look)
+            self.next_look += self.period
+        self.world.advance_to(target)
+
+    def check(self) -> None:
+        for look in self.looks:
+            told = [
+                ([change.transaction.transaction_id for change in frame.changes], frame.server_time)
+                for frame in look.stream.frames
+            ]
+            expected = [
+                ([self.record[number]["id"] for number in numbers], at)
+                for numbers, at in look.expected
+            ]
+            assert told == expected
+            times = [change.change_time for frame in look.stream.frames for change in frame.changes]
+            numbers = [number for numbers, _ in look.expected for number in numbers]
+            assert times == [self.record[number]["at"] for number in numbers]
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_changes_of_funding_are_told_at_the_next_look_as_in_the_model(seed: int) -> None:
+    rng = Random(seed)
+    funds = Funds(rng)
+    for _ in range(20):
+        if len(funds.looks) < 3 and rng.random() < 0.25:
+            funds.follow()
+        for _ in range(rng.choice((0, 1, 1, 2))):
+            funds.move()
+        funds.wait(rng.choice((0, 1, SECOND, 5 * SECOND, 16 * SECOND)))
+        funds.check()
+
+
+def test_a_long_funding_message_is_split_and_each_part_tells_from_where_to_resume() -> None:
+    """Of a message with 500 changes the server time is that of its last one, until the last part."""
+    world = begin(stream__heartbeat="0s")
+    account = firm(world.simulation, 1).users[0].account
+    since = world.simulation.now + 1
+    world.advance_to(since)
+    for number in range(502):
+        world.absorb(world.simulation.control("account.fund", account, {"amount": "1"}))
+        if number == 250:
+            world.advance_to(since + SECOND)
+    world.advance_to(since + 2 * SECOND)
+    request = wire.CreateFundingTransactionSubscriptionRequest(resume_time=since)
+    stream = rpc_of(world, 0).stream("FundingAPI.CreateFundingTransactionSubscription", request)
+    told = [(len(frame.changes), frame.server_time) for frame in stream.take()]
+    assert told == [(500, since + SECOND), (2, since + 2 * SECOND)]
+
+
+def test_a_funding_heartbeat_tells_from_where_to_resume() -> None:
+    """That is the instant of the first change that was not told yet, or now where there is none."""
+    world = begin(stream__heartbeat="6s", funding__stream_poll="20s")
+    account = firm(world.simulation, 1).users[0].account
+    request = wire.CreateFundingTransactionSubscriptionRequest()
+    stream = rpc_of(world, 0).stream("FundingAPI.CreateFundingTransactionSubscription", request)
+    opened = world.simulation.now
+    world.advance("6s")
+    for wait in ("1s", "2s"):
+        world.advance(wait)
+        world.absorb(world.simulation.control("account.fund", account, {"amount": "1"}))
+    world.advance("10s")
+    times = [frame.server_time - opened for frame in stream.take() if not frame.changes]
+    assert times == [6 * SECOND, 7 * SECOND, 7 * SECOND]
