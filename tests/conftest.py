@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, settings
 
 from sim import Simulation, load_scenario
+from sim.core.invariants import violations
 from sim.testing.client import Connection, connect
 from tests import reading
 
@@ -94,6 +96,7 @@ def quickstart() -> Simulation:
 
 
 @pytest.fixture
-def world(quickstart: Simulation) -> Connection:
-    """In-process clients of the bundled quickstart."""
-    return connect(quickstart)
+def world(quickstart: Simulation) -> Iterator[Connection]:
+    """In-process clients of the bundled quickstart, whose invariants hold when a test is over."""
+    yield connect(quickstart)
+    assert violations(quickstart.exchange.trading) == []

@@ -4,14 +4,18 @@ the branch that is asked.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
 from sim import Simulation, load_scenario
+from sim.api.pipeline.request_log import RequestLog
 from sim.core.history import FirstRows, History
+from sim.engine import snapshots
 from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import Checkpoint, Header, Journal
@@ -75,6 +79,123 @@ def test_a_state_larger_than_the_shelf_is_kept_all_the_same() -> None:
     grow(journal, FIRST_DISTANCE)
     shelf.keep(moment(journal, BYTES_MAX + 1))
     assert shelf.nearest(journal.seq).checkpoint.seq == journal.seq
+
+
+def seqs_of(snapshots: Iterable[Snapshot]) -> list[int]:
+    return [found.checkpoint.seq for found in snapshots]
+
+
+def shelf_of(monkeypatch: pytest.MonkeyPatch) -> tuple[Journal, Snapshots]:
+    """A shelf for four moments of 100 bytes together, two inputs apart at first."""
+    monkeypatch.setattr(snapshots, "KEPT", 4)
+    monkeypatch.setattr(snapshots, "BYTES_MAX", 100)
+    monkeypatch.setattr(snapshots, "FIRST_DISTANCE", 2)
+    monkeypatch.setattr(snapshots, "_BYTES_PER_INPUT", 10)
+    journal = Journal(HEADER)
+    return journal, Snapshots(moment(journal))
+
+
+def test_a_full_shelf_drops_every_second_moment_and_doubles_its_distance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal, shelf = shelf_of(monkeypatch)
+    held = []
+    for _ in range(15):
+        grow(journal, 1)
+        assert shelf.due(journal.seq) is (journal.seq >= shelf._next)
+        if shelf.due(journal.seq):
+            shelf.keep(moment(journal, 1))
+            held.append(seqs_of(shelf.every))
+    assert held == [[0, 2], [0, 2, 4], [0, 2, 4, 6], [0, 4, 8], [0, 4, 8, 12]]
+    grow(journal, 1)
+    shelf.keep(moment(journal, 1))
+    assert seqs_of(shelf.every) == [0, 8, 16]
+    assert (shelf.due(23), shelf.due(24)) == (False, True)
+
+
+def test_large_moments_go_earlier_and_the_next_is_farther_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal, shelf = shelf_of(monkeypatch)
+    for size, left, following in (
+        (45, [0, 1], 5),  # 45 bytes: four inputs at 10 bytes an input
+        (45, [0, 1, 2], 6),  # with the 10 of the start just 100 bytes together
+        (46, [0, 2], 7),  # 146: every second one goes
+        (200, [0, 4], 24),  # larger than the shelf: kept alone beside the start
+        (19, [0, 5], 21),  # the distance was doubled a third time
+    ):
+        grow(journal, 1)
+        shelf.keep(moment(journal, size))
+        assert (seqs_of(shelf.every), shelf.due(following - 1), shelf.due(following)) == (
+            left,
+            False,
+            True,
+        )
+
+
+def test_a_moment_that_cannot_be_kept_is_postponed_by_one_distance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal, shelf = shelf_of(monkeypatch)
+    shelf.postpone(7)
+    assert (shelf.due(8), shelf.due(9)) == (False, True)
+    grow(journal, 9)
+    shelf.keep(moment(journal))
+    assert (shelf.due(10), shelf.due(11)) == (False, True)
+    for seq, nearest in ((0, 0), (8, 0), (9, 9), (99, 9)):
+        assert shelf.nearest(seq).checkpoint.seq == nearest
+        assert (shelf.due(seq + 1), shelf.due(seq + 2)) == (False, True)
+
+
+def test_moments_of_a_branch_that_was_left_are_set_aside_with_its_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal, shelf = shelf_of(monkeypatch)
+    for _ in range(3):
+        grow(journal, 2)
+        shelf.keep(moment(journal, 1))
+    start, second, _, sixth = shelf.every
+    own = RequestLog()
+    log = RequestLog()
+    shelf._kept[3] = sixth._replace(log=own)
+    journal.resume(second.checkpoint)
+    journal.branch_off("rewind")
+    fork = shelf.fork()
+    shelf.named["x"] = second
+    shelf.leave(journal, log)
+    assert shelf._kept == [start, second]
+    assert [(found.checkpoint.seq, found.log) for found in shelf._left] == [(4, log), (6, own)]
+    assert seqs_of(shelf.every) == [4, 6, 0, 2]
+    assert (seqs_of(fork.every), fork.named) == ([0, 2, 4, 6], {})
+    before = shelf.every
+    shelf.leave(journal, log)
+    assert shelf.every == before, "all of the others are on the branch"
+
+
+def test_what_is_set_aside_is_bounded_in_number_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    journal, shelf = shelf_of(monkeypatch)
+    other = Snapshots(moment(journal, 1))
+    for _ in range(2):
+        grow(journal, 1)
+        other.keep(moment(journal, 1))
+    log = RequestLog()
+    shelf.adopt(other, log)
+    assert seqs_of(shelf._left) == [0, 1, 2]
+    assert all(found.log is log for found in shelf._left)
+    shelf.adopt(other, log)  # six, of which every second one is left
+    assert seqs_of(shelf._left) == [1, 0, 2]
+    assert shelf._kept == [shelf.start]
+    large = Snapshots(moment(journal, 60))
+    shelf.adopt(large, log)
+    assert seqs_of(shelf._left) == [1, 0, 2, 2]
+    shelf.adopt(large, log)  # five of 123 bytes
+    assert seqs_of(shelf._left) == [0, 2]
+    assert sum(found.size for found in shelf._left) == 61
+    shelf.adopt(Snapshots(moment(journal, 500)), log)
+    assert [found.size for found in shelf._left] == [60]
+    empty = Snapshots(moment(journal))
+    empty.adopt(Snapshots(moment(journal, 500)), log)
+    assert [found.size for found in empty._left] == [500], "a large one is kept alone"
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), max_size=12))

@@ -121,7 +121,7 @@ class Journal:
         self._start = self._end = 0
         self.ended: BaseException | None = None
         self._on_end: Callable[[BaseException], None] | None = None
-        self.seq = 0
+        self.seq: int
         self.last_line = b""
         self.branches: Tree = {}  # all past and present ones, oldest first
         self.branch: Branch

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 from zlib import error as ZlibError
 
@@ -110,10 +111,8 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
         return
     from gzip import BadGzipFile, GzipFile
 
-    try:
+    with suppress(EOFError, BadGzipFile, ZlibError):
         yield from _bounded(GzipFile(fileobj=file))
-    except (EOFError, BadGzipFile, ZlibError):
-        return
 
 
 def _other_file(line: bytes) -> str:

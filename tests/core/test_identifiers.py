@@ -5,7 +5,9 @@ M8).
 from __future__ import annotations
 
 import re
+import uuid
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,3 +63,60 @@ def test_the_first_identifiers_of_a_purpose_are_those_that_are_given_out(
     first, uuids = ids.sequence("order").first(count), ids.first_uuids("funding", count % 20)
     assert first == [ids.next("order") for _ in range(count)]
     assert uuids == [ids.uuid("funding") for _ in range(count % 20)]
+
+
+@pytest.mark.parametrize(
+    ("number", "identifier"),
+    [
+        (1, "CH40V8PPFF3C"),
+        (2, "SK40V8PPFF3C"),
+        (1295, "6E40V8PPFF3C"),
+        (1296, "0C6R3V2HM5BH"),
+        (1297, "CH6R3V2HM5BH"),
+        (10**6, "MW60F01VELP0"),
+        (10**9, "M81B87S7AT6A"),
+        (10**12, "N19030W43O75"),
+    ],
+)
+def test_an_identifier_never_changes_or_no_old_journal_would_replay(
+    number: int, identifier: str
+) -> None:
+    ids = Identifiers(Entropy(7))
+    ids.load({"order": number - 1})
+    sequence = ids.sequence("order")
+    assert sequence.number(identifier) == 0, "not yet issued"
+    assert ids.next("order") == identifier
+    assert sequence.number(identifier) == sequence.count == number
+    assert ids.save() == {"order": number}
+
+
+def test_uuids_have_the_form_of_version_4_and_never_change() -> None:
+    ids = Identifiers(Entropy(7))
+    assert [ids.uuid("funding"), ids.uuid("funding")] == [
+        "26815cb1-1258-40fc-b35e-802ceed06e4f",
+        "ea4651ca-e23e-4e76-ac35-4b60924c15b5",
+    ]
+    found = [ids.uuid("funding") for _ in range(300)]
+    assert all(uuid.UUID(text).version == 4 for text in found)
+    assert {text[19] for text in found} == set("89ab")
+    assert len(set(found)) == 300
+
+
+def test_counts_begin_at_one_and_only_what_was_issued_is_saved() -> None:
+    ids = Identifiers(Entropy(7))
+    ids.sequence("b")
+    assert [ids.count("c"), ids.count("c"), ids.count("a")] == [1, 2, 1]
+    assert [*ids.save().items()] == [("a", 1), ("c", 2)]
+    sequence = ids.sequence("c")
+    ids.load({"b": 4})
+    assert (ids.sequence("c"), sequence.count, ids.count("b")) == (sequence, 0, 5)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "CH40V8PPFF3", "ch40v8ppff3c", "CH40V8PPFF3CC", "ZZZZZZZZZZZZ"]
+)
+def test_text_in_another_form_has_no_number(text: str) -> None:
+    sequence = Identifiers(Entropy(7)).sequence("order")
+    sequence.count = 1 << 80
+    assert sequence.number(text) == 0
+    assert sequence.number("CH0000000000") > 0

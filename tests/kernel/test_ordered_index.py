@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.indexes import ordered_index
 from sim.indexes.change_index import Changes
 from sim.indexes.ordered_index import (
     MISSING,
+    Codes,
     KeyIndex,
     OrderedIndex,
     SparseAmounts,
@@ -127,3 +130,97 @@ def test_changes_are_told_latest_first_and_once(names: list[str], since: int) ->
     assert [changes.get(name, -1) for name in "abcdef"] == [
         len(names) - names[::-1].index(name) if name in names else -1 for name in "abcdef"
     ]
+
+
+@given(
+    codes=st.lists(st.integers(0, 255), min_size=1, max_size=9),
+    moves=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 255)), max_size=5),
+    asked=st.sets(st.sampled_from([0, 1, 254, 255])),
+)
+def test_codes_are_found_by_their_numbers(
+    codes: list[int], moves: list[tuple[int, int]], asked: set[int]
+) -> None:
+    found = Codes(codes)
+    for place, code in moves:
+        codes[place % len(codes)] = code
+        found.move(place % len(codes), code)
+    asked |= {codes[0]}
+    assert [found.key(place) for place in range(len(codes))] == codes
+    assert list(found.among(*sorted(asked))) == [code in asked for code in codes]
+
+
+@pytest.mark.parametrize("few", [0, 1, 3])
+@given(
+    keys=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=9, max_size=9),
+    wanted=st.sets(st.integers(0, 8)),
+    descending=st.booleans(),
+    page=st.tuples(st.integers(0, 9), st.integers(1, 9)),
+)
+def test_a_long_list_has_the_pages_of_a_short_one(
+    few: int, keys: list[tuple[int, int]], wanted: set[int], descending: bool, page: tuple[int, int]
+) -> None:
+    """Whether rows are sorted or an index is walked."""
+    offset, limit = page
+    first, second = KeyIndex(a for a, _ in keys), SparseAmounts(b for _, b in keys)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordered_index, "_FEW", few)
+        for orders, sorts in (
+            ([first], lambda at: keys[at][0]),
+            ([second], lambda at: keys[at][1]),
+            ([first, second], lambda at: keys[at]),
+            ([second, first], lambda at: keys[at][::-1]),
+            ([], lambda at: 0),
+        ):
+            expected = sorted(sorted(wanted), key=sorts, reverse=descending)
+            found = pick(flags_of(wanted, 9), orders, descending, offset, limit)
+            assert found == expected[offset : offset + limit]
+            if orders == [second]:
+                groups = [
+                    place for group in second.groups(b"\1" * 9, descending) for place in group
+                ]
+                assert groups == sorted(range(9), key=sorts, reverse=descending)
+
+
+def test_of_many_rows_an_index_gives_the_page_without_sorting_them() -> None:
+    """Above 1,024 flagged rows: where sorting would compare every key, an index compares none."""
+    compared = []
+
+    class Key(int):
+        def __lt__(self, other: object) -> bool:
+            compared.append(other)
+            return int(self) < int(other)  # type: ignore[call-overload]
+
+    index = KeyIndex(Key(at % 300) for at in range(1100))
+    for count, sorts in ((1024, True), (1025, False)):
+        compared.clear()
+        flags = flags_of(range(count), 1100)
+        assert pick(flags, [index], False, 0, 2) == [0, 300]
+        assert bool(compared) is sorts
+    compared.clear()
+    index.ordered(False)
+    index.move(5, Key(7))
+    assert index.ordered(False)[:5] == [0, 300, 600, 900, 1]
+    assert index.ordered(True)[-4:] == [0, 300, 600, 900]
+    assert 5 in index.ordered(False)[24:33]
+
+
+def test_a_row_without_a_key_is_the_smallest_and_equal_to_others_without() -> None:
+    assert MISSING < 0 and not MISSING < MISSING and not MISSING > 0
+    assert sorted([3, MISSING, 1], key=lambda key: key) == [MISSING, 1, 3]
+    index = KeyIndex([MISSING, 2, MISSING, 1])
+    assert (list(index.between(None, None)), index.key(0)) == ([3, 1], MISSING)
+    assert [list(group) for group in index.groups(b"\1" * 4, False)] == [[0, 2], [3], [1]]
+    assert [list(group) for group in index.groups(b"\1\0\1\1", True)] == [[3], [0, 2]]
+    amounts = SparseAmounts([0, 5, 0.5])
+    assert [amounts.key(at) for at in range(3)] == [0, 5, 0.5]
+    amounts.move(1, 0)
+    assert list(amounts.within(0, 0)) == [1, 1, 0]
+    assert list(amounts.within(-1, None)) == [1, 1, 1]
+    assert list(amounts.within(None, -1)) == [0, 0, 0]
+
+
+def test_changes_that_are_forgotten_are_no_changes() -> None:
+    changes = Changes()
+    changes.note("a", 1)
+    changes.clear()
+    assert (list(changes.since(0)), changes.get("a", 5)) == ([], 5)

@@ -143,3 +143,93 @@ def test_closing_a_queue_finds_kinds_without_an_owner() -> None:
     for queue in (pending, suspended, TimerQueue(("kind",))):
         with pytest.raises(TimerOwnershipError, match="no component owns the timer kind 'kind'"):
             queue.close({"other"})
+
+
+def heap_after(queue: TimerQueue, seqs: list[int]) -> list[int]:
+    """How many entries the heap has after each of some timers was cancelled."""
+    found = []
+    for seq in seqs:
+        assert queue.cancel(seq)
+        found.append(len(queue._heap))
+    return found
+
+
+def fill(queue: TimerQueue, count: int) -> list[int]:
+    """Timers in an order that a heap does not keep by itself."""
+    return [queue.schedule(1 + number * 7919 % count, "kind") for number in range(count)]
+
+
+def test_the_heap_is_rebuilt_once_more_than_half_of_it_and_more_than_64_entries_are_dead() -> None:
+    queue = TimerQueue()
+    assert heap_after(queue, fill(queue, 200)[:101]) == [200] * 100 + [99]
+    assert heap_after(queue, fill(queue, 100)[:66]) == [199] * 66  # counted from the rebuild
+    small = TimerQueue()
+    assert heap_after(small, fill(small, 100)[:66]) == [100] * 64 + [35] * 2
+
+
+@pytest.mark.parametrize("pops", [False, True])
+def test_dead_entries_that_surface_count_no_more(pops: bool) -> None:
+    queue = TimerQueue()
+    seqs = [queue.schedule(due, "kind") for due in range(200)]
+    assert set(heap_after(queue, seqs[:20])) == {200}
+    if pops:
+        assert [queue.pop_due(20), queue.pop_due(19)] != [None, None]
+    else:
+        assert queue.next_due() == 20
+    left = len(queue._heap)
+    assert left == 180 - pops
+    assert heap_after(queue, seqs[30:121]) == [left] * (left // 2) + [left - left // 2 - 1] * (
+        91 - left // 2
+    )
+
+
+def test_a_rebuilt_or_loaded_queue_fires_in_order_and_starts_to_count_anew() -> None:
+    queue = TimerQueue()
+    seqs = fill(queue, 300)
+    assert len(set(heap_after(queue, seqs[::2] + seqs[1:30:2]))) == 2
+    left = [timer.seq for timer in queue.pending()]
+    other = TimerQueue()
+    other.load(queue.save())
+    dirty = TimerQueue()
+    heap_after(dirty, fill(dirty, 200)[:90])
+    dirty.load(queue.save())
+    for found in (queue, other, dirty):
+        fired = []
+        while (timer := found.pop_due(300)) is not None:
+            fired.append(timer)
+        assert [timer.seq for timer in fired] == left
+        assert fired == sorted(fired)
+    dirty.load(other.save())
+    assert set(heap_after(dirty, fill(dirty, 200)[:100])) == {200}
+
+
+def test_a_prefix_of_kinds_is_cancelled_and_the_suspended_stay() -> None:
+    queue = TimerQueue()
+    for kind in ("stream.beat", "stream.end", "order.end", "stream.beat"):
+        queue.schedule(1, kind)
+    first = queue.pop_due(1)
+    assert first is not None
+    queue.suspend(first)
+    queue.cancel_kinds("stream.")
+    assert [timer.kind for timer in queue.pending()] == ["order.end"]
+    assert [seq in queue for seq in (0, 1, 2, 3, 4, 5)] == [False, True, False, True, False, False]
+    assert queue.resume() == 1
+    assert [timer.kind for timer in queue.pending()] == ["stream.beat", "order.end"]
+
+
+def test_the_version_of_a_queue_changes_whenever_what_is_pending_does() -> None:
+    queue = TimerQueue()
+    seen = {queue.version}
+    first = queue.schedule(1, "kind")
+    queue.schedule(2, "kind")
+    seen.add(queue.version)
+    assert (queue.scheduled, len(queue)) == (3, 2)
+    timer = queue.pop_due(1)
+    assert timer is not None
+    seen.add(queue.version)
+    queue.suspend(timer)
+    seen.add(queue.version)
+    assert queue.version != TimerQueue().version
+    queue.resume()
+    assert queue.version not in seen | {(3, 1, 0)} or queue.cancel(first)
+    assert len(seen) == 4

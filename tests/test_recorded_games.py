@@ -1,0 +1,303 @@
+"""Games of the default world: how each sport is played, and that planned games stay what they are.
+
+Facts of sports are written here from their rules, not from the code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.core.model.games import Game, Goal
+from sim.kernel.instants import MINUTE, NS_PER_S
+from sim.messages.gateway_v1 import Event
+from sim.reference.game_clock import GameClock, GameInProgress, duration, spread
+from sim.reference.results import final
+from tests.recorded import check_recorded
+
+# League: what its periods are called, how many there are in regular time, what the clock of one
+# shows at most, the minutes that a game takes from and to.
+SPORTS: dict[str, tuple[str, int, str, int, int]] = {
+    "nfl": ("Q", 4, "15:00", 171, 209),
+    "nba": ("Q", 4, "12:00", 126, 154),
+    "wnba": ("Q", 4, "10:00", 111, 137),
+    "nhl": ("P", 3, "20:00", 135, 165),
+    "mlb": ("I", 9, "", 157, 193),
+    "atp": ("S", 3, "", 117, 143),
+    "wta": ("S", 3, "", 103, 127),
+    "lol": ("M", 3, "", 90, 110),
+    "cs2": ("M", 3, "", 112, 138),
+    "wtt": ("S", 5, "", 36, 44),
+    "ufc": ("R", 3, "05:00", 15, 19),
+    "epl": ("H", 2, "", 109, 113),
+    "lib": ("H", 2, "", 109, 113),
+}
+START = 1_788_890_400 * NS_PER_S
+CLOCKED = ("nfl", "nba", "wnba", "nhl", "ufc")
+WON = ("atp", "wta", "lol", "cs2", "wtt")
+
+
+def slugs(league: str, count: int) -> list[str]:
+    return [f"{league}-aa-bb-2026-09-{number:02d}" for number in range(1, count + 1)]
+
+
+def planned(league: str, slug: str, **fields: Any) -> Game:
+    return final(Event(slug=slug, subcategory=league, **fields), ["Ada Ray"])
+
+
+def changes(clock: GameClock) -> Iterator[tuple[int, Game, Game]]:
+    """Every change of a game but of its clock: the instant, the state then, and that just before
+    the next change; oldest first.
+    """
+    found, at = [], clock.ends - 1
+    while (last := clock.at(at)) is not None:
+        then = clock.at(last.at)
+        assert then is not None and then.at == last.at
+        found.append((last.at, then, last))
+        at = last.at - 1
+    return reversed(found)
+
+
+def told(game: Game) -> str:
+    """A result in a line."""
+    parts = " ".join(f"{name}:{home}-{away}" for name, (home, away) in game.periods.items())
+    goals = " ".join(f"{goal.team}@{goal.minute}" for goal in game.goals or ())
+    players = " ".join(str(sorted(stats.items())) for stats in game.players.values())
+    score = f"{game.home_score}-{game.away_score} {game.period} {game.advances}"
+    shown = (score, parts, goals, re.sub("[^a-z0-9]+", " ", players).strip())
+    return " | ".join(part.strip() for part in shown if part)
+
+
+def test_planned_results_are_those_that_they_were() -> None:
+    check_recorded(
+        "results.txt",
+        [
+            f"{slug} {told(planned(league, slug))}"
+            for league in SPORTS
+            for slug in slugs(league, 24 if league in ("nfl", "mlb", "nhl") else 12)
+        ],
+    )
+
+
+def test_games_under_way_go_on_from_their_score() -> None:
+    lines = []
+    for league, period, score in (
+        ("nfl", "Q3", (10, 3)),
+        ("mlb", "T5", (2, 0)),
+        ("nhl", "P2", (1, 1)),
+        ("nba", "Q2", (20, 30)),
+        ("mlb", "T1", (0, 0)),
+        ("nfl", "Q4", (31, 28)),
+    ):
+        for slug in slugs(league, 3):
+            before = {"home": score[0], "away": score[1]}
+            game = planned(league, slug, live=True, period=period, score=before)
+            lines.append(f"{slug} {period} {score} {told(game)}")
+            if league in ("nfl", "mlb", "nhl"):
+                assert game.home_score is not None and game.home_score >= score[0]
+                assert game.away_score is not None and game.away_score >= score[1]
+                first = int(period[1:])
+                early = list(game.periods.values())[: first - 1]
+                if first > 1:
+                    assert tuple(map(sum, zip(*early, strict=True))) == score
+    check_recorded("results_under_way.txt", lines)
+
+
+def test_a_game_that_is_over_ended_with_its_score() -> None:
+    game = planned("nba", "nba-x", ended=True, score={"home": 7, "away": 9}, period="FT")
+    assert game == Game(home_score=7, away_score=9, period="FT", live=False, ended=True)
+    drawn = planned("nba", "nba-x", ended=True)
+    assert drawn.home_score and drawn.home_score > 50
+    assert planned("nba", "nba-x", score={"home": 7, "away": 9}) == drawn
+
+
+@pytest.mark.parametrize("league", SPORTS)
+def test_results_are_possible_in_their_sport(league: str) -> None:
+    letter, regular, *_ = SPORTS[league]
+    draws = 0
+    for slug in slugs(league, 60):
+        game = planned(league, slug)
+        home, away = game.home_score or 0, game.away_score or 0
+        draws += home == away
+        assert (game.live, game.ended, game.period) == (False, True, "FT")
+        assert set(game.players) == {"Ada Ray"}
+        parts = list(game.periods.values())
+        if league in ("epl", "lib"):
+            minutes = [goal.minute for goal in game.goals or ()]
+            assert minutes == sorted(minutes) and all(1 <= minute <= 90 for minute in minutes)
+            assert (home, away) == tuple(
+                sum(goal.team == side for goal in game.goals or ()) for side in ("home", "away")
+            )
+            assert home == away or game.advances == ("home" if home > away else "away")
+        elif league == "ufc":
+            assert sorted((home, away)) == [0, 1] and not parts
+        elif league in WON:
+            wins = (regular + 1) // 2
+            assert max(home, away) == wins > min(home, away) and len(parts) == home + away
+            assert list(game.periods) == [f"{letter}{n + 1}" for n in range(len(parts))]
+            last = parts[-1]
+            assert (last[0] > last[1]) == (home > away), "the winner wins the last one"
+            for one, other in parts:
+                high, low = max(one, other), min(one, other)
+                assert high > low
+                if league in ("atp", "wta"):
+                    assert (high, low) in {(6, n) for n in range(5)} | {(7, 5), (7, 6)}
+                elif league == "wtt":
+                    assert high == 11 and low <= 9
+                elif league == "cs2":
+                    assert high == 13 and low <= 11
+                else:
+                    assert (high, low) == (1, 0)
+        else:
+            names = list(game.periods)
+            assert names[:regular] == [f"{letter}{n + 1}" for n in range(regular)]
+            before = [sum(side) for side in zip(*parts[:regular], strict=True)]
+            assert len(parts) == regular + (before[0] == before[1])
+            assert (home, away) == tuple(sum(side) for side in zip(*parts, strict=True))
+            assert all(score >= 0 for part in parts for score in part)
+    assert draws == 0 or league in ("epl", "lib")
+
+
+@pytest.mark.parametrize("league", SPORTS)
+def test_a_game_is_played_as_its_sport_is(league: str) -> None:
+    most, least_minutes, most_minutes = SPORTS[league][2:]
+    lengths = set()
+    for slug in slugs(league, 12):
+        result = planned(league, slug)
+        clock = GameClock(league, slug, START, result)
+        length = clock.ends - START
+        lengths.add(length)
+        assert length == duration(league, slug)
+        assert least_minutes * MINUTE <= length <= most_minutes * MINUTE
+        assert clock.at(START - 1) is None and clock.at(clock.ends) is None
+        course = list(changes(clock))
+        assert course[0][0] == START and course[0][1].home_score == course[0][1].away_score == 0
+        periods = list(dict.fromkeys(game.period for _, game, _ in course))
+        last = course[-1][2]
+        assert (last.live, last.ended) == (True, False)
+        if league in ("epl", "lib"):
+            assert periods == ["1H", "HT", "2H"]
+            shown = {game.elapsed for _, game, _ in course if game.period == "HT"}
+            assert shown == {""}
+            assert course[0][1].elapsed == "1"
+            assert re.fullmatch(r"90\+[1-9]", last.elapsed or "")
+            continue
+        halves = [name for name in periods if name != "HT"]
+        assert ("HT" in periods) == (league in ("nfl", "nba", "wnba"))
+        if league == "mlb":
+            assert halves[0] == "T1" and halves[1] == "B1"
+            ninth = (result.home_score or 0) > (result.away_score or 0) and len(result.periods) == 9
+            assert ("B9" not in halves) == ninth
+        else:
+            assert halves == list(result.periods) or league == "ufc"
+        if league not in WON:
+            assert {name: sum(score) for name, score in last.periods.items()} == {
+                name: sum(score) for name, score in result.periods.items()
+            }
+            assert (last.home_score, last.away_score) == (result.home_score, result.away_score) or (
+                league == "ufc"
+            )
+        for _, first, end in course:
+            if league not in CLOCKED or first.period == "HT":
+                assert first.elapsed == end.elapsed == ""
+            else:
+                full = most if not (first.period or "").startswith("OT") else "10:00"
+                assert "00:00" <= (first.elapsed or "") <= (end.elapsed or "") <= full
+    assert len(lengths) > 2
+
+
+def course_lines(clock: GameClock) -> Iterator[str]:
+    for at, game, before_next in changes(clock):
+        parts = " ".join(f"{name}:{home}-{away}" for name, (home, away) in game.periods.items())
+        seconds = (at - START) / NS_PER_S
+        yield (
+            f"  {seconds:.3f} {game.period} {game.home_score}-{game.away_score} [{parts}]"
+            f" {game.elapsed} to {before_next.elapsed}"
+        )
+
+
+def test_the_courses_of_planned_games_are_those_that_they_were() -> None:
+    lines = []
+    for league in SPORTS:
+        for slug in slugs(league, 1 if league in ("nba", "wnba") else 3):
+            clock = GameClock(league, slug, START, planned(league, slug))
+            lines += [f"{slug} {(clock.ends - START) // NS_PER_S} s", *course_lines(clock)]
+    for league, period, late in (("nfl", "Q3", 80), ("mlb", "T5", 90), ("atp", "S2", 200)):
+        slug = slugs(league, 1)[0]
+        event: dict[str, Any] = {"live": True, "period": period, "score": {"home": 3, "away": 2}}
+        joined = GameInProgress(period, late * MINUTE)
+        clock = GameClock(league, slug, START, planned(league, slug, **event), joined)
+        at = clock.at(START + late * MINUTE)
+        assert at is not None and (at.period == period or period not in ("Q3", "T5"))
+        lines += [f"{slug} in {period} {(clock.ends - START) // NS_PER_S} s", *course_lines(clock)]
+    check_recorded("courses.txt", lines)
+
+
+def test_a_game_that_is_joined_in_an_unknown_or_its_first_period_goes_as_planned() -> None:
+    slug = slugs("nba", 1)[0]
+    result = planned("nba", slug)
+    plain = list(course_lines(GameClock("nba", slug, START, result)))
+    for period in ("Q1", "X9"):
+        joined = GameInProgress(period, 50 * MINUTE)
+        assert list(course_lines(GameClock("nba", slug, START, result, joined))) == plain
+
+
+def test_a_goal_is_shown_in_its_minute_and_scores_of_halves_are_of_goals() -> None:
+    goals = tuple(
+        Goal(team=team, minute=minute)
+        for team, minute in (("home", 1), ("away", 45), ("away", 46), ("home", 90))
+    )
+    clock = GameClock("epl", "epl-x", START, Game(goals=goals, home_score=2, away_score=2))
+    scored = [
+        (game.elapsed, game.period, game.home_score, game.away_score)
+        for at, game, _ in changes(clock)
+        if (game.home_score, game.away_score) != (0, 0)
+        and game.goals is not None
+        and clock.at(at - 1) is not None
+        and game.goals != getattr(clock.at(at - 1), "goals", None)
+    ]
+    assert scored == [("1", "1H", 1, 0), ("45", "1H", 1, 1), ("46", "2H", 1, 2), ("90", "2H", 2, 2)]
+    last = clock.at(clock.ends - 1)
+    assert last is not None and last.periods == {"1H": (1, 1), "2H": (1, 1)}
+
+
+def test_tennis_is_scored_by_sets_and_a_set_goes_game_by_game() -> None:
+    result = Game(periods={"S1": (7, 5), "S2": (3, 6), "S3": (7, 6)}, home_score=2, away_score=1)
+    clock = GameClock("atp", "atp-x", START, result)
+    states = [game for _, _, game in changes(clock)]
+    for one, other in pairwise(states):
+        for name, (home, away) in other.periods.items():
+            before = one.periods.get(name, (0, 0))
+            assert home + away - sum(before) in (0, 1)
+            assert before <= (home, away)
+    seen = {
+        name: [game.periods[name] for game in states if name in game.periods]
+        for name in result.periods
+    }
+    for name in ("S1", "S3"):
+        assert (5, 5) in seen[name], "7-5 and 7-6 come after 5-5"
+    assert (6, 5) in seen["S1"] or (5, 6) not in seen["S1"]
+    won = list(dict.fromkeys((game.home_score, game.away_score) for game in states))
+    assert won[:3] == [(0, 0), (1, 0), (1, 1)]
+
+
+@given(
+    st.integers(0, 60),
+    st.text("abc", max_size=3),
+    st.integers(1, 9),
+    st.sampled_from([(1,), (7, 3), (2, 3, 1)]),
+)
+def test_a_total_is_spread_over_parts_in_plays(
+    total: int, purpose: str, parts: int, units: tuple[int, ...]
+) -> None:
+    found = spread(total, purpose, parts, units)
+    assert len(found) == parts and sum(found) == total
+    if units == (7, 3) and total not in (1, 2, 4, 5, 8, 11):  # which no touchdown and goal make
+        possible = {7 * sevens + 3 * threes for sevens in range(9) for threes in range(21)}
+        assert possible.issuperset(found)

@@ -1,0 +1,186 @@
+"""The default world stays what it is: names, numbers, dates, terms and prices of its events and
+markets, as clients see them when a run begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec import json
+
+from sim import Simulation, load_scenario
+from sim.testing.client import Connection, connect
+from tests.journeys import key, trader
+from tests.recorded import check_recorded
+
+UNLIMITED = 'name: recorded\nextends: {world}\nlimits: {{public: "off", exchange_rest: "off"}}\n'
+
+
+def begun(start: str = "", world: str = "quickstart", more: str = "") -> Connection:
+    clock = f"clock: {{start: {start}}}\n" if start else ""
+    return connect(Simulation(load_scenario(UNLIMITED.format(world=world) + clock + more)))
+
+
+@pytest.fixture(scope="module")
+def recorded_world() -> Connection:
+    """The quickstart as it begins. Tests look at it and change nothing."""
+    return begun()
+
+
+def get(world: Connection, path: str, **query: Any) -> Any:
+    answer = world.gateway.get(path, params=query)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def every(world: Connection, path: str, name: str, **query: Any) -> list[Any]:
+    rows: list[Any] = []
+    while page := get(world, path, limit=1000, offset=len(rows), **query)[name]:
+        rows += page
+    return rows
+
+
+def compact(row: Any) -> str:
+    """A row as JSON without what says nothing."""
+
+    def bare(value: Any) -> Any:
+        match value:
+            case dict():
+                found = {name: bare(inner) for name, inner in value.items()}
+                return {name: inner for name, inner in found.items() if inner not in (None, "", [])}
+            case list():
+                return [bare(inner) for inner in value]
+        return value
+
+    return json.encode(bare(row)).decode()
+
+
+def event_line(event: Any) -> str:
+    names = ("id", "slug", "title", "category", "subcategory", "seriesSlug", "gameId")
+    dates = ("createdAt", "startDate", "startTime", "endDate", "eventDate", "updatedAt")
+    state = ("active", "closed", "live", "ended", "featured", "period", "score", "elapsed")
+    tags = [tag["slug"] for tag in event["tags"]]
+    shown = [str(event.get(name)) for name in (*names, *dates, *state)]
+    return " | ".join([*shown, ",".join(tags), str(len(event["markets"]))])
+
+
+def market_line(market: Any) -> str:
+    names = ("id", "slug", "question", "marketType", "sportsMarketType", "sportsMarketTypeV2")
+    terms = ("line", "outcomes", "outcomePrices", "orderPriceMinTickSize", "minimumTradeQty")
+    dates = ("createdAt", "startDate", "endDate", "gameStartTime")
+    rest = ("status", "comboEnabled", "subjectId", "sortOrder", "feeCoefficient", "metadata")
+    return " | ".join(str(market.get(name)) for name in (*names, *terms, *dates, *rest))
+
+
+def chosen(events: list[Any], each: int = 1) -> Iterator[Any]:
+    """Of each league or topic the first events, and all that are not games."""
+    seen: dict[tuple[str, str, bool], int] = {}
+    for event in events:
+        kind = (event["category"], event["subcategory"], bool(event["gameId"]))
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] <= each or not event["gameId"]:
+            yield event
+
+
+def test_sports_leagues_tags_series_teams_and_players(recorded_world: Connection) -> None:
+    world = recorded_world
+    lines = [
+        *(f"sport {compact(one | {'leagues': 0})}" for one in get(world, "/v2/sports")["sports"]),
+        *(f"league {compact(one)}" for one in every(world, "/v2/leagues", "leagues")),
+        *(f"listing {compact(one)}" for one in get(world, "/v1/sports")["sports"][::6]),
+        *(f"series {compact(one)}" for one in every(world, "/v1/series", "series")),
+    ]
+    for tag in every(world, "/v2/tags", "tags")[::5]:
+        lines.append(f"tag {compact(tag)}")
+    for team in every(world, "/v1/sports/teams", "teams")[::17]:
+        lines.append(f"team {compact(team)}")
+    lines += [f"player {compact(one)}" for one in every(world, "/v1/sports/players", "players")][:9]
+    check_recorded("leagues.txt", lines)
+
+
+def test_events_of_the_quickstart(recorded_world: Connection) -> None:
+    events = every(recorded_world, "/v1/events", "events")
+    head = [f"{len(events)} events, {sum(len(event['markets']) for event in events)} markets"]
+    games = [event for event in events if event["gameId"]]
+    check_recorded(
+        "events.txt",
+        [
+            *head,
+            *(event_line(event) for event in events if not event["gameId"]),
+            *(event_line(event) for event in games[:60]),
+            *(event_line(event) for event in games[60::40]),
+        ],
+    )
+
+
+def test_markets_of_the_quickstart(recorded_world: Connection) -> None:
+    lines = []
+    for event in chosen(every(recorded_world, "/v1/events", "events")):
+        shown = event["markets"] if len(event["markets"]) < 12 else event["markets"][::4]
+        lines += [event["slug"], *(f"  {market_line(market)}" for market in shown)]
+    check_recorded("markets.txt", lines)
+
+
+def test_whole_events_and_instruments(recorded_world: Connection) -> None:
+    """Every field of one event of each kind with its first and last market, on both planes."""
+    events = list(chosen(every(recorded_world, "/v1/events", "events")))
+    leagues = ("nba", "epl", "atp", "ufc")
+    picked = [events[0], *(one for one in events if one["subcategory"] in leagues)][::3]
+    picked += [one for one in events if one["category"] != "sports"][::9]
+    lines = []
+    client = trader(recorded_world)
+    for event in picked:
+        market = event["markets"][-1]
+        named = [tag["slug"] for tag in event["tags"]]
+        assert [tag["slug"] for tag in market["tags"]] == named
+        lines.append(compact(event | {"markets": [market | {"tags": []}], "tags": named}))
+        answer = client.get(f"/v1/refdata/instruments/{market['slug']}")
+        lines.append(f"  {compact(answer.json()['instrument'])}")
+    check_recorded("whole_events.txt", lines)
+
+
+@pytest.mark.parametrize(
+    "start", ["2026-02-10T12:00:00-05:00", "2026-06-20T12:00:00-04:00", "2027-03-03T09:00:00-05:00"]
+)
+def test_worlds_that_begin_in_another_week(start: str) -> None:
+    """Seasons, dates in names, terms of trading and two-sided markets are those of then."""
+    world = begun(start, more="world: {games: 40}\n")
+    events = every(world, "/v1/events", "events")
+    lines = [event_line(event) for event in list(chosen(events))[::2]]
+    for league in ("lib", "atp", "mlb"):
+        event = next(one for one in reversed(events) if one["subcategory"] == league)
+        lines += [event["slug"], *(f"  {market_line(market)}" for market in event["markets"][::2])]
+    series = every(world, "/v1/series", "series")
+    lines += [f"{one['slug']} | {one['title']}" for one in series]
+    check_recorded(f"world_{start[:10]}.txt", lines)
+
+
+def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
+    exchange = recorded_world.simulation.exchange
+    lines = []
+    for _, periods in sorted(exchange.incentives.programs().items()):
+        lines += [json.encode(period).decode() for period in periods]
+    client = recorded_world.retail(key(recorded_world.simulation))
+    lines += [compact(client.get(f"/v1/incentives{path}").json()) for path in ("", "/earnings")]
+    check_recorded("programs.txt", lines)
+
+
+def test_recurring_markets(recorded_world: Connection) -> None:
+    """Of each series, what is listed at the start, and one that is over, by number and by symbol."""
+    world, lines = recorded_world, []
+    series = [one for one in every(world, "/v1/series", "series") if one["recurrence"]]
+    numbers = [int(one["id"]) for one in series if "Up or Down" in one["title"]]
+    for number in numbers:
+        events = every(world, "/v1/events", "events", seriesId=number)
+        for event in events[:1] + events[1:][-1:]:
+            lines += [event_line(event), f"  {market_line(event['markets'][0])}"]
+            slug = event["markets"][0]["slug"]
+            instrument = trader(world).get(f"/v1/refdata/instruments/{slug}").json()["instrument"]
+            lines.append(f"  {compact(instrument)}")
+            same = get(world, f"/v1/events/{event['id']}")["event"]
+            assert same == event == get(world, f"/v1/events/slug/{event['slug']}")["event"]
+            by_number = get(world, f"/v1/market/id/{event['markets'][0]['id']}")["market"]
+            assert by_number == event["markets"][0]
+    check_recorded("recurring.txt", lines)
