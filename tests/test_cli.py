@@ -180,6 +180,27 @@ def test_an_unreadable_file_is_named_without_a_line_that_it_does_not_have(capsys
     assert err == f"{tmp_path}: cannot read: Is a directory\n"
 
 
+def test_run_writes_its_journal_to_a_named_file_or_into_a_folder(capsys, scenario, tmp_path):
+    one, folder = tmp_path / "new" / "one.ndjson", tmp_path / "runs"
+    assert sim(capsys, "run", scenario(), "--journal", one)[0] == 0
+    assert sim(capsys, "run", scenario(), "--journal", folder)[0] == 0
+    assert one.read_bytes() == (folder / "one-step-7.ndjson").read_bytes()
+    assert sim(capsys, "replay", one)[0] == 0
+
+
+def test_one_journal_file_for_several_runs_is_refused(capsys, scenario, tmp_path):
+    one = tmp_path / "one.ndjson"
+    code, _, err = sim(capsys, "run", scenario(), "--seeds", "1..2", "--journal", one)
+    assert code == 2 and not one.exists()
+    assert err == f"sim: --journal {one} is one file, for 2 runs: name a folder\n"
+
+
+def test_a_folder_in_place_of_a_journal_is_refused(capsys, tmp_path):
+    code, _, err = sim(capsys, "timeline", tmp_path)
+    assert code == 2
+    assert err == f"{tmp_path}: cannot read: this is a folder; name one of the journals in it\n"
+
+
 def test_run_gives_one_line_per_scenario_and_exit_1_when_an_expectation_fails(capsys, scenario):
     code, out, _ = sim(capsys, "run", scenario())
     assert code == 0

@@ -243,7 +243,7 @@ def test_orders_of_a_file_that_come_after_2199_are_a_mistake_of_the_start(
 ) -> None:
     last = "2199-12-31T23:59:59Z"
     assert main(["serve", "living-market", "--port-base", "0", "--start", last]) == 2
-    assert "too far in the future" in capsys.readouterr().err
+    assert "must be before the year 2200" in capsys.readouterr().err
 
 
 # ---- pages and waits

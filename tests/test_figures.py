@@ -158,7 +158,7 @@ def test_the_command_writes_csv_and_json(capsys: Any, tmp_path: Path) -> None:
     code, out, _ = sim("--account", bot.user)
     assert code == 0 and bot.account in out and wanted["totals"]["total"] in out
     code, _, err = sim("--account", "nobody")
-    assert code == 2 and "no account is called nobody" in err
+    assert code == 2 and "no account is called 'nobody'; known: firms/" in err
     code, _, err = sim("--csv", tmp_path / "csv")
     assert code == 2 and "--account NAME" in err
 

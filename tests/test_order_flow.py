@@ -170,9 +170,9 @@ def test_a_flow_is_found_beside_the_file_that_names_it_and_may_be_given_another(
 
 WRONG = [
     ("x,maker,,m1,w,sell,0.60,1,,", 1, "at: "),
-    ("1,nobody,,m1,w,sell,0.60,1,,", 3, "no firm or participant is called 'nobody'"),
+    ("1,nobody,,m1,w,sell,0.60,1,,", 3, "there is no firm or participant 'nobody'"),
     ("1,maker,amend,m1,w,sell,0.60,1,,", 9, "action is new or cancel or replace, not 'amend'"),
-    ("1,maker,cancel,,w,,,,,", 16, "a cancel names the id of an order"),
+    ("1,maker,cancel,,w,,,,,", 16, "a cancel needs the id of an order"),
     ("1,maker,,m1,ww,sell,0.60,1,,", 13, "unknown symbol 'ww'"),
     ("1,maker,,m1,w,sold,0.60,1,,", 15, "side is buy or sell, not 'sold'"),
     ("1,maker,,m1,w,sell,0.605,1,,", 20, "price: 0.605 is finer than 1/100"),
@@ -180,13 +180,13 @@ WRONG = [
     ("1,maker,,m1,w,sell,0.5,1,market,", 20, "a market order has none"),
     ("1,maker,,m1,w,sell,1e1,1,,", 20, "price: not a decimal"),
     ("1,maker,,m1,w,sell,0.60,0,,", 25, "qty: 0 is not above zero"),
-    ("1,maker,,m1,w,sell,0.60,,,", 25, "a new order has a quantity"),
+    ("1,maker,,m1,w,sell,0.60,,,", 25, "a new order needs a quantity"),
     ("1,maker,,m1,w,sell,0.60,1.5,,", 25, "qty: 1.5 is finer than 1/1"),
     ("1,maker,,m1,w,sell,0.60,1,peg,", 27, "type is limit or market"),
     ("1,maker,,m1,w,sell,0.60,1,,gtd", 28, "tif is gtc or day or ioc or fok, not 'gtd'"),
-    ("1,maker,,m1,w,sell,0.60", 1, "7 cells, not 10 as the heading has"),
+    ("1,maker,,m1,w,sell,0.60", 1, "this row has 7 cells, but the first line names 10 columns"),
     ("-1,maker,,m1,w,sell,0.60,1,,", 1, "at: "),
-    ("999999999999,maker,,m1,w,sell,0.60,1,,", 1, "at: too far in the future"),
+    ("999999999999,maker,,m1,w,sell,0.60,1,,", 1, "at: must be before the year 2200"),
     (
         "+999999999999h,maker,,m1,w,sell,0.60,1,,",
         1,
@@ -217,7 +217,7 @@ HEADINGS = [
         "3:1: rows must be in order of time",
     ),
     (HEADING + "2,maker,,\udc80,w,buy,0.5,1,,\n", "2:10: not UTF-8 text"),
-    (HEADING + "2" + "0" * 1000 + "\n", "2:1001: a line of more than 1000 bytes"),
+    (HEADING + "2" + "0" * 1000 + "\n", "2:1001: this line has more than 1000 bytes"),
 ]
 
 

@@ -480,7 +480,7 @@ WRONG = [
     ("makers: [{name: 'm m', symbols: cents}]", "expected a name: at most 64 letters"),
     (
         "makers: [{name: mm, symbols: cents, as: firms/no/users/body}]",
-        "no firm or participant is called 'firms/no/users/body'",
+        "there is no firm or participant 'firms/no/users/body'",
     ),
     ("takers: [{name: t, symbols: cents, rate: often}]", 'write "12/m" or "1/30s"'),
     ("takers: [{name: t, symbols: cents, rate: 9999/s}]", "at most 1000 a second"),

@@ -97,5 +97,5 @@ def test_what_only_the_run_knows_is_left_to_it() -> None:
 
 def test_a_body_where_a_query_belongs_is_told() -> None:
     assert problems("  - call: {plane: gateway, get: /v1/markets, json: {limit: 5}}\n") == [
-        "1:46: GatewayMarketsAPI.ListMarkets reads no body: write `query`"
+        "1:46: GatewayMarketsAPI.ListMarkets takes parameters instead of a body: use `query`"
     ]

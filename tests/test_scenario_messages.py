@@ -153,7 +153,7 @@ def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
         ),
         (HEAD + ORDER % ("a", "0.405", ""), "5:54: price 0.405 is not a multiple of the tick 0.01"),
         (HEAD + ORDER % ("h", "0.4075", ""), "price 0.4075 is not a multiple of the tick 0.005"),
-        (HEAD + ORDER % ("a", "1.40", ""), "price 1.40 is outside the band, 0.01 to 0.99"),
+        (HEAD + ORDER % ("a", "1.40", ""), "price 1.40 is outside the price band, 0.01 to 0.99"),
         (
             HEAD + "steps: [{settle: {symbol: a, price: '1.5'}}]\n",
             "a price must be between 0 and 1 dollar",
@@ -161,7 +161,7 @@ def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
         (
             HEAD
             + "steps: [{call: {plane: exchange, as: atlas, get: /v1/whoami, headers: {X: y}}}]\n",
-            "a call reads no header but x-participant-id, not 'X': `as` says whose credentials it has",
+            "`headers` accepts only x-participant-id, not 'X': name the caller with `as`",
         ),
     ],
 )

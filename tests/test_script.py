@@ -129,11 +129,11 @@ WRONG = [
         "steps:\n  - {order: {as: maker, symbol: w, side: buy, price: '0.4', qty: '1', clord: x}}",
         "did you mean 'clord_id'?",
     ),
-    ("steps:\n  - {repeat: many, steps: []}", "`repeat` is a number of rounds"),
+    ("steps:\n  - {repeat: many, steps: []}", "`repeat` must be the number of rounds"),
     ("steps:\n  - {repeat: 2, stepz: []}", "did you mean 'steps'?"),
     ("steps:\n  - {repeat: 2, each: [a], steps: []}", "`repeat` or `each`"),
-    ("steps:\n  - {each: {a: b}, steps: []}", "`each` is a list of values"),
-    ("matrix: {a: b}\nsteps: []", "`matrix` gives a a list"),
+    ("steps:\n  - {each: {a: b}, steps: []}", "`each` must be a list of values"),
+    ("matrix: {a: b}\nsteps: []", "`matrix` needs a list of values for a"),
     ("params: {'a b': c}\nsteps: []", "not a name for a parameter"),
     ("steps:\n  - {repeat: 999999, steps: [{advance: 1s}]}", "more than 20000 steps"),
     ("steps:\n  - {when: {oder: {name: x, state: FILLED}}}", "did you mean 'order'?"),
@@ -144,7 +144,7 @@ WRONG = [
     ("preset: hostil\nsteps: []", "did you mean 'hostile'?"),
     (
         "steps:\n  - {cancel: {all: true}, advance: 1s}",
-        "a step does one thing: 'cancel' is in it already",
+        "a step has at most one action: this one has 'cancel'",
     ),
     (
         "steps:\n  - {call: {plane: grpc, rpc: InsertOrder}}",
@@ -152,7 +152,7 @@ WRONG = [
     ),
     (
         "steps:\n  - {call: {plane: grpc, rpc: OrderEntryAPI.CreateOrderSubscription}}",
-        "is a stream: `subscribe` opens it",
+        "is a stream: use `subscribe`",
     ),
     (
         "steps:\n  - {call: {plane: retail, rpc: OrderEntryAPI.InsertOrder}}",
@@ -160,22 +160,22 @@ WRONG = [
     ),
     (
         "steps:\n  - {call: {plane: retail, get: /v1/orders/open, post: /v1/orders}}",
-        "a call has exactly one of",
+        "a call needs exactly one of",
     ),
-    ("steps:\n  - {call: {plane: retail}}", "a call has exactly one of"),
+    ("steps:\n  - {call: {plane: retail}}", "a call needs exactly one of"),
     ("steps:\n  - {call: {plane: retail, get: v1/orders/open}}", "a path begins with /"),
     (
         "steps:\n  - {subscribe: {name: a, rpc: OrderEntryAPI.InsertOrder}}",
-        "is not a stream: `call` calls it",
+        "is not a stream: use `call`",
     ),
-    ("steps:\n  - {subscribe: {name: a}}", "subscribe takes an rpc or a web_socket"),
+    ("steps:\n  - {subscribe: {name: a}}", "`subscribe` needs either `rpc` or `web_socket`"),
     (
         "steps:\n  - {subscribe: {name: a, web_socket: /v1/ws/market}}",
         "did you mean '/v1/ws/markets'?",
     ),
     (
         "steps:\n  - {hang_up: b}\n  - {subscribe: {name: bids, web_socket: /v1/ws/markets}}",
-        "no `subscribe` names a stream 'b'",
+        "no `subscribe` has the stream 'b'",
     ),
     (
         (
@@ -186,19 +186,19 @@ WRONG = [
     ),
     (
         "steps:\n  - {expect: {stream: {name: nobody, count: 0}}}",
-        "no `subscribe` names a stream 'nobody'",
+        "no `subscribe` has the stream 'nobody'",
     ),
     ("steps:\n  - {fund: {account: makr, amount: '1'}}", "no account is called 'makr'"),
     ("steps:\n  - {expect: {balance: {account: makr, cash: '1'}}}", "no account is called 'makr'"),
     ("steps:\n  - {expect: {book: [{symbol: w}, {symbol: x}]}}", "unknown symbol 'x'"),
     ("steps:\n  - {when: {trade: {symbol: x}}}", "unknown symbol 'x'"),
-    ("steps:\n  - {when: {trade: {symbol: w}, maintenance: true}}", "a step waits for one thing"),
-    ("steps:\n  - {when: {}}", "a step waits for one thing"),
+    ("steps:\n  - {when: {trade: {symbol: w}, maintenance: true}}", "`when` needs exactly one of"),
+    ("steps:\n  - {when: {}}", "`when` needs exactly one of"),
     ("steps:\n  - {when: {call: {operation: InsrtOrder}}}", "did you mean 'InsertOrder'?"),
     ("steps:\n  - {quirk: {session_revokation: never}}", "did you mean 'session_revocation'?"),
     ("steps:\n  - {assumption: {engine.latncy: 1s}}", "did you mean 'engine.latency'?"),
     ("steps:\n  - {assumption: {engine.latency: blue}}", "not a duration: 'blue'"),
-    ("steps:\n  - {event: {slug: no-such-game, ended: true}}", "no event is called 'no-such-game'"),
+    ("steps:\n  - {event: {slug: no-such-game, ended: true}}", "there is no event 'no-such-game'"),
     ("steps:\n  - {participant: {name: makr, active: false}}", "no participant is called 'makr'"),
     ("steps:\n  - {at: 2020-01-01T00:00:00Z, advance: 1s}", "the scenario begins later"),
     ("steps:\n  - {expect: {status: 200}}", "this step makes no call"),
@@ -206,11 +206,11 @@ WRONG = [
     ("steps:\n  - {at: 9999-12-31T23:59:59Z, advance: 1s}", "ends with the year 2199"),
     (
         "steps:\n  - {expect: {book: {symbol: w, bids: ['0.45']}}}",
-        'a level is written "price x quantity"',
+        'write a level as "price x quantity"',
     ),
     (
         "faults:\n  - {match: {plane: grpc}, act: {slow_body: true}}",
-        "slow_body can happen on gateway, retail, exchange, auth",
+        "slow_body is possible on gateway, retail, exchange, auth",
     ),
     ("faults:\n  - {match: {plane: retail}, act: {status: 200}}", "status must be an HTTP error"),
     ("faults:\n  - {match: {plane: retail}, act: {}}", "act needs one of"),
@@ -221,7 +221,7 @@ WRONG = [
     ("faults:\n  - {match: {probability: '2'}, act: {status: 503}}", "a probability is"),
     (
         "steps:\n  - {fault: {match: {plane: webhook, operation: InsertOrder}, act: {drop: true}}}",
-        "this fault would never strike",
+        "this fault would have no effect",
     ),
 ]
 
@@ -232,7 +232,7 @@ def test_participants_that_a_scenario_makes_may_be_named() -> None:
         "call: {plane: exchange, get: /v1/whoami, as:"
         " firms/atlas/users/43f4a4a3-5d19-47e9-af52-e6c1ba3fb392}"
     )
-    with pytest.raises(ScenarioError, match="no firm or participant is called"):
+    with pytest.raises(ScenarioError, match="there is no firm or participant"):
         load_scenario(f"{HEAD}steps:\n  - {{{act}}}\n")
     load_scenario(
         f"{HEAD}steps:\n  - {{call: {{plane: exchange, post: /v1/kyc/start, as: firms/atlas, json:"
@@ -373,7 +373,7 @@ steps:
   - {{call: {{plane: gateway, get: "/v2/leagues/${{league}}"}}, expect: {{status: 200}}}}
 """)
     [missing] = failures(report)
-    assert missing.startswith("the answer has no leagues.0.nonsense to keep as missing: 200 {")
+    assert missing.startswith("the answer has no leagues.0.nonsense to save as missing: 200 {")
 
 
 def test_a_step_without_the_value_that_another_should_have_saved_is_not_performed() -> None:
@@ -390,7 +390,7 @@ steps:
 """)
     asked, looked = failures(report)
     assert asked.startswith("refused: 404 {")
-    assert asked.endswith("; expect {status: 404} if it should be")
+    assert asked.endswith("; if this is intended, add `expect: {status: 404}`")
     assert looked == "refused: ${order} has no value: ask saved none"
     shown = " ".join(" ".join(report.lines()).split())
     assert f"text:10: look at 2026-09-08T18:00:00Z: {looked}" in shown
@@ -418,7 +418,7 @@ steps:
     expect: {stream: {name: orders, count: 5}}
 """)
     [said] = failures(report)
-    assert said.startswith("2 frames came on orders, not 5: snapshot, update; the last: {")
+    assert said.startswith("2 frames arrived on orders, not 5: snapshot, update; the last: {")
 
 
 def test_a_level_that_a_kept_value_spoils_is_told_as_a_difference() -> None:
@@ -445,7 +445,7 @@ steps:
 """)
     assert not report.broken
     assert failures(report) == [
-        "the answer has no balances.0 to keep as cash: 401 Missing required API key headers",
+        "the answer has no balances.0 to save as cash: 401 Missing required API key headers",
         'answer is "Missing required API key headers", not a mapping',
     ]
 
@@ -593,7 +593,9 @@ UNKNOWN_STREAM = (
 )
 def test_a_refused_call_fails_its_step_unless_its_answer_is_expected(step: str, right: str) -> None:
     [said] = failures(ran(f"steps:\n  - {{{step}}}\n  - {{{step}, expect: {{{right}}}}}\n"))
-    assert said.startswith("refused: ") and said.endswith(f"; expect {{{right}}} if it should be")
+    assert said.startswith("refused: ") and said.endswith(
+        f"; if this is intended, add `expect: {{{right}}}`"
+    )
     # what it expects of something else says nothing about the answer
     [said] = failures(ran(f"steps:\n  - {{{step}, expect: {{trades: {{symbol: w, count: 0}}}}}}\n"))
     assert said.startswith("refused: ")
@@ -655,7 +657,7 @@ REJECTED_CALLS = {
 def test_a_call_whose_order_is_rejected_by_a_report_fails_its_step(call: str) -> None:
     [said] = failures(ran(f"steps:\n  - {{call: {{{call}}}}}\n"))
     assert said.startswith("its order was rejected (10000.00 USD available, requested ")
-    assert said.endswith("; expect {refused: true} if it should be")
+    assert said.endswith("; if this is intended, add `expect: {refused: true}`")
     for expect in ("refused: true", "refused: maybe", "status: 200"):
         assert failures(ran(f"steps:\n  - {{call: {{{call}}}, expect: {{{expect}}}}}\n")) == []
 
@@ -724,7 +726,7 @@ steps:
     [result] = [result for result in report.results if result.failures]
     assert result.failures[0].startswith("refused: ")
     assert "the connection broke before the answer was there" in result.failures[0]
-    assert result.failures[0].endswith(f"; expect {{{right}}} if it should be")
+    assert result.failures[0].endswith(f"; if this is intended, add `expect: {{{right}}}`")
 
 
 def test_an_answer_in_slow_pieces_is_an_answer() -> None:

@@ -126,7 +126,7 @@ def test_a_fault_opens_the_circuit_breaker_and_its_end_closes_it() -> None:
         "expect": {
             "breaker": {"firm": "atlas", "state": "closed"},
             "webhook": {"outcome": "delivered", "attempt": 6},
-            "fault": {"id": "f1", "struck": 5},
+            "fault": {"id": "f1", "affected": 5},
         },
     }
     report = run_scenario(scenario(faults=[fault], steps=[step, closed]))
@@ -291,7 +291,7 @@ def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
         ({"name": "hooks", "firm": "firms/atlsa"}, "did you mean 'firms/atlas'"),
         ({"name": "hooks", "url": "ftp://x"}, "url: url must be an https URL"),
         ({"name": "hooks", "answers": [{"status": 500, "hang": True}]}, "status or hang, not both"),
-        ({"name": "hooks", "answers": [{"status": 99}]}, "200 to 599, not '99'"),
+        ({"name": "hooks", "answers": [{"status": 99}]}, "from 200 to 599, not '99'"),
     ],
 )
 def test_a_receiver_that_makes_no_sense_is_refused(
@@ -364,7 +364,7 @@ def test_what_a_fault_struck_is_seen_in_timeline_explanation_counts_and_metrics(
                     },
                 }
             },
-            {"at": "+1m", "expect": {"fault": {"id": "f1", "struck": 1}}},
+            {"at": "+1m", "expect": {"fault": {"id": "f1", "affected": 1}}},
         ],
     }
     file = tmp_path / "seen.yaml"
@@ -379,9 +379,9 @@ def test_what_a_fault_struck_is_seen_in_timeline_explanation_counts_and_metrics(
     explanation = explain(sim, "fault/f1")
     assert explanation is not None and len(explanation["chain"]) == 1
     (row,) = _view(sim, "faults")
-    assert (row["struck"], row["over"]) == (1, True)
+    assert (row["affected"], row["over"]) == (1, True)
     text = prometheus_text(metrics(sim.engine)).decode()
-    assert 'sim_fault_struck_total{fault="f1"} 1.0' in text.splitlines()
+    assert 'sim_fault_affected_total{fault="f1"} 1.0' in text.splitlines()
     if plane == "stream":
         assert "affected a frame" in str(explain(sim, "stream/1"))
     if plane == "engine":

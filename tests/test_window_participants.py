@@ -163,7 +163,7 @@ def test_a_scenario_that_names_no_product_has_no_timer_for_windows() -> None:
     ("maker", "text"),
     [
         ("{name: m, windows: btc-updown-7m}", "unknown product 'btc-updown-7m'"),
-        ("{name: m}", "'m' trades nothing: give it symbols or windows"),
+        ("{name: m}", "'m' has nothing to trade: add `symbols` or `windows`"),
     ],
 )
 def test_what_cannot_be_traded_is_found_before_the_run(maker: str, text: str) -> None:

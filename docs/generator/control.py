@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from generator.scenario_keys import PLACES
+from sim.actors.operator.action import Action
 from sim.actors.operator.views import NARROWED, VIEWS, view
 from sim.analysis.tables import as_markdown
 from sim.kernel import resources
@@ -26,11 +28,20 @@ def _call(endpoint: Endpoint, described: dict[str, Any]) -> str:
     if endpoint.query:
         parts.append("Query: " + ", ".join(f"`{name}`" for name in endpoint.query))
     if endpoint.keys:
-        parts.append("Keys of the body: " + ", ".join(f"`{key}`" for key in endpoint.keys))
+        names = ", ".join(f"`{key}`" for key in endpoint.keys)
+        parts.append(f"Keys of the body: {names}{_described_in(endpoint)}")
     for part in ("body", "answer"):
         if example := described.get(part):
             parts.append(f'```json title="{part}"\n{_pretty(example)}\n```')
     return "\n\n".join(parts)
+
+
+def _described_in(endpoint: Endpoint) -> str:
+    """A link to the table that describes the keys of a body, where there is one."""
+    entry = endpoint.body.entry if isinstance(endpoint.body, Action) else endpoint.body
+    name = getattr(entry, "__name__", "")
+    page = PLACES.get(name)
+    return f" ([their meaning]({page}#{name.lower()}))" if page else ""
 
 
 def _sentence(text: str) -> str:

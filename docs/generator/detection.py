@@ -103,7 +103,7 @@ def misses() -> str:
     rows = [
         {
             "bug": f"`{bug.name}`",
-            "asked": ", ".join(sorted(results().trials[bug.name])) or "none yet",
+            "tools that were run": ", ".join(sorted(results().trials[bug.name])) or "none yet",
             "why": MISSED.get(bug.name, "not all tools have been run yet"),
         }
         for bug in missed

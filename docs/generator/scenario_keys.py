@@ -1,4 +1,4 @@
-"""Blocks of the scenario format: what each key means, from the JSON schema."""
+"""Tables of the keys of scenario files, steps, expectations and faults, from the JSON schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def whole_schema() -> dict[str, Any]:
 
 
 def keys(*names: str, root: bool = False) -> Callable[[], str]:
-    """A section for each of the definitions, and for every other that only they refer to."""
+    """A block with a section for each of the definitions; with `root` the keys of a file first."""
 
     def make() -> str:
         whole = whole_schema()
@@ -38,7 +38,7 @@ def _keys_of(definition: dict[str, Any]) -> str:
             {
                 "key": f"`{key}`" + (" (required)" if key in required else ""),
                 "value": _value(value),
-                "meaning": value.get("description") or _described(value),
+                "meaning": _escaped(value.get("description") or _described(value)),
             }
             for key, value in definition["properties"].items()
             if not value.get("deprecated")
@@ -47,15 +47,19 @@ def _keys_of(definition: dict[str, Any]) -> str:
 
 
 def _value(schema: dict[str, Any]) -> str:
-    """What may stand in a file, in words."""
+    """The values that a key accepts, in words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}]({_PLACES[name]}#{name.lower()})" if name in _PLACES else name
+        return f"[{name}]({PLACES[name]}#{name.lower()})" if name in PLACES else name
     if "anyOf" in schema:
+        if any("const" in way for way in schema["anyOf"]):
+            return "text"  # one of many names, which the schema lists for editors
         ways = [way for way in schema["anyOf"] if "${"[1:] not in way.get("pattern", "")]
         return " or ".join(dict.fromkeys(_value(way) for way in ways))
     if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
+        # The schema has both spellings of a word (`OPEN`, `open`) and both types of a number.
+        words = {str(value).lower(): f"`{value}`" for value in reversed(schema["enum"]) if value}
+        return ", ".join(reversed(words.values()))
     kind = schema.get("type")
     if kind == "array":
         return f"list of {_value(schema['items'])}" if schema.get("items") else "list"
@@ -68,8 +72,14 @@ def _value(schema: dict[str, Any]) -> str:
     return _KINDS.get(tuple(kinds), " or ".join(kinds))
 
 
+def _escaped(text: str) -> str:
+    """Text in which Markdown shows `<firm>` instead of taking it for HTML."""
+    parts = text.split("`")
+    return "`".join(p if at % 2 else p.replace("<", "&lt;") for at, p in enumerate(parts))
+
+
 def _described(schema: dict[str, Any]) -> str:
-    """The first line of the definition that a key refers to."""
+    """The description of the definition that a key refers to."""
     names = list(_mentioned(schema))
     return str(whole_schema()["$defs"][names[0]]["description"]) if names else ""
 
@@ -111,7 +121,7 @@ FAULT = ("FaultSpec", "FaultMatch", "FaultAct")
 EXPECT = _reached("Expect")
 STEPS = _reached("Step", "Loop", but=(*EXPECT, *FAULT))
 FILE = _reached(*_mentioned(whole_schema()["properties"]), but=(*STEPS, *EXPECT, *FAULT))
-_PLACES = (
+PLACES = (
     dict.fromkeys(FILE, "scenario-file.md")
     | dict.fromkeys(STEPS, "steps.md")
     | dict.fromkeys(EXPECT, "expectations.md")

@@ -94,10 +94,10 @@ class Recorder:
         for before, entry in log.corrected(outcome.seq):
             coverage.answers[_answer(before)] -= 1
             coverage.answers[_answer(entry)] += 1
-        for injection in outcome.struck:
+        for injection in outcome.injections:
             for kind in _kinds_of(injection.act):
                 coverage.faults[kind, injection.plane] += 1
-        coverage.quirks.update(simulation.exchange.ctx.quirks.take_struck())
+        coverage.quirks.update(simulation.exchange.ctx.quirks.take_applied())
         coverage.note_instant(simulation.now)
 
     def after_attempt(self, simulation: Simulation, *attempt: object) -> None:

@@ -28,6 +28,7 @@ from sim.scenario.scenario import Scenario
 from sim.simulation import Simulation
 
 Recorders: TypeAlias = tuple[Recorder | FeatureRecorder, ...]
+JOURNAL_SUFFIX = ".ndjson"
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -172,7 +173,8 @@ def run_scenario(
     """Run a scenario to its last step, with a webhook receiver that answers 200.
 
     `simulation` runs instead of a new one. A failed run leaves its journal in the folder
-    `save_failures` and its one-file report in `pages`; every run leaves its journal in `journals`.
+    `save_failures` and its one-file report in `pages`; every run leaves its journal in `journals`,
+    a folder or the name of a journal file (`names_a_file`).
     `changes` describes changes to the scenario. `recorder` and `features` record what the run
     exercises. A `copy` other than 0 becomes part of the names of these files (`run_file`).
     """
@@ -205,16 +207,21 @@ def _write(
 ) -> Report:
     """Write a run's journal and its page into these folders. Return the report with their paths."""
     stem = run_file(report.scenario, report.params, report.changes, report.seed, copy)
-    for folder in filter(None, (journals, pages)):
-        folder.mkdir(parents=True, exist_ok=True)
     if pages is not None:
+        pages.mkdir(parents=True, exist_ok=True)
         report = replace(report, page=str(_write_page(journal, pages / f"{stem}.html")))
     if journals is not None:
-        path = journals / f"{stem}.ndjson"
+        path = journals if names_a_file(journals) else journals / f"{stem}{JOURNAL_SUFFIX}"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(0o600)
         path.write_bytes(journal)
         report = replace(report, journal=str(path))
     return report
+
+
+def names_a_file(journals: Path) -> bool:
+    """Return whether a path for journals is the name of one file instead of a folder."""
+    return journals.suffix == JOURNAL_SUFFIX and not journals.is_dir()
 
 
 def matrix_values(scenario: Scenario) -> dict[str, str]:

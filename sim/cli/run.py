@@ -10,6 +10,7 @@ example:
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from sim.cli.arguments import (
     FAILED,
@@ -34,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     junit = "write JUnit XML: one suite per run, one case per step"
     add_text(parser, "--junit", "FILE", junit)
     kept = (
-        "keep the journal of every run there, as SCENARIO-SEED.ndjson; runs of one name and"
-        " seed get a number"
+        "write the journal of every run to this folder, as SCENARIO-SEED.ndjson; a name that ends"
+        " in .ndjson is the file of a single run"
     )
-    add_text(parser, "--journal", "DIR", kept)
-    met = "write what the runs met of the exchange, for `sim coverage`"
+    add_text(parser, "--journal", "PATH", kept)
+    met = "write which operations and answers the runs exercised, for `sim coverage`"
     add_text(parser, "--coverage", "FILE", met)
     add_json(parser, "the reports")
 
@@ -47,12 +48,18 @@ problems = campaign_problems
 
 
 def run(args: argparse.Namespace) -> int:
+    from sim.analysis.errors import UsageError
+    from sim.analysis.headless_run import names_a_file
     from sim.analysis.search.campaign import jobs_of, run_all
 
     plan = campaign_of(args)
     check_scenarios(args)
-    folders = (args.save_failures, args.journal, args.report)
-    check_writable(files=(args.junit, args.results, args.coverage), folders=folders)
+    journals = Path(args.journal) if args.journal else None
+    one_file = journals if journals is not None and names_a_file(journals) else None
+    if one_file is not None and (runs := len(jobs_of(plan))) > 1:
+        raise UsageError(f"--journal {one_file} is one file, for {runs} runs: name a folder")
+    folders = (args.save_failures, args.report, journals if one_file is None else None)
+    check_writable(files=(args.junit, args.results, args.coverage, one_file), folders=folders)
     reports = run_all(plan, text_output(args))
     documents = [report.document() for report in reports]
     interrupted = len(reports) < len(jobs_of(plan))

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if not firms:
         names = [name for firm in facts["firms"] for name in (firm["firm"], *firm["users"])]
         word = args.user or args.firm
-        return usage_error(f"no firm or participant is called {word!r}; known: {', '.join(names)}")
+        return usage_error(f"there is no firm or participant {word!r}; known: {', '.join(names)}")
     form = token_form(firms[0], now_ns(args, facts) // 1_000_000_000, str(uuid.uuid4()))
     print(ask(f"{facts['auth']}/oauth/token", form, facts["tls_ca"])["access_token"])
     return 0

@@ -82,8 +82,8 @@ class InputEffects:
             self._send_webhooks(outcome)
         for on_done in self._on_done:
             on_done(input_, outcome)
-        if exchange.faults.struck:
-            outcome.struck = exchange.faults.take_struck()
+        if exchange.faults.injections:
+            outcome.injections = exchange.faults.take_injections()
         return event_records(exchange.take_events()) if exchange.ctx.events else []
 
     def _send_webhooks(self, outcome: Outcome) -> None:

@@ -212,7 +212,7 @@ class Arena:
             if isinstance(input_, RestCall) and not input_.path.rpartition("/")[2]:
                 return  # an empty name leads to another address
             outcome = self._enter(input_)
-            if outcome is None or outcome.reply is None or outcome.struck:
+            if outcome is None or outcome.reply is None or outcome.injections:
                 return
             entry = self._simulation.log.last(outcome.seq)
             if entry is None or not entry.operation:
@@ -248,7 +248,12 @@ class Arena:
         """Return a page; None if it was refused, or if a fault or a quirk had an effect."""
         self._odd = False
         outcome = self._enter(self._clients.call(choices, "exchange", operation, body, who))
-        if outcome is None or outcome.reply is None or outcome.struck or outcome.reply.pending_on:
+        if (
+            outcome is None
+            or outcome.reply is None
+            or outcome.injections
+            or outcome.reply.pending_on
+        ):
             return None
         if self._odd or outcome.reply.status != 200 or outcome.reply.chunks is not None:
             return None
@@ -299,7 +304,7 @@ class Arena:
         self._watch.outcome(input_, outcome)
         self._learn_values()
         if self._checks is None:
-            quirks = self._simulation.exchange.ctx.quirks.take_struck()
+            quirks = self._simulation.exchange.ctx.quirks.take_applied()
         else:
             shown = self._features[begun:]
             self._features += (f"rule:{rule}" for feature in shown for rule in rules_of(feature))
@@ -307,7 +312,7 @@ class Arena:
             self._features += met
             quirks = [one for one in met if one.startswith("quirk:")]
             self.result.troubles += self._checks.troubles(input_, outcome)
-        self._odd = self._odd or bool(outcome.struck) or bool(quirks)
+        self._odd = self._odd or bool(outcome.injections) or bool(quirks)
         return outcome
 
     @staticmethod

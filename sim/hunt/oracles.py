@@ -54,7 +54,7 @@ class Oracles:
         if isinstance(input_, RestCall | RpcCall) and outcome.reply is not None:
             entry = self._simulation.log.last(outcome.seq)
             if entry is not None and entry.seq == outcome.seq:
-                yield from self._answer(input_, outcome.reply, entry, bool(outcome.struck))
+                yield from self._answer(input_, outcome.reply, entry, bool(outcome.injections))
 
     def at_the_end(self) -> Iterator[Trouble]:
         """Yield what is wrong at the end of an episode."""
@@ -70,14 +70,14 @@ class Oracles:
             yield Trouble("invariant", one.invariant, str(one))
 
     def _answer(
-        self, call: RestCall | RpcCall, reply: Reply, entry: LoggedCall, struck: bool
+        self, call: RestCall | RpcCall, reply: Reply, entry: LoggedCall, faulty: bool
     ) -> Iterator[Trouble]:
         name = entry.operation or "unknown path"
         why = entry.why
         failed = reply.status >= 500 if isinstance(call, RestCall) else reply.code in (2, 13)
-        if failed and not struck and not entry.fault and (why is None or not why.rule):
+        if failed and not faulty and not entry.fault and (why is None or not why.rule):
             yield Trouble("internal error", name, f"{name}: {entry.status} {reply.message}")
-        if isinstance(call, RestCall) and not (struck or entry.fault or reply.pending_on):
+        if isinstance(call, RestCall) and not (faulty or entry.fault or reply.pending_on):
             yield from self._conformance(call, reply, name)
 
     def _conformance(self, call: RestCall, reply: Reply, name: str) -> Iterator[Trouble]:

@@ -49,7 +49,7 @@ class Twin:
             elif execution.type is ExecutionType.NEW:
                 yield from self._name(execution)
         reply = outcome.reply
-        if isinstance(input_, RestCall | RpcCall) and reply is not None and not outcome.struck:
+        if isinstance(input_, RestCall | RpcCall) and reply is not None and not outcome.injections:
             entry = self._simulation.log.last(outcome.seq)
             if entry is not None and entry.seq == outcome.seq and not entry.fault:
                 yield from self._call(input_, reply, entry)

@@ -38,6 +38,8 @@ class NotAJournal(ValueError):
 
 def unreadable(error: Exception) -> str:
     """Describe why a journal cannot be read."""
+    if isinstance(error, IsADirectoryError):
+        return "this is a folder; name one of the journals in it"
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 

@@ -1,6 +1,8 @@
-"""Checks of who does what: calls without credentials, with those of another surface, or with a firm
-that lacks the scope. What the file knows is told here, with its line; a token that has expired, or
-a participant that a verification creates, only a run knows.
+"""Checks of callers: calls without credentials, with credentials for another API, or by a firm that
+lacks the scope.
+
+They report what the file shows, with its line. What only a run can know, such as an expired token
+or a participant that a verification creates, is not checked.
 """
 
 from __future__ import annotations
@@ -17,18 +19,18 @@ from sim.scenario.yaml_tree import Mapping, Problem, Scalar, problem
 if TYPE_CHECKING:
     from sim.world.accounts import Parties
 
-# A step that expects one of these may be about a refusal.
+# A step with one of these expectations may expect a refusal.
 _EXPECTED = ("status", "code", "refused", "json")
 _CODES = {401: 16, 403: 7}
 
 
 def access_problems(step: Mapping, parties: Parties) -> Iterator[Problem]:
-    """Problems of who calls, subscribes, orders or cancels in a step."""
+    """Problems of the participants and callers of a step."""
     for key in ("order", "cancel"):
         trader = text_at(step, key, "as") or text_at(step, key, "account")
         if trader is not None and (firm := parties.firm(trader.text)) is not None:
             users = ", ".join(parties.users_of(firm)) or "it has none"
-            text = f"{firm.name} is a firm, and a firm cannot trade: name one of its participants"
+            text = f"{firm.name} is a firm, which cannot trade: name one of its participants"
             yield problem(trader.at, f"{text}: {users}")
     expect = node_at(step, "expect")
     if isinstance(expect, Mapping) and any(key in expect.items for key in _EXPECTED):
@@ -66,7 +68,7 @@ def _caller(operation: Operation, plane: str, part: Mapping, parties: Parties) -
 def _key(
     operation: Operation, name: Scalar, firm: Firm | None, parties: Parties
 ) -> Iterator[Problem]:
-    """A firm where a retail key is asked for."""
+    """A problem where a firm is named and a retail API key is needed."""
     if firm is not None:
         keys = ", ".join(dict.fromkeys(key.account for key in parties.api_keys[:3]))
         text = f"{operation.name} takes a retail API key, not a firm: name one or its account"
@@ -77,16 +79,16 @@ def _key(
 def _firm(
     operation: Operation, name: Scalar, firm: Firm, meant: str, *, acts: bool
 ) -> Iterator[Problem]:
-    """A scope that a firm lacks, and a participant that a firm needs."""
+    """A problem where the firm lacks the scope, or where a participant is needed."""
     if operation.scope and operation.scope not in firm.scopes:
         text = f"{operation.name} needs the scope {operation.scope}, which {firm.name} lacks"
         yield problem(name.at, f"{text} {meant}")
     elif operation.participant == "required" and not acts:
-        text = f"{operation.name} acts for a participant: name one of {firm.name}"
+        text = f"{operation.name} needs a participant: name one of {firm.name}"
         yield problem(name.at, f"{text} {meant}")
 
 
 def _refusal_text(status: int, plane: str) -> str:
-    """How a step says that it expects to be refused; gRPC has codes of its own."""
+    """A hint how a step expects the refusal: by HTTP status, on gRPC by code."""
     expected = f"code: {_CODES[status]}" if plane == "grpc" else f"status: {status}"
     return f"(to test this, add `expect: {{{expected}}}`)"

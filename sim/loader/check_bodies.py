@@ -1,8 +1,8 @@
-"""Checks of what a step sends: names, words and types of a body or query, and what is lacking.
+"""Checks of the bodies and queries that steps send: names, words, types and missing fields.
 
-The exchange ignores names that it does not know, as the service does, so a misspelt one would pass
-unnoticed. A step that expects a refusal may send what it likes, and so may one whose answer is
-not known to be a success. What a `${value}` turns out to be only the run knows.
+The exchange ignores unknown names, as the service does, so a misspelt name would have no effect and
+nobody would notice. Steps that may expect a refusal are not checked, because they may send
+anything. The value of a `${name}` that a step saves is known only during the run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sim.scenario.yaml_tree import (
 
 
 def subscribed(steps: Iterable[Mapping]) -> dict[str, Operation]:
-    """The operations of the streams that steps open, by the names that they give them."""
+    """The operations of the streams that steps open, by the name of the stream."""
     parts = (node_at(step, "subscribe") for step in steps)
     return {
         name.text: operation
@@ -51,7 +51,7 @@ def body_problems(step: Mapping, streams: dict[str, Operation]) -> Iterator[Prob
         return
     operation, plane, part = called
     if "headers" in part.items or operation.content == "form":
-        return  # it may be another content
+        return  # the headers may declare another content type
     body = part.items.get("json", part.items.get("body"))
     verb = next((verb for verb in VERBS if verb in part.items), "")
     if plane == "grpc" or _reads_body(operation, verb):
@@ -86,7 +86,7 @@ def _in_path(operation: Operation, verb: str) -> str:
 
 
 def _sent(operation: Operation, part: Mapping, body: Node | None, verb: str) -> Iterator[Problem]:
-    """Problems of the one message of a call."""
+    """Problems of the request of a call."""
     in_path = frozenset(
         field.name
         for field in fields_of(operation.request)
@@ -111,12 +111,12 @@ def _frames(step: Mapping, streams: dict[str, Operation]) -> Iterator[Problem]:
 def _message(
     cls: type[Message], node: Node, under: str, in_path: frozenset[str]
 ) -> Iterator[Problem]:
-    """Problems of one message: names, words, types, and what is lacking."""
+    """Problems of one message: names, words, types and missing fields."""
     if isinstance(node, Scalar) and "${" in node.text:
         return
     what = under or cls.__full_name__.rpartition(".")[2]
     if not isinstance(node, Mapping):
-        yield problem(node.at, f"{what} is written as a mapping")
+        yield problem(node.at, f"{what} must be a mapping")
         return
     fields = {name: each for each in fields_of(cls) for name in _spellings(each)}
     for name, value in node.items.items():
@@ -151,7 +151,7 @@ def _value(cls: type[Message], field: Field, node: Node, way: str) -> Iterator[P
 def _leaf(
     cls: type[Message], field: Field, node: Node, way: str, *, listed: bool
 ) -> Iterator[Problem]:
-    """What the exchange's own reader says of a value."""
+    """Problems that the exchange's own reader has with a value."""
     if isinstance(node, Scalar) and "${" in node.text:
         return
     value = value_of(node)
@@ -163,7 +163,7 @@ def _leaf(
 
 
 def _nearest_word(field: Field, node: Node) -> str:
-    """The enumeration's word that may have been meant."""
+    """A suggestion of the word of an enumeration that was probably meant."""
     if field.kind != "enum" or not isinstance(node, Scalar):
         return ""
     words = [member.name for member in find(field.type_name)]  # type: ignore[attr-defined]
@@ -174,7 +174,7 @@ def _nearest_word(field: Field, node: Node) -> str:
 def _missing_fields(
     cls: type[Message], node: Mapping, what: str, in_path: frozenset[str]
 ) -> Iterator[Problem]:
-    """What a request needs and does not have."""
+    """The required fields that a request lacks."""
     names = {one.name: one.json_name for one in fields_of(cls)}
     has = {
         one.name for one in fields_of(cls) if any(name in node.items for name in _spellings(one))
@@ -196,7 +196,7 @@ def _query(operation: Operation, part: Mapping, verb: str, body: Node | None) ->
     """Problems of the parameters of a query."""
     if body is not None:
         key = "json" if "json" in part.items else "body"
-        text = f"{operation.name} reads no body: write `query`"
+        text = f"{operation.name} takes parameters instead of a body: use `query`"
         yield problem(part.keys[key], text)
     path = text_at(part, verb)
     if path is None:
@@ -245,8 +245,8 @@ def _spellings(field: Field) -> tuple[str, ...]:
 
 
 def _suggested_field(name: str, cls: type[Message]) -> str:
-    """The field that may have been meant, with or without underscores as the name has them: one
-    that is needed and ends as the name does, or else the nearest.
+    """A suggestion of the field that was probably meant, with or without underscores as the name
+    has them: a required field that ends like the name, or the nearest one.
     """
     spelled = {one.name: one.name if "_" in name else one.json_name for one in fields_of(cls)}
     needs = {one.name for one in fields_of(cls) if one.required}

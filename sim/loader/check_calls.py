@@ -1,4 +1,6 @@
-"""Checks of the calls of steps: one verb or rpc, and an address that some operation answers."""
+"""Checks of the calls of steps: exactly one verb or rpc, and an address that an operation
+serves.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from sim.scenario.suggestions import nearest, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
 REST_PLANES = ("gateway", "retail", "exchange", "auth")
-_REFUSED = ("status", "code", "refused")  # expectations that may be about an unknown path
+_REFUSED = (
+    "status",
+    "code",
+    "refused",
+)  # with one of these a step may expect that the path is unknown
 
 
 @cache
@@ -33,8 +39,8 @@ def _router(plane: str) -> Router:
 
 
 def operation_called(step: Mapping) -> tuple[Operation, str, Mapping] | None:
-    """The operation that a step calls or subscribes to, its plane, and that part of the step; None
-    where there is none, or only the run knows it.
+    """The operation that a step calls or subscribes to, its plane, and the part of the step that
+    names it. None if there is none or it is known only during the run.
     """
     for key in ("call", "subscribe"):
         part = node_at(step, key)
@@ -77,12 +83,15 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
     verbs = [key for key in call.items if key in (*VERBS, "rpc")]
     if len(verbs) != 1:
         at = call.keys[verbs[1]] if verbs else call.at
-        yield problem(at, f"a call has exactly one of {', '.join(VERBS)} and rpc")
+        yield problem(at, f"a call needs exactly one of {', '.join(VERBS)} and rpc")
         return
     (verb,) = verbs
     plane, target = text_at(call, "plane"), text_at(call, verb)
     if plane is not None and plane.text == "grpc" and verb != "rpc":
-        yield problem(call.keys[verb], "the grpc plane takes `rpc: Service.Method`, no verb")
+        yield problem(
+            call.keys[verb],
+            "a call with `plane: grpc` needs `rpc: Service.Method` instead of a verb",
+        )
     elif plane is not None and plane.text != "grpc" and verb == "rpc":
         yield problem(call.keys[verb], f"an rpc needs `plane: grpc`, not {plane.text}")
     elif target is None:
@@ -90,7 +99,7 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
     elif verb == "rpc":
         yield from _rpc(target, unary=True)
     elif not target.text.startswith("/"):
-        yield problem(target.at, f"a path begins with /: write /{target.text}")
+        yield problem(target.at, f"a path must begin with /: write /{target.text}")
     elif plane is not None and not (
         isinstance(expect, Mapping) and any(key in expect.items for key in _REFUSED)
     ):
@@ -98,22 +107,22 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
 
 
 def _headers(headers: Node | None) -> Iterator[Problem]:
-    """Headers that nothing reads."""
+    """Headers that a call does not send."""
     for name, at in headers.keys.items() if isinstance(headers, Mapping) else ():
         if name.lower() != PARTICIPANT_HEADER:
-            text = f"a call reads no header but {PARTICIPANT_HEADER}, not {name!r}"
-            yield problem(at, f"{text}: `as` says whose credentials it has")
+            text = f"`headers` accepts only {PARTICIPANT_HEADER}, not {name!r}"
+            yield problem(at, f"{text}: name the caller with `as`")
 
 
 def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
-    """An address that nothing answers, in a step that does not expect a refusal."""
+    """A path that no operation serves, in a step that does not expect a refusal."""
     if plane not in REST_PLANES:
         return
     match = _router(plane).match(verb, path.text.partition("?")[0])
     meant = "(to test this, add `expect: {status: 404}`)"
     if isinstance(match, MethodNotAllowed):
         verbs = ", ".join(match.allowed)
-        text = f"{plane} answers {path.text} to {verbs}, not to {verb}"
+        text = f"{plane} serves {path.text} with {verbs}, not with {verb}"
         yield problem(path.at, f"{text} (to test this, add `expect: {{status: 405}}`)")
     elif isinstance(match, NotFound):
         templates = [route.template for route in load_contract().routes(plane)]  # type: ignore[arg-type]
@@ -126,7 +135,7 @@ def _subscription(subscription: Node | None) -> Iterator[Problem]:
         return
     rpc, path = text_at(subscription, "rpc"), text_at(subscription, "web_socket")
     if ("rpc" in subscription.items) is ("web_socket" in subscription.items):
-        yield problem(subscription.at, "subscribe takes an rpc or a web_socket")
+        yield problem(subscription.at, "`subscribe` needs either `rpc` or `web_socket`")
     elif rpc is not None:
         yield from _rpc(rpc, unary=False)
     elif path is not None and path.text not in _sockets():
@@ -138,10 +147,10 @@ def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:
     if name.text not in rpcs:
         near = next((full for full in rpcs if full.endswith(f".{name.text}")), "")
         near = near or nearest(name.text, rpcs)
-        listed = "; `sim catalogue operations` lists what it serves"
+        listed = "; `sim catalogue operations` lists them"
         hint = f"; did you mean {near!r}?" if near else listed
         yield problem(name.at, f"gRPC has no method {name.text!r}{hint}")
     elif unary and rpcs[name.text].kind != "unary":
-        yield problem(name.at, f"{name.text} is a stream: `subscribe` opens it")
+        yield problem(name.at, f"{name.text} is a stream: use `subscribe`")
     elif not unary and rpcs[name.text].kind == "unary":
-        yield problem(name.at, f"{name.text} is not a stream: `call` calls it")
+        yield problem(name.at, f"{name.text} is not a stream: use `call`")

@@ -1,4 +1,4 @@
-"""Checks of the orders that a world begins with: what contradicts itself, before a run finds it."""
+"""Checks of the orders of a world, which the exchange would otherwise refuse at the start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.orders import command_of
 from sim.world.world import World
 
-# What refusals call the keys of an order entry.
+# Keys of an order entry by their names in refusals.
 _KEYS = {
     "cash_order_qty": "cash",
     "order_qty": "qty",
@@ -28,12 +28,10 @@ _KEYS = {
 
 
 def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Problem]:
-    """Orders of `world.orders` and `world.books` that the exchange would refuse as malformed at the
-    start.
-    """
+    """Orders of `world.orders` and `world.books` that the exchange would refuse as malformed."""
     assumptions = Assumptions()
     for name, value in scenario.assumptions.items():
-        with suppress(KeyError, ValueError):  # a problem of its own, which is told elsewhere
+        with suppress(KeyError, ValueError):  # reported as a problem of the assumption
             assumptions.change(name, value)
     terms = {instrument.symbol: instrument for instrument in world.instruments}
     for item in items_of(node, "world", "orders"):

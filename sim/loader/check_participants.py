@@ -1,4 +1,4 @@
-"""Checks of a scenario's participants beyond their form, at the positions of the file."""
+"""Checks of a scenario's simulated traders beyond the types of their keys."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ TRADERS_MAX = 10_000
 
 
 def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
-    """Problems of the `participants` that this file itself states."""
+    """Problems of the `participants` that are written in this file, not in one that it extends."""
     stated = node.items.get("participants") if isinstance(node, Mapping) else None
     if isinstance(stated, Mapping):
         yield from _Checker(scenario, world, stated).problems()
 
 
 class _Checker:
-    """Checks one `participants` section. `stated` is the part of it that the file states."""
+    """Checks one `participants` section. `stated` is the part of it that is written in this
+    file.
+    """
 
     def __init__(self, scenario: Scenario, world: World, stated: Mapping) -> None:
         self._section = scenario.participants
@@ -55,15 +57,15 @@ class _Checker:
             if self._world.parties.user(flow.as_) is None:
                 users = "maker, taker, noise, a participant, or firms/<firm>/users/<user>"
                 yield problem(
-                    _place(at, "as"), f"no firm or participant is called {flow.as_!r}: {users}"
+                    _place(at, "as"), f"there is no firm or participant {flow.as_!r}: {users}"
                 )
         traders = sum(len(list(matching(self._symbols, each.symbols))) for each in section.traders)
         if traders > TRADERS_MAX:
-            message = f"participants on {traders} instruments in all, more than {TRADERS_MAX}"
+            message = f"the traders have {traders} instruments together, more than {TRADERS_MAX}"
             yield problem(self._stated.at, message)
 
     def _entries(self, entries: Iterable[T], kind: str, key: str) -> Iterator[tuple[T, Mapping]]:
-        """The entries that this file states, with their nodes."""
+        """The entries that are written in this file, with their nodes."""
         by_name = {getattr(entry, key): entry for entry in entries}
         for item in mappings_of(self._stated.items.get(kind)):
             name = node_at(item, key)
@@ -73,7 +75,7 @@ class _Checker:
     def _trader(self, entry: Trader, at: Mapping) -> Iterator[Problem]:
         yield from self._name(entry.name, at)
         if not entry.symbols and not entry.windows:
-            yield problem(at.at, f"{entry.name!r} trades nothing: give it symbols or windows")
+            yield problem(at.at, f"{entry.name!r} has nothing to trade: add `symbols` or `windows`")
         products = [series.name for series in self._world.reference.recurring.series]
         for pattern in entry.windows:
             if not any(named(product, (pattern,)) for product in products):
@@ -86,7 +88,7 @@ class _Checker:
         if entry.as_ and self._world.parties.user(entry.as_) is None:
             users = "maker, taker, noise, or firms/<firm>/users/<user>"
             yield problem(
-                _place(at, "as"), f"no firm or participant is called {entry.as_!r}: {users}"
+                _place(at, "as"), f"there is no firm or participant {entry.as_!r}: {users}"
             )
         if isinstance(entry, TakerEntry | NoiseEntry):
             low, high = entry.size.low, entry.size.high
@@ -103,9 +105,12 @@ class _Checker:
             near = suggestion(symbol, self._symbols)
             yield problem(_place(at, "symbol"), f"unknown symbol {symbol!r}{near}")
         if entry.path and asset:
-            yield problem(_place(at, "asset"), "a fair price follows a path or an asset, not both")
+            yield problem(
+                _place(at, "asset"),
+                "a fair price follows a path or an asset, not both: remove one of them",
+            )
         if asset and not asset.startswith("crypto:"):
-            yield problem(_place(at, "asset"), f"an asset is crypto:<symbol>, not {asset!r}")
+            yield problem(_place(at, "asset"), f"write an asset as crypto:<symbol>, not {asset!r}")
         if start is not None and scaled_down(start, UNIT) >= UNIT:
             message = f"a price must be between 0 and 1 dollar, not {start}"
             yield problem(_place(at, "start"), message)
@@ -114,10 +119,12 @@ class _Checker:
             yield problem(_place(at, "path"), "the points of a path must be in order of time")
         volatility = scaled_down(entry.volatility or "0", UNIT)
         if volatility > HIGHEST_VOLATILITY:
-            message = f"at most 0.05 dollars in an hour, not {entry.volatility}"
+            message = f"volatility must be at most 0.05 dollars in an hour, not {entry.volatility}"
             yield problem(_place(at, "volatility"), message)
 
 
 def _place(at: Mapping, key: str) -> Position:
-    """The position of an entry's key, or of the entry if a file that is extended has the key."""
+    """The position of an entry's key, or of the entry if the key is in a file that this one
+    extends.
+    """
     return at.items[key].at if key in at.items else at.at

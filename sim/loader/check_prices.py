@@ -13,7 +13,7 @@ from sim.scenario.yaml_tree import Node, Problem, problem
 
 
 def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Problem]:
-    """What the exchange would reject about the prices of an order entry (rules M4, M5)."""
+    """Problems of the prices of an order entry that the exchange would reject (rules M4, M5)."""
     symbol = text_at(entry, "symbol")
     instrument = terms.get(symbol.text) if symbol is not None else None
     if instrument is None:
@@ -25,7 +25,9 @@ def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Pro
     kind = text_at(entry, "type")
     if isinstance(entry, MappingNode) and "price" not in entry.items:
         if (kind is None or kind.text.lower() == "limit") and "cash" not in entry.items:
-            yield problem(entry.at, "a limit order needs a price; `type: market` takes none")
+            yield problem(
+                entry.at, "a limit order needs a price; only an order with `type: market` has none"
+            )
     for key in ("price", "stop_price"):
         price = text_at(entry, key)
         if price is None:
@@ -37,11 +39,13 @@ def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Pro
         if units is None or units % instrument.tick:
             yield problem(price.at, f"{key} {price.text} is not a multiple of the tick {tick}")
         elif units and not low <= units <= high:
-            yield problem(price.at, f"{key} {price.text} is outside the band, {band}")
+            yield problem(price.at, f"{key} {price.text} is outside the price band, {band}")
 
 
 def _quantity(entry: Node, instrument: Instrument) -> Iterator[Problem]:
-    """A quantity finer than the instrument trades, below its minimum, or beyond every order's."""
+    """A quantity with too many decimals, below the instrument's minimum, or above the largest
+    order.
+    """
     symbol, scale = instrument.symbol, instrument.qty_scale
     for key in ("qty", "min_qty"):
         qty = text_at(entry, key)

@@ -1,7 +1,7 @@
-"""Checks of a scenario as a whole: names that must exist and terms that must be sound.
+"""Checks of a whole scenario: names that must exist and terms that must be valid.
 
-Problems are reported at positions of the file that states them; what it extends is checked where
-that stands.
+Problems have positions in the file that contains them; files that it extends are checked on their
+own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem
 from sim.world.world import World, asset_of, build_world, windows_of
 
-# Lists of named things merge by name; other lists of a scenario are appended to what is extended.
+# Lists of named things merge by name; other lists are appended to those of the extended files.
 MERGE_KEYS = {
     "instruments": "symbol",
     "firms": "name",
@@ -56,7 +56,9 @@ _WHO = ("firms", "accounts", "api_keys", "receivers")
 
 
 def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str]) -> None:
-    """Check a scenario; ScenarioError lists the problems. `flow_files`: files by flow name."""
+    """Check a scenario. ScenarioError lists the problems. `flow_files` are the files by name of the
+    flow.
+    """
     names = [*_names(scenario, node), *_raised_limits(node), *fee_problems(node)]
     problems = [
         *_terms(scenario, node),
@@ -88,14 +90,14 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
 
 
 def _unbuildable(names: list[Problem]) -> bool:
-    """Whether a world cannot be built because of a wrong name or instant."""
+    """Whether a wrong name or instant makes it impossible to build the world."""
     return any("years 1990" in each.message or "limit" in each.message for each in names)
 
 
 def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
     start = node_at(node, "clock", "start")
     if start is not None and not is_supported_instant(scenario.clock.start):
-        yield problem(start.at, "a scenario begins in one of the years 1990 to 2199")
+        yield problem(start.at, "a scenario must begin in one of the years 1990 to 2199")
     yield from unknown_setting("quirk", node_at(node, "quirks"))
     yield from unknown_setting("assumption", node_at(node, "assumptions"))
     limits = node_at(node, "limits")
@@ -111,7 +113,9 @@ def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 
 def _raised_limits(node: Node) -> Iterator[Problem]:
-    """Limits that are raised for a firm or a key, but do not exist or are none."""
+    """Problems of the limits that are raised for a firm or a key: unknown names and wrong
+    values.
+    """
     for item in (*items_of(node, "world", "firms"), *items_of(node, "world", "api_keys")):
         limits = node_at(item, "limits")
         if not isinstance(limits, Mapping):
@@ -127,13 +131,13 @@ def _raised_limits(node: Node) -> Iterator[Problem]:
 
 
 def _money(node: Node, world: World) -> Iterator[Problem]:
-    """Opening balances that are more than the exchange holds."""
+    """Problems of opening balances that exceed what the exchange can represent."""
     accounts = world.parties.accounts
     total = sum(account.opening_balance for account in accounts)
     if total > MONEY.high * CASH_SCALE:
         place = node_at(node, "world", "accounts") or node_at(node, "world") or node
-        text = f"{len(accounts)} accounts begin with {cash_text(total)} dollars together"
-        yield problem(place.at, f"{text}; {MONEY.text()}")
+        total_text = f"the {len(accounts)} opening balances are {cash_text(total)} dollars together"
+        yield problem(place.at, f"{total_text}; {MONEY.text()}")
 
 
 def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
@@ -163,7 +167,7 @@ def _assets(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 
 def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
-    """Recurring markets that are new and do not say what they measure, or how long they last."""
+    """Problems of new recurring markets without an asset or an interval."""
     lacking = {entry.name: incomplete(entry) for entry in windows_of(scenario.world)}
     for item in items_of(node, "world", "windows"):
         name = node_at(item, "name")
@@ -172,7 +176,7 @@ def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 
 def _maintenance(scenario: Scenario, node: Node) -> Iterator[Problem]:
-    """Windows that last no time, or are over when the scenario begins."""
+    """Problems of windows without a length, or that end before the scenario begins."""
     start = scenario.clock.start
     for entry, item in zip(scenario.maintenance, items_of(node, "maintenance"), strict=True):
         if not entry.length:
@@ -181,23 +185,23 @@ def _maintenance(scenario: Scenario, node: Node) -> Iterator[Problem]:
             )
         elif isinstance(entry.begins, int) and entry.begins + entry.length <= start:
             begin = format_instant(start)
-            text = f"this window is over before the scenario begins at {begin}: choose a later one"
+            text = f"this window ends before the scenario begins at {begin}: let it begin later"
             yield problem(item.at, text)
 
 
 def _leagues(node: Node) -> Iterator[Problem]:
-    """Events of a league that does not exist."""
+    """Problems of events in an unknown league."""
     valid_names: list[str] = []
     for item in items_of(node, "world", "events"):
         league = node_at(item, "league")
         if isinstance(league, Scalar):
             valid_names = valid_names or [row["slug"] for row in fixture("leagues.json")["leagues"]]
             if league.text not in valid_names:
-                yield unknown("no league is called", league, valid_names)
+                yield unknown("there is no league", league, valid_names)
 
 
 def _twice(node: Node) -> Iterator[Problem]:
-    """Names that stand in one list twice: entries merge by name, so one of them would be lost."""
+    """Problems of names that occur twice in a list: entries merge by name, so one would be lost."""
     for section in ("world", "participants"):
         for name, key in MERGE_KEYS.items():
             positions: dict[str, Position] = {}
@@ -212,24 +216,26 @@ def _twice(node: Node) -> Iterator[Problem]:
 
 
 def _firms(node: Node) -> Iterator[Problem]:
-    """Firms with an unknown key pair or scope, and two funding sources of a firm with one id."""
+    """Problems of firms with an unknown key pair or scope, or with two funding sources of the same
+    id.
+    """
     for firm in items_of(node, "world", "firms"):
         for scope in items_of(firm, "scopes"):
             if isinstance(scope, Scalar) and scope.text not in SCOPES:
-                hint = f"; there are {', '.join(sorted(SCOPES))}"
+                hint = f"; known: {', '.join(sorted(SCOPES))}"
                 yield unknown("unknown scope", scope, SCOPES, hint)
         pair = node_at(firm, "key")
         if isinstance(pair, Scalar) and pair.text:
             files = resources.path("fixtures", "keys").glob("*.pub.pem")
             pairs = sorted(file.name.removesuffix(".pub.pem") for file in files)
             if pair.text not in pairs:
-                valid_names = f"fixtures/keys has {', '.join(pairs)}"
+                valid_names = f"the sandbox has {', '.join(pairs)}"
                 yield problem(pair.at, f"there is no key pair {pair.text!r}: {valid_names}")
         positions: set[str] = set()
         for source in items_of(firm, "funding_sources"):
             name = node_at(source, "id")
             if isinstance(name, Scalar):
                 if name.text in positions:
-                    text = f"two funding sources are called {name.text!r}: give each its own id"
+                    text = f"two funding sources have the id {name.text!r}: give each its own id"
                     yield problem(name.at, text)
                 positions.add(name.text)

@@ -1,9 +1,9 @@
-"""Checks of steps against the states that the scenario itself gives its instruments.
+"""Checks of steps against the states of instruments that follow from the scenario itself.
 
-An instrument whose entry states a state stays there until a step moves it. So where steps run in
-the order of the file, the file says in which state an order or a move meets it. One that a step
-settles does not trade again. Whatever else may move an instrument (its schedule, maintenance) ends
-the tracking.
+An instrument with a `state` keeps it until a step changes it. If the steps run in the order of the
+file, the file determines the state in which an order or a change of state finds the instrument. A
+settled instrument does not trade again. If something else may change the state (a schedule,
+maintenance), the instrument is not tracked any further.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from sim.scenario.steps import Step
 from sim.scenario.yaml_tree import Mapping, Problem, Scalar, problem
 from sim.world.world import World
 
-# States from which a settlement leaves an instrument that does not trade again.
+# An instrument that is settled in one of these states does not trade again.
 _TRADED = frozenset(InstrumentState) - {InstrumentState.PENDING, InstrumentState.TERMINATED}
 
 
 def state_problems(
     scenario: Scenario, nodes: list[Mapping], world: World, *, rejects: bool
 ) -> Iterator[Problem]:
-    """Orders and moves that the exchange would refuse, where nothing expects that.
+    """Orders and changes of state that the exchange would refuse, in steps that do not expect it.
 
-    `rejects` says that some step expects a rejected order; which one is left to the run.
+    `rejects` says that some step expects a rejected order; it is known only during the run which
+    one.
     """
     steps = scenario.steps
     if len(nodes) != len(steps) or any(_runs_elsewhere(step) for step in steps):
@@ -58,7 +59,7 @@ def state_problems(
 
 
 def _runs_elsewhere(step: Step) -> bool:
-    """Whether a step may run at another place than where it stands."""
+    """Whether a step may run at another place than its place in the file."""
     return step.when is not None or isinstance(step.at, int)
 
 

@@ -1,9 +1,9 @@
-"""Checks of steps beyond their form: names that do not exist, two things in one step, calls that
-are no calls.
+"""Checks of steps beyond the types of their keys: unknown names, two actions in one step, invalid
+calls.
 
-The run would find all of it too, but here it is reported with its line before anything runs. What
-only a run can know (orders of clients, accounts that a verification creates, values that `save`
-keeps) is left to the run.
+A run would find these problems too; the checks report them with their lines before anything runs.
+What is known only during the run (orders of clients, accounts that a verification creates, values
+that `save` stores) is not checked.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OF_AN_ANSWER = ("status", "code", "json", "header")
 
 
 def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
-    """Problems of the steps that this file itself states."""
+    """Problems of the steps that are written in this file, not in one that it extends."""
     yield from _beyond_the_calendar(scenario, node)
     steps = mappings_of(node_at(node, "steps"))
     checker = _Checker(scenario, steps, world)
@@ -59,8 +59,8 @@ def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Prob
 
 
 def unfit_steps(scenario: Scenario, node: Node, world: World) -> list[int]:
-    """Positions of the steps that no file can hold, each looked at by itself: they name what there
-    is not.
+    """Positions of the steps that name something that does not exist. Each step is checked by
+    itself.
     """
     steps = mappings_of(node_at(node, "steps"))
     checker = _Checker(scenario, steps, world)
@@ -73,7 +73,7 @@ def unfit_steps(scenario: Scenario, node: Node, world: World) -> list[int]:
 
 
 def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
-    """The first step whose distances lead behind the last year of the calendar."""
+    """The first step whose durations lead beyond the last year of the calendar."""
     own = items_of(node, "steps")
     moment = scenario.clock.start
     for number, step in enumerate(scenario.steps, start=len(own) - len(scenario.steps)):
@@ -89,7 +89,9 @@ def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 
 def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
-    """Names of quirks or assumptions that do not exist, and values that an assumption refuses."""
+    """Problems of quirks or assumptions: unknown names, and values that an assumption does not
+    accept.
+    """
     valid_names: Iterable[str] = quirks.catalogue() if what == "quirk" else assumptions.catalogue()
     if not isinstance(entries, Mapping):
         return
@@ -124,9 +126,9 @@ class _Checker:
         self.rejects = any(each.state is OrderState.REJECTED for each in expected)
 
     def check(self, step: Mapping) -> Iterator[Problem]:
-        """Everything that is wrong with a step."""
+        """All problems of a step."""
         if not step.items:
-            yield problem(step.at, "an empty step does nothing: give it an action or `advance`")
+            yield problem(step.at, "this step has no effect: add an action or `advance`")
         yield from _single_action(step)
         yield from _answer_without_a_call(step)
         yield from self._moment(step)
@@ -151,7 +153,7 @@ class _Checker:
         try:
             moment = parse_instant(at.text)
         except ValueError:
-            return  # a distance
+            return  # a duration
         if moment < self._start:
             begin = format_instant(self._start)
             text = f"the scenario begins later, at {begin}: change `at` or `clock: {{start: …}}`"
@@ -165,14 +167,14 @@ class _Checker:
         names += [text_at(each, "name") for each in mappings_of(node_at(step, "expect", "stream"))]
         for name in names:
             if name is not None and name.text not in self._streams:
-                yield unknown("no `subscribe` names a stream", name, self._streams)
+                yield unknown("no `subscribe` has the stream", name, self._streams)
 
     def _users(self, step: Mapping) -> Iterator[Problem]:
         for key, part in step.items.items():
             caller = text_at(part, "as") or text_at(part, "account") if key != "fund" else None
             if caller is not None and not self._exists(caller.text):
                 names = known_names(caller.text, self._world.parties.short_names())
-                yield problem(caller.at, f"no firm or participant is called {caller.text!r}{names}")
+                yield problem(caller.at, f"there is no firm or participant {caller.text!r}{names}")
         name = text_at(step, "participant", "name")
         if name is not None and name.text not in self._participants:
             names = known_names(name.text, self._participants) or ": this scenario has none"
@@ -193,7 +195,9 @@ class _Checker:
                 yield problem(name.at, f"no account is called {name.text!r}{names}")
 
     def _exists(self, name: str) -> bool:
-        """Whether somebody has a name, or may have it by then, because calls create users."""
+        """Whether a participant or account exists, or may exist by then, because calls create
+        some.
+        """
         parties = self._world.parties
         if parties.knows(name) or parties.user(name) is not None:
             return True
@@ -212,13 +216,13 @@ class _Checker:
                 yield unknown("unknown symbol", symbol, self._symbols)
 
     def _order_price(self, step: Mapping) -> Iterator[Problem]:
-        """A price off the tick or the band, which would be rejected, where nothing expects that."""
+        """A price that the exchange would reject, in a step that does not expect it."""
         entry = node_at(step, "order")
         if not self.rejects and "expect" not in step.items and isinstance(entry, Mapping):
             yield from price_problems(entry, self._terms)
 
     def _dollar(self, step: Mapping) -> Iterator[Problem]:
-        """A settlement or fair price that is no part of a dollar."""
+        """A settlement or fair price that is not between 0 and 1 dollar."""
         if node_at(step, "expect", "refused") is not None:
             return
         for key in ("settle", "fair_price"):
@@ -230,7 +234,7 @@ class _Checker:
         event, reference = text_at(step, "event", "slug"), self._world.reference
         if event is not None and reference.event_called(event.text) is None:
             hint = "; `GET /v1/events` lists them, and `world.events` creates one"
-            yield unknown("no event is called", event, reference.event_by_slug, hint)
+            yield unknown("there is no event", event, reference.event_by_slug, hint)
         operation = text_at(step, "when", "call", "operation")
         if operation is not None and (wrong := unknown_operation(operation.text)):
             yield problem(operation.at, wrong)
@@ -241,14 +245,14 @@ def _single_action(step: Mapping) -> Iterator[Problem]:
     keys = [key for key in step.items if aliases.get(key, key) in EXCLUSIVE_KEYS]
     if len(keys) > 1:
         first, second, *_ = keys
-        already = f"{first!r} is in it already, so {second!r} needs a step of its own"
-        yield problem(step.keys[second], f"a step does one thing: {already}")
+        already = f"this one has {first!r}, so move {second!r} to another step"
+        yield problem(step.keys[second], f"a step has at most one action: {already}")
     when = node_at(step, "when")
     if isinstance(when, Mapping):
         waits = [key for key in when.items if key in WAITS]
         if len(waits) != 1:
             at = when.keys[waits[1]] if waits else when.at
-            yield problem(at, f"a step waits for one thing: {', '.join(WAITS)}")
+            yield problem(at, f"`when` needs exactly one of {', '.join(WAITS)}")
 
 
 def _answer_without_a_call(step: Mapping) -> Iterator[Problem]:
@@ -256,9 +260,11 @@ def _answer_without_a_call(step: Mapping) -> Iterator[Problem]:
     if isinstance(expect, Mapping) and not {"call", "subscribe"} & step.items.keys():
         for key, at in expect.keys.items():
             if key in _OF_AN_ANSWER:
-                yield problem(at, f"{key!r} checks an answer, but this step makes no call")
+                yield problem(
+                    at, f"{key!r} checks the answer of a call, but this step has no `call`"
+                )
     if "save" in step.items and "call" not in step.items:
-        message = "'save' stores parts of an answer, but this step makes no call"
+        message = "'save' stores parts of the answer of a call, but this step has no `call`"
         yield problem(step.keys["save"], message)
 
 
@@ -267,5 +273,5 @@ def _levels(step: Mapping) -> Iterator[Problem]:
         for level in (*items_of(book, "bids"), *items_of(book, "offers")):
             text = text_at(level, empty=True)
             if text is not None and not LEVEL.fullmatch(text.text):
-                usual = 'a level is written "price x quantity", such as "0.45 x 10"'
+                usual = 'write a level as "price x quantity", such as "0.45 x 10"'
                 yield problem(text.at, f"{usual}, not {text.text!r}")

@@ -1,5 +1,5 @@
-"""Checks of a scenario's world: books, orders and programs of instruments that do not exist, and
-names of users and accounts that do not exist.
+"""Checks of a scenario's world: books, orders and incentive programs of unknown instruments, and
+unknown users and accounts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECTIONS = ("books", "orders", "incentives")
 
 
 def world_problems(node: Node, world: World) -> Iterator[Problem]:
-    """Problems of the entries that this file itself states."""
+    """Problems of the entries that are written in this file, not in one that it extends."""
     terms = {instrument.symbol: instrument for instrument in world.instruments}
     symbols = list(terms)
     for order in items_of(node, "world", "orders"):
@@ -30,7 +30,7 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
             yield unknown("unknown symbol", symbol, symbols)
         if user is not None and world.parties.user(user.text) is None:
             users = "maker, taker, noise, or firms/<firm>/users/<user>"
-            yield problem(user.at, f"no firm or participant is called {user.text!r}: {users}")
+            yield problem(user.at, f"there is no firm or participant {user.text!r}: {users}")
         for reward in items_of(item, "rewards"):
             account = text_at(reward, "account", empty=True)
             if account is not None and world.parties.account(account.text) is None:
@@ -39,13 +39,15 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
 
 
 def _receivers(node: Node, world: World) -> Iterator[Problem]:
-    """Receivers of unknown firms, at URLs that are none or another's, and answers that are two."""
+    """Problems of receivers: unknown firms, invalid or duplicate URLs, and contradictory
+    answers.
+    """
     urls: dict[str, int] = {}
     for item in items_of(node, "world", "receivers"):
         firm, url = text_at(item, "firm"), text_at(item, "url")
         names = [one.name for one in world.parties.firms]
         if firm is not None and "firms/" + firm.text.removeprefix("firms/") not in names:
-            yield unknown("no firm is called", firm, names)
+            yield unknown("there is no firm", firm, names)
         if url is not None:
             wrong = url_problem(url.text, allow_private=True, hosts=(_host_of(url.text),))
             if wrong:
@@ -58,12 +60,12 @@ def _receivers(node: Node, world: World) -> Iterator[Problem]:
 
 
 def answer_problems(receiver: Node | None) -> Iterator[Problem]:
-    """Answers of a receiver that are more than one thing."""
+    """Problems of a receiver's answers that have more than one outcome."""
     for answer in items_of(receiver, "answers"):
         stated = [key for key in _ANSWERS if text_at(answer, key) is not None]
         if len(stated) > 1:
             yield problem(
-                answer.at, f"an answer is {' or '.join(stated)}, not both: remove one of them"
+                answer.at, f"an answer has either {' or '.join(stated)}: remove one of them"
             )
 
 

@@ -1,10 +1,12 @@
-"""Reads scenarios: by bundled name, path or text, with everything they extend merged in.
+"""Reads scenarios by bundled name, path or text, merged with everything that they extend.
 
-A scenario goes through five steps, and every problem is reported with its position, all problems of
-a step at once: its text becomes a tree (`yaml_tree.py`); parameters and loops are written out
-(`expansion.py`); files of order flow are packed into it (`order_flow_files.py`); each file of the
-chain of `extends` is read into Structs, then all of them merged; what only the world can tell is
-checked (`check_scenario.py`).
+A scenario passes five stages. Each stage reports all its problems at once, with their positions.
+
+  1. The text becomes a tree (`yaml_tree.py`).
+  2. Parameters and loops are expanded (`expansion.py`).
+  3. Files of order flow are packed into the scenario (`order_flow_files.py`).
+  4. Each file of the chain of `extends` is read into Structs, and these are merged.
+  5. Names and terms are checked against the world (`check_scenario.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ EXTENDS_MAX = 8
 
 
 def reload_scenario(what: str, params: Values[str, str]) -> Scenario:
-    """As `load_scenario`, from the files as they are now: nothing of an earlier reading is kept."""
+    """Load a scenario like `load_scenario`, from the present content of the files."""
     node, access = _open(what)
     return _resolve(node, params, access)
 
@@ -56,8 +58,8 @@ def reload_scenario(what: str, params: Values[str, str]) -> Scenario:
 def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario:
     """A scenario by bundled name, file path, or as YAML text.
 
-    `params` gives values to its parameters; of a matrix the first values count unless given.
-    ScenarioError lists everything that is wrong, with line and column.
+    `params` sets its parameters; a name of a matrix has its first value unless `params` sets it.
+    ScenarioError lists all problems with line and column.
     """
     if not params and "\n" not in what:
         path = FileAccess().named(what)
@@ -73,8 +75,8 @@ def load_submitted(
     """A scenario submitted over HTTP: a bundled name, YAML text, a document as JSON, or the path of
     a file below `folder`.
 
-    Nothing outside the folder is read, and without one nothing but what is bundled. ScenarioError
-    as of `load_scenario`; a document has no lines, so its problems name the path instead, such as
+    No file outside the folder is read, and without a folder only bundled scenarios. ScenarioError
+    as for `load_scenario`; the problems of a JSON document have a path instead of a line, such as
     `scenario.steps[2].call.plane`.
     """
     access = FileAccess(folder, confined=True)
@@ -88,8 +90,8 @@ def load_submitted(
 
 
 def scenario_files(what: str, params: Values[str, str] | None = None) -> list[Path]:
-    """The files that a scenario of a bundled name or a path is read from: its own, those that it
-    extends, and those of order flow. ScenarioError.
+    """The files from which a scenario is read: its own, those that it extends, and its order
+    flow.
     """
     node, access = _open(what)
     chain = _chain(node, access, 0)
@@ -106,8 +108,8 @@ def scenario_variants(what: str) -> list[dict[str, str]]:
 
 
 def scenario_from_source(source: bytes, places: Collection[str] = ()) -> Scenario:
-    """A scenario from its canonical JSON, and the places of its steps if they are known, as
-    journals hold them; order flow is checked again.
+    """A scenario from its canonical JSON, as journals contain it, and the places of its steps if
+    they are known. Order flow is checked again.
     """
     scenario = _read(tree_of(json.decode(source), "journal"))
     if len(places) == len(scenario.steps):
@@ -125,7 +127,7 @@ def scenario_from_document(document: dict[str, Any]) -> Scenario:
 
 
 def _open(what: str) -> tuple[Node, FileAccess]:
-    """The tree of a scenario, and which files it may read."""
+    """The tree of a scenario, and the files that it may read."""
     access = FileAccess()
     if "\n" in what:
         return read_text(what, INLINE), access
@@ -137,7 +139,9 @@ def _open(what: str) -> tuple[Node, FileAccess]:
             hint = f"; did you mean {near!r}?" if near else "."
             bundled = f"Bundled scenarios: {', '.join(names)}"
             at = Position(what, 0, 0)
-            raise error_at(at, f"no bundled scenario and no file has this name{hint} {bundled}")
+            raise error_at(
+                at, f"there is no bundled scenario and no file of this name{hint} {bundled}"
+            )
         path = resources.path("scenarios", f"{what}.yaml")
     return read_file(path), access
 
@@ -148,11 +152,15 @@ def _bundled(path: str) -> Scenario:
 
 
 class _FormError(ScenarioError):
-    """Problems of the form of one file, found before anything is checked against the world."""
+    """Problems of the types and keys of one file, found before names are checked against the
+    world.
+    """
 
 
 def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
-    """The scenario of a tree, on top of everything that it extends. ScenarioError."""
+    """The scenario of a tree, merged with everything that it extends. ScenarioError lists
+    problems.
+    """
     refuse_newer(node)
     try:
         return _with_every_problem(node, params, access)
@@ -163,8 +171,8 @@ def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenar
 
 
 def _with_every_problem(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
-    """The scenario of a tree. ScenarioError has the problems of its form, and those of its names
-    and terms that show once the slips are taken as they were meant.
+    """The scenario of a tree. ScenarioError has the problems of types and keys, and also those of
+    names and terms that appear once the former are repaired as they were probably meant.
     """
     try:
         return _resolved(node, params, access)
@@ -181,7 +189,9 @@ def _with_every_problem(node: Node, params: Values[str, str], access: FileAccess
 def _further_problems(
     node: Node, problems: list[Problem], params: Values[str, str], access: FileAccess
 ) -> list[Problem]:
-    """Problems that show when those of the form are repaired. None that only the repair has."""
+    """Problems that appear when those of types and keys are repaired, without those that the repair
+    itself causes.
+    """
     tree, thinned = repaired(node, problems)
     for last in (False, True):
         try:
@@ -214,7 +224,7 @@ def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scena
     flow_files: dict[str, str] = {}
     values = {**parameter_values, **params}
     filled = [with_order_flow(expanded(each, values), flow_files, access) for each in chain]
-    # Each for itself, so that a problem is reported where it stands.
+    # Each file on its own, so that a problem has its position in the file that contains it.
     parts = [_read(each) for each in filled]
     scenario, own = parts[-1], filled[-1]
     if len(chain) > 1:
@@ -231,13 +241,13 @@ def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scena
 
 
 def _placed(scenario: Scenario, places: Collection[str]) -> Scenario:
-    """The scenario with the places of its steps, such as "file.yaml:12", which no value holds."""
+    """The scenario with the places of its steps, such as "file.yaml:12"."""
     steps = zip(scenario.steps, places, strict=True)
     return replace(scenario, steps=tuple(replace(step, where=where) for step, where in steps))
 
 
 def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
-    """Everything that a scenario extends, in order, and itself."""
+    """Everything that a scenario extends, in order, and the scenario itself."""
     extends = node.items.get("extends") if isinstance(node, Mapping) else None
     if extends is None:
         return [node]
@@ -247,7 +257,10 @@ def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
     chain: list[Node] = []
     for name in extends.items if isinstance(extends, Sequence) else [extends]:
         if not isinstance(name, Scalar):
-            raise error_at(name.at, "extends names a bundled scenario or a file, or a list of them")
+            raise error_at(
+                name.at,
+                "`extends` must be the name of a bundled scenario, a file, or a list of these",
+            )
         chain += _chain(read_file(access.scenario(name.at, name.text)), access, depth + 1)
     return [*chain, node]
 

@@ -1,4 +1,4 @@
-"""How the checks find their way in the tree of a scenario file."""
+"""Helpers that find nodes in the tree of a scenario file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, pro
 
 
 def node_at(node: Node | None, *path: str) -> Node | None:
-    """What stands below a node, by keys; None when nothing does."""
+    """The node below another one, by keys; None if there is none."""
     for key in path:
         node = node.items.get(key) if isinstance(node, Mapping) else None
     return node
 
 
 def items_of(node: Node | None, *path: str) -> list[Node]:
-    """The entries of a list below a node; none when there is no list."""
+    """The entries of a list below a node; none if there is no list."""
     below = node_at(node, *path)
     return below.items if isinstance(below, Sequence) else []
 
@@ -28,16 +28,17 @@ def mappings_of(node: Node | None) -> list[Mapping]:
 
 
 def unknown(what: str, name: Scalar, known: Iterable[str], hint: str = "") -> Problem:
-    """A name that does not exist, with the nearest one that does, or else with a hint: `what`
-    begins the message.
+    """The problem of an unknown name, with the nearest known one or else a hint. `what` begins the
+    message.
     """
     return problem(name.at, f"{what} {name.text!r}{suggestion(name.text, known) or hint}")
 
 
 def text_at(node: Node | None, *path: str, empty: bool = False) -> Scalar | None:
-    """Text below a node, unless it has a `${name}` in it, whose value only the run knows.
+    """The text below a node. None if it contains a `${name}`, whose value is known only during the
+    run.
 
-    Empty text counts as left out, or with `empty` as text.
+    Empty text counts as missing, unless `empty` is true.
     """
     below = node_at(node, *path)
     if not isinstance(below, Scalar) or "${" in below.text:

@@ -1,7 +1,7 @@
-"""Files of order flow that a scenario names: read, packed into the scenario, and checked against
-its world.
+"""Reads the files of order flow that a scenario names, packs them into the scenario, and checks
+them against its world.
 
-The content travels with the scenario from then on, so a journal replays without the file.
+From then on the scenario contains the content, so a journal can be replayed without the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def with_order_flow(node: Node, places: dict[str, str], access: FileAccess) -> Node:
-    """The document with the content of every file of order flow in it.
+    """The document with the content of every file of order flow.
 
     `places` gets the path of each file, by name of the flow.
     """
@@ -41,7 +41,7 @@ def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Nod
         return item
     named = item.items.get("file")
     if not isinstance(named, Scalar):
-        return item  # the reading of the entry reports what is wrong
+        return item  # the problem is reported when the entry is read
     path = access.resolve_relative(named.at, named.text)
     try:
         packed = pack_file(path)
@@ -64,7 +64,7 @@ def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Nod
 
 
 def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -> Iterator[Problem]:
-    """Problems of the rows of every flow, at most some of each file."""
+    """Problems of the rows of every flow, up to a limit for each file."""
     scales = {terms.symbol: (terms.price_scale, terms.qty_scale) for terms in world.instruments}
     for entry in scenario.participants.flows:
         place, packed = places.get(entry.name, entry.file), packed_of(entry)

@@ -10,8 +10,8 @@ from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, error_at, pro
 
 
 def refuse_newer(node: Node) -> None:
-    """ScenarioError where a scenario was written for a later release: it may say what this one does
-    not know, and each such key would look like a slip.
+    """Refuse a scenario that was written for a later release. It may have keys that this release
+    does not know, and each would be reported as a mistake.
     """
     named = _named(node)
     if named is not None and _number(named.text) > _number(RELEASE):
@@ -20,18 +20,18 @@ def refuse_newer(node: Node) -> None:
 
 
 def about_older(node: Node) -> Iterator[Problem]:
-    """What helps where a scenario with problems was written for an earlier release."""
+    """A hint for a scenario with problems that was written for an earlier release."""
     named = _named(node)
     if named is not None and _number(named.text) < _number(RELEASE):
         says = f"written for release {named.text}, and this is {RELEASE}"
-        yield problem(named.at, f"{says}: see the migrations in the changelog")
+        yield problem(named.at, f"{says}: the changelog says what has changed")
 
 
 def _named(node: Node) -> Scalar | None:
     release = node.items.get("release") if isinstance(node, Mapping) else None
     if isinstance(release, Scalar) and RELEASE_FORM.fullmatch(release.text):
         return release
-    return None  # reading the scenario says what is wrong with it
+    return None  # reported when the scenario is read
 
 
 def _number(release: str) -> tuple[int, ...]:

@@ -1,9 +1,9 @@
-"""A tree without the slips that its reading found, so that names and terms are checked as well.
+"""Repairs a tree whose keys or types have problems, so that its names and terms can be checked too.
 
-A scenario is read first and checked against its world then, and what cannot be read has no world.
-Most slips are misspelt keys and words, and the message already names what was meant. So reading
-goes on with that, and one call reports everything. Where nobody can guess, the value is left out,
-or the step that it stands in. The repaired tree is used for nothing else.
+A scenario is first read and then checked against its world, and a scenario that cannot be read has
+no world. Most mistakes are misspelt keys and words, for which the message has a suggestion. So
+reading continues with the suggestion, and one call reports all problems. Without a suggestion the
+value, or the step that contains it, is left out. The repaired tree is used for nothing else.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import NamedTuple
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, Sequence
 
 _MEANT = re.compile(r"did you mean '([^']+)'\?")
-_NEEDED_ELSEWHERE = ("subscribe", "save", "name")  # what other steps may refer to
+_NEEDED_ELSEWHERE = ("subscribe", "save", "name")  # keys to which other steps may refer
 Place = tuple[int, int]
 
 
 class Repair(NamedTuple):
-    """A tree, and the places of the mappings from which something was left out."""
+    """A repaired tree, and the places of the mappings from which something was left out."""
 
     tree: Node
     thinned: set[Place]
 
 
 def repaired(node: Node, problems: Iterable[Problem]) -> Repair:
-    """The tree with misspelt keys and words as they were meant, and without what nobody can
-    guess.
+    """The tree with the suggested keys and words, and without values for which there is no
+    suggestion.
     """
     slips = {(each.line, each.column): each.message for each in problems if each.line}
     thinned: set[Place] = set()
@@ -64,8 +64,8 @@ def _mapping(node: Mapping, slips: dict[Place, str], thinned: set[Place]) -> Map
 
 
 def without_steps(node: Node, problems: Iterable[Problem]) -> Node | None:
-    """The tree without the steps that hold problems; None where one is somewhere else, or in a
-    step that others refer to.
+    """The tree without the steps that have problems. None if a problem is not in a step, or in a
+    step to which others refer.
     """
     steps = node.items.get("steps") if isinstance(node, Mapping) else None
     if not isinstance(node, Mapping) or not isinstance(steps, Sequence):

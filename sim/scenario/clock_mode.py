@@ -1,7 +1,7 @@
-"""The modes of the clock of a served simulation, and how they are written.
+"""The modes of the clock of a served simulation, and their text form.
 
-What the modes do stands in `server/clock_driver.py`. The command line reads a mode before it knows
-whether anything will be served, so it stands apart from what serves.
+`server/clock_driver.py` implements them. This module is separate because the command line reads a
+mode without importing the server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PACED = re.compile(r"paced(?::(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
 
 
 class ClockMode(NamedTuple):
-    """A mode; `rate` is the number of virtual seconds per real second of a paced clock."""
+    """A mode. `rate` is the number of virtual seconds in a real second of a paced clock."""
 
     mode: Mode
     rate: Fraction = Fraction(1)
@@ -35,7 +35,7 @@ PACED = ClockMode("paced")
 
 
 def parse_clock_mode(text: str) -> ClockMode:
-    """Mode from its text, such as "manual" or "paced:60"; ValueError says what is accepted."""
+    """The mode of a text such as "manual" or "paced:60". ValueError lists the modes."""
     for mode in (MANUAL, AUTOJUMP, FAST):
         if text == mode.mode:
             return mode

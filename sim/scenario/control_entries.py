@@ -1,7 +1,7 @@
-"""Entries of operator actions that are less than a mapping in a step, or no step at all.
+"""Parameters of operator actions whose step has another form, or that have no step.
 
-In a step `bust: T1` is text and `quirk: {name: odds}` a mapping from names to values. The control
-plane takes the name from the path of a call. Either way the action gets one of these Structs.
+In a step, `bust: T1` is text and `quirk: {name: odds}` maps names to values; on the control plane
+the name is in the path of the call. In both cases the action gets one of these Structs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class TradeEntry(Struct, frozen=True):
 
 
 class FaultReference(Struct, frozen=True):
-    """A fault in force, by its id: f1 is the first that was added."""
+    """A fault in force, by its id. f1 is the fault that was added first."""
 
     id: str
 
@@ -51,8 +51,8 @@ class SettingEntry(Struct, frozen=True):
 
 
 class RedeliveryEntry(Struct, frozen=True):
-    """A firm whose webhook events are sent again: those that were never acknowledged, or one event,
-    acknowledged or not.
+    """Deliver webhook events of a firm again: all that were never acknowledged, or with `event_id`
+    one event, whether it was acknowledged or not.
     """
 
     firm: Annotated[str, "firms/<firm>, or <firm>"]

@@ -2,8 +2,8 @@
 plain list of steps.
 
 `${name}` stands for a parameter (`params`, `matrix`, `sim run --param`), for the variable of a
-loop, or for a value that an earlier step saves, which is filled in when the step runs. A name
-without a value is an error at its position. Positions are those of the file.
+loop, or for a value that an earlier step saves and that is filled in when the step runs. A name
+without a value is a problem at its position in the file.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def parameters(node: Node) -> dict[str, str]:
 
 
 def variants(node: Node) -> list[dict[str, str]]:
-    """Every combination of the values of `matrix`, the last name changing fastest.
+    """Every combination of the values of `matrix`; the last name changes fastest.
 
-    Without a matrix there is one combination, which is empty.
+    Without a matrix there is one empty combination.
     """
     matrix = _matrix(node)
     count = math.prod(len(values) for values in matrix.values())
@@ -45,9 +45,9 @@ def variants(node: Node) -> list[dict[str, str]]:
 
 
 def expanded(node: Node, values: Values[str, str]) -> Node:
-    """The document with parameters filled in and loops written out.
+    """The document with parameters filled in and loops expanded.
 
-    ScenarioError lists names without a value.
+    ScenarioError lists the names without a value.
     """
     if not isinstance(node, Mapping):
         return node
@@ -66,8 +66,8 @@ def expanded(node: Node, values: Values[str, str]) -> Node:
 
 
 class _Expansion:
-    """The expansion of one document. `saved` are names whose values only the run knows: those that
-    a step before has saved can be used.
+    """The expansion of one document. `saved` are the names that steps save; a step may use those
+    that a step before it saves.
     """
 
     def __init__(self, saved: set[str]) -> None:
@@ -77,14 +77,14 @@ class _Expansion:
         self._steps = 0
 
     def steps(self, steps: Sequence, values: Values[str, str]) -> Iterator[Node]:
-        """Steps with their loops written out."""
+        """The steps with their loops expanded."""
         for step in steps.items:
             if isinstance(step, Mapping) and ("repeat" in step.items or "each" in step.items):
                 yield from self._loop(step, values)
                 continue
             self._steps += 1
             if self._steps > STEPS_MAX:
-                message = f"more than {STEPS_MAX} steps once loops are written out"
+                message = f"more than {STEPS_MAX} steps once loops are expanded"
                 raise error_at(steps.at, message)
             yield self.filled(step, values)
             self._saved_so_far.update(_saved(Sequence(steps.at, [step])))
@@ -97,11 +97,11 @@ class _Expansion:
                 advance = Mapping(pause.at, {"advance": pause}, {"advance": pause.at})
                 yield self.filled(advance, scope)
             if not isinstance(inner, Sequence):
-                raise error_at(loop.at, "a loop needs `steps`, a list")
+                raise error_at(loop.at, "a loop needs the key `steps`, a list of steps")
             yield from self.steps(inner, scope)
 
     def filled(self, node: Node, values: Values[str, str]) -> Node:
-        """A node with the values of its `${name}`; one without a value becomes a problem."""
+        """A node with the values of its `${name}`. A name without a value is a problem."""
         if isinstance(node, Mapping):
             items = {key: self.filled(item, values) for key, item in node.items.items()}
             return Mapping(node.at, items, node.keys)
@@ -113,45 +113,51 @@ class _Expansion:
             if name in values or name in self._saved_so_far:
                 continue
             if name in self._saved:
-                message = f"${{{name}}} has no value here: only a later step saves it"
+                message = f"${{{name}}} has no value here: it is saved only by a later step"
                 add_problem(node.at, message, self.problems)
             else:
                 suggested = wants_suggestion(self.problems)
                 near = nearest(name, [*values, *self._saved]) if suggested else ""
-                hint = f"; did you mean ${{{near}}}?" if near else ": name it in `params`"
+                hint = f"; did you mean ${{{near}}}?" if near else ": add it to `params`"
                 message = f"no value for ${{{name[:80]}}}{hint}"
                 add_problem(node.at, message, self.problems)
         return Scalar(node.at, _text(node, values), node.plain)
 
 
 def _rounds(loop: Mapping, values: Values[str, str]) -> Iterator[dict[str, str]]:
-    """A loop's variable in each round: 1, 2, … with `repeat`, the values with `each`."""
+    """The variable of a loop in each round: 1, 2, … with `repeat`, the values with `each`."""
     for key, at in loop.keys.items():
         if key not in _LOOP_KEYS:
             keys = ", ".join(_LOOP_KEYS)
-            raise error_at(at, f"a loop takes {keys}, not {key!r}{suggestion(key, _LOOP_KEYS)}")
+            raise error_at(
+                at, f"unknown key {key!r} in a loop{suggestion(key, _LOOP_KEYS)}; known: {keys}"
+            )
     if "repeat" in loop.items and "each" in loop.items:
-        raise error_at(loop.keys["each"], "a loop has `repeat` or `each`, not both")
+        raise error_at(
+            loop.keys["each"], "a loop has `repeat` or `each`, not both: remove one of them"
+        )
     variable = loop.items.get("var")
     name = "n" if "repeat" in loop.items else "item"
     if isinstance(variable, Scalar):
         name = variable.text
     if not REFERENCE.fullmatch(f"${{{name}}}"):
-        raise error_at(loop.at, f"{name!r} is not a name for a variable")
+        raise error_at(
+            loop.at, f"{name!r} is not a valid name of a variable: use letters, digits and _"
+        )
     if "each" in loop.items:
-        for item in _scalars(loop.items["each"], "`each` is a list of values"):
+        for item in _scalars(loop.items["each"], "`each` must be a list of values"):
             yield {name: _text(item, values)}
         return
     times = loop.items["repeat"]
     text = _text(times, values) if isinstance(times, Scalar) else ""
     if not text.isdecimal() or not text.isascii() or len(text) > 6:
-        raise error_at(times.at, "`repeat` is a number of rounds")
+        raise error_at(times.at, "`repeat` must be the number of rounds, at most 999999")
     for number in range(1, int(text) + 1):
         yield {name: str(number)}
 
 
 def _scalars(node: Node, message: str) -> list[Scalar]:
-    """The items of a list of values; the message says what was expected."""
+    """The items of a list of values. `message` is the problem of anything else."""
     items = node.items if isinstance(node, Sequence) else [node]
     scalars = [item for item in items if isinstance(item, Scalar)]
     if not isinstance(node, Sequence) or len(scalars) != len(items):
@@ -164,7 +170,7 @@ def _text(node: Scalar, values: Values[str, str]) -> str:
 
 
 def _saved(node: Node | None) -> Iterator[str]:
-    """Names under which steps save values."""
+    """The names under which steps save values."""
     if isinstance(node, Sequence):
         for item in node.items:
             yield from _saved(item)
@@ -179,7 +185,7 @@ def _saved(node: Node | None) -> Iterator[str]:
 def _matrix(node: Node) -> dict[str, list[str]]:
     matrix: dict[str, list[str]] = {}
     for name, values in _named(node, "matrix", "names to lists of values"):
-        message = f"`matrix` gives {name} a list of values"
+        message = f"`matrix` needs a list of values for {name}"
         matrix[name] = [item.text for item in _scalars(values, message)]
         if not matrix[name]:
             raise error_at(values.at, message)
@@ -189,19 +195,21 @@ def _matrix(node: Node) -> dict[str, list[str]]:
 def _texts(node: Node, key: str) -> Iterator[tuple[str, str]]:
     for name, value in _named(node, key, "names to values"):
         if not isinstance(value, Scalar):
-            raise error_at(value.at, f"`{key}` gives {name} one value")
+            raise error_at(value.at, f"`{key}` needs one value for {name}")
         yield name, value.text
 
 
 def _named(node: Node, key: str, what: str) -> Iterator[tuple[str, Node]]:
-    """The entries of a mapping from names of parameters; none when it is left out."""
+    """The entries of a mapping from names of parameters; none if the key is missing."""
     mapping = node.items.get(key) if isinstance(node, Mapping) else None
     if mapping is None:
         return
     if not isinstance(mapping, Mapping):
-        raise error_at(mapping.at, f"`{key}` is a mapping from {what}")
+        raise error_at(mapping.at, f"`{key}` must be a mapping from {what}")
     for name, value in mapping.items.items():
         if not REFERENCE.fullmatch(f"${{{name}}}"):
             at = mapping.keys[name]
-            raise error_at(at, f"{name!r} is not a name for a parameter: letters, digits and _")
+            raise error_at(
+                at, f"{name!r} is not a valid name of a parameter: use letters, digits and _"
+            )
         yield name, value

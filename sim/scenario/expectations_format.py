@@ -1,4 +1,4 @@
-"""What a step of a scenario expects of its own answer, of the state, of streams and of webhooks.
+"""The format of `expect`: what must be true after a step of a scenario.
 
 `actors/script/expectations.py` checks it.
 """
@@ -28,94 +28,106 @@ LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.AS
 
 
 class StreamExpect(Struct, frozen=True, kw_only=True):
-    """What came on a stream since the step that last looked at it."""
+    """The frames that arrived on a stream since the last step that checked it."""
 
-    name: Annotated[str, "as in `subscribe`"]
-    count: Annotated[int | None, COUNT, "frames in all, heartbeats not counted"] = None
+    name: Annotated[str, "name of the stream in `subscribe`"]
+    count: Annotated[int | None, COUNT, "number of frames without heartbeats"] = None
     has: Annotated[
         Any,
-        "some frame holds this; each item of a list must be held by some item of the frame's list",
+        "values that at least one frame must contain: the given keys of a mapping, and for each"
+        " given item of a list a matching item in the frame's list, in any order",
     ] = UNSET
-    last: Annotated[Any, "the last frame holds this, in the same sense"] = UNSET
-    code: Annotated[int | None, COUNT, "the stream has ended with this gRPC status"] = None
+    last: Annotated[Any, "values that the last frame must contain, compared as in `has`"] = UNSET
+    code: Annotated[int | None, COUNT, "gRPC status with which the stream has ended"] = None
 
 
 class InstrumentExpect(Struct, frozen=True, kw_only=True):
-    """State and settlement of an instrument."""
+    """State and settlement price of an instrument."""
 
     symbol: Annotated[str, "symbol of the instrument"]
-    state: Annotated[InstrumentState | None, STATES, "its lifecycle state"] = None
+    state: Annotated[InstrumentState | None, STATES, "state of the instrument"] = None
     settlement: Annotated[str | None, DECIMAL, "final settlement price in dollars"] = None
 
 
 class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
-    """How many orders are open."""
+    """The number of open orders."""
 
-    count: Annotated[int, COUNT, "how many"]
+    count: Annotated[int, COUNT, "number of open orders"]
     as_: Annotated[
-        str, "participant or account; everybody when left out", Alias("account", former=False)
+        str,
+        "participant or account whose orders count; everybody's by default",
+        Alias("account", former=False),
     ] = ""
-    symbol: Annotated[str, "only on this instrument"] = ""
+    symbol: Annotated[str, "instrument whose orders count; all instruments by default"] = ""
 
 
 class BalanceExpect(Struct, frozen=True, kw_only=True):
-    """The cash of an account, in dollars."""
+    """The balance of an account in dollars."""
 
     account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
-    cash: Annotated[str | None, DECIMAL, "dollars in the account"] = None
-    buying_power: Annotated[str | None, DECIMAL, "dollars that it may still spend"] = None
+    cash: Annotated[str | None, DECIMAL, "cash balance in dollars"] = None
+    buying_power: Annotated[str | None, DECIMAL, "buying power in dollars"] = None
 
 
 class PositionExpect(Struct, frozen=True, kw_only=True):
     """The position of an account in an instrument."""
 
-    account: Annotated[str, "whose position", Alias("as", former=False)]
+    account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
     symbol: Annotated[str, "symbol of the instrument"]
-    net: Annotated[str | None, DECIMAL, "contracts; negative is short"] = None
-    cost: Annotated[str | None, DECIMAL, "dollars"] = None
-    realized: Annotated[str | None, DECIMAL, "dollars"] = None
+    net: Annotated[str | None, DECIMAL, "net position in contracts; negative means short"] = None
+    cost: Annotated[str | None, DECIMAL, "cost of the position in dollars"] = None
+    realized: Annotated[str | None, DECIMAL, "realized profit or loss in dollars"] = None
 
 
 class OrderExpect(Struct, frozen=True, kw_only=True):
-    """An order: this step's own, or the one of the client order id."""
+    """An order: the one that this step placed, or with `clord_id` another one."""
 
-    clord_id: Annotated[str, "client order id, or the name of the step that placed it"] = ""
-    state: Annotated[OrderState | None, ORDER_STATES, "its state"] = None
-    filled: Annotated[str | None, DECIMAL, "contracts"] = None
-    leaves: Annotated[str | None, DECIMAL, "contracts"] = None
+    clord_id: Annotated[
+        str, "the order: its client order id, or the name of the step that placed it"
+    ] = ""
+    state: Annotated[OrderState | None, ORDER_STATES, "state of the order"] = None
+    filled: Annotated[str | None, DECIMAL, "filled quantity in contracts"] = None
+    leaves: Annotated[str | None, DECIMAL, "open quantity in contracts"] = None
     avg_price: Annotated[
-        str | None, DECIMAL, "dollars, rounded to the price scale as answers of the exchange are"
+        str | None,
+        DECIMAL,
+        "average price of its fills in dollars, rounded to the price scale as in answers of the"
+        " exchange",
     ] = None
     reason: Annotated[
-        str | None, "text of the rejection or unsolicited cancel, or a part of it"
+        str | None, "text of the reject or of the unsolicited cancel, or a part of this text"
     ] = None
 
 
 class BookExpect(Struct, frozen=True, kw_only=True):
-    """The top of a book: levels as "price x quantity", best first; an empty list: an empty side."""
+    """The best price levels of a book. An empty list means that the side is empty."""
 
     symbol: Annotated[str, "symbol of the instrument"]
-    bids: Annotated[tuple[str, ...] | None, '"price x quantity", best first'] = None
-    offers: Annotated[tuple[str, ...] | None, '"price x quantity", best first'] = None
+    bids: Annotated[
+        tuple[str, ...] | None, 'bid levels as "price x quantity", the best price first'
+    ] = None
+    offers: Annotated[
+        tuple[str, ...] | None, 'offer levels as "price x quantity", the best price first'
+    ] = None
 
 
 class TradesExpect(Struct, frozen=True, kw_only=True):
-    """What has traded since the scenario began."""
+    """The trades of an instrument since the scenario began."""
 
     symbol: Annotated[str, "symbol of the instrument"]
-    count: Annotated[int | None, COUNT, "how many trades"] = None
-    last_price: Annotated[str | None, DECIMAL, "dollars"] = None
-    qty: Annotated[str | None, DECIMAL, "contracts in all"] = None
+    count: Annotated[int | None, COUNT, "number of trades"] = None
+    last_price: Annotated[str | None, DECIMAL, "price of the last trade in dollars"] = None
+    qty: Annotated[str | None, DECIMAL, "traded quantity of all trades in contracts"] = None
 
 
 class WebhookExpect(Struct, frozen=True, kw_only=True):
-    """Attempts to deliver webhooks since the scenario began, and deliveries that were lost."""
+    """The attempts to deliver webhooks since the scenario began, and lost deliveries."""
 
-    type: Annotated[str, "kyc.approved, kyc.rejected, webhook.test"] = ""
-    external_id: Annotated[str, "only about this verification"] = ""
-    outcome: Annotated[str, OUTCOMES, "only those that ended so"] = ""
-    attempt: Annotated[int | None, ORDINAL, "only the attempt of this number"] = None
-    count: Annotated[int, COUNT, "how many there are"] = 1
+    type: Annotated[str, "event type that counts: kyc.approved, kyc.rejected or webhook.test"] = ""
+    external_id: Annotated[str, "verification whose events count"] = ""
+    outcome: Annotated[str, OUTCOMES, "outcome that counts"] = ""
+    attempt: Annotated[int | None, ORDINAL, "number of the attempt that counts, from 1"] = None
+    count: Annotated[int, COUNT, "number of attempts that match; 1 by default"] = 1
 
 
 class BreakerExpect(Struct, frozen=True, kw_only=True):
@@ -125,34 +137,43 @@ class BreakerExpect(Struct, frozen=True, kw_only=True):
     state: Annotated[
         str,
         BREAKER_STATES,
-        "closed lets attempts through, open parks them, half_open lets one through",
+        "closed: attempts are made; open: attempts wait; half_open: one trial attempt is made",
     ]
 
 
 class FaultExpect(Struct, frozen=True, kw_only=True):
     """What an injected fault has done so far."""
 
-    id: Annotated[str, "f1 is the first that was added"]
-    struck: Annotated[int | None, COUNT, "how often it struck"] = None
-    seen: Annotated[int | None, COUNT, "how often it matched"] = None
+    id: Annotated[str, "id of the fault; f1 is the fault that was added first"]
+    affected: Annotated[
+        int | None,
+        COUNT,
+        "number of calls, frames, deliveries or orders that it has affected",
+        Alias("struck"),
+    ] = None
+    seen: Annotated[
+        int | None, COUNT, "number of calls, frames, deliveries or orders that it has matched"
+    ] = None
 
 
 class Expect(Struct, frozen=True, kw_only=True):
-    """What must hold after the step. Most checks may be one mapping or a list of mappings."""
+    """What must be true after the step. The step fails unless every key holds. Most keys take one
+    mapping or a list of mappings.
+    """
 
-    status: Annotated[int | None, HTTP_STATUS, "HTTP status of the call"] = None
-    code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
+    status: Annotated[int | None, HTTP_STATUS, "HTTP status of the answer to `call`"] = None
+    code: Annotated[int | None, COUNT, "gRPC status code of the answer to `call`"] = None
     json: Annotated[
         Any,
-        "part of the answer: mappings match by those of their keys that stand here, lists item by"
-        " item and in length, numbers by value",
+        "values that the answer must contain: the given keys of a mapping, all items of a list in"
+        " order; numbers are compared by value",
     ] = UNSET
-    header: Annotated[dict[str, str], "headers of the answer, by name"] = {}
+    header: Annotated[dict[str, str], "headers of the answer, value by name"] = {}
     instrument: Annotated[tuple[InstrumentExpect, ...], one_or_more(InstrumentExpect)] = ()
     open_orders: Annotated[
         int | OpenOrdersExpect | None,
         ScalarOr(COUNT, record(OpenOrdersExpect)),
-        "a count, or a mapping that says whose",
+        "number of open orders, or a mapping that selects them",
     ] = None
     balance: Annotated[tuple[BalanceExpect, ...], one_or_more(BalanceExpect)] = ()
     position: Annotated[tuple[PositionExpect, ...], one_or_more(PositionExpect)] = ()
@@ -163,11 +184,11 @@ class Expect(Struct, frozen=True, kw_only=True):
     breaker: Annotated[tuple[BreakerExpect, ...], one_or_more(BreakerExpect)] = ()
     fault: Annotated[tuple[FaultExpect, ...], one_or_more(FaultExpect)] = ()
     stream: Annotated[tuple[StreamExpect, ...], one_or_more(StreamExpect)] = ()
-    digest: Annotated[str | None, "journal digest at this point"] = None
+    digest: Annotated[str | None, "digest of the journal after the step"] = None
     refused: Annotated[
         str,
         REFUSED,
-        "true: the call or action of the step must be refused, or its order rejected; maybe: it may"
-        " be, and a refused call saves nothing. A call whose `status`, `code`, `json` or `header`"
-        " is expected needs none",
+        "true: the call or action of the step must be refused, or its order rejected; maybe: both"
+        " outcomes are accepted, and a refused call saves nothing; false by default. Not needed"
+        " beside `status`, `code`, `json` or `header`",
     ] = "false"

@@ -1,7 +1,7 @@
 """Names that a fault may have as its operation: operations of the contract, types of webhook
-events, and work of the engine.
+events, and commands to the engine.
 
-A fault with a misspelt name would never strike, so such names are refused where they are read.
+A fault with a misspelt name would have no effect, so unknown names are refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WEBHOOKS = (APPROVED, REJECTED, TEST)
 
 @cache
 def operation_names() -> frozenset[str]:
-    """Every known name: operations with and without their service, webhook events, engine work."""
+    """Every known name: operations with and without their service, webhook events, commands."""
     operations = load_contract().operations
     return frozenset(
         {name for operation in operations for name in (operation.name, operation.rpc)}
@@ -26,19 +26,23 @@ def operation_names() -> frozenset[str]:
     )
 
 
-def never_strikes(fault: FaultSpec) -> str:
-    """Why a fault would never strike: its plane does not serve its operation, or its act cannot
-    happen to that; else "".
+def has_no_effect(fault: FaultSpec) -> str:
+    """Why a fault can have no effect: its plane does not serve its operation, or its operation does
+    not support its act. Otherwise "".
     """
     plane, name = fault.match.plane, fault.match.operation
     if name == TEST and any(getattr(fault.act, effect) for effect in OF_DELIVERIES):
-        return f"{TEST} is one attempt, no delivery of an event: use hang, status, reset or delay"
+        return (
+            f"drop and duplicate are not possible on {TEST}, which is a single attempt: use hang,"
+            " status, reset or delay"
+        )
     if not plane or not name or "*" in name:
         return ""
     places = _places(name)
     if not places or plane in places:
         return ""
-    return f"{name} is on {', '.join(places)}, not on {plane}: this fault would never strike"
+    served = ", ".join(places)
+    return f"{name} exists on {served}, not on {plane}, so this fault would have no effect"
 
 
 def _places(name: str) -> tuple[str, ...]:

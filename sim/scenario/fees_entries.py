@@ -1,5 +1,5 @@
-"""A scenario's own fee schedule: rows that change the published one, and tiers of the weekly rebate
-on taker fees (rules P13, P16).
+"""The fees of a scenario: rows that replace parts of the published schedule, and tiers of the
+weekly rebate on taker fees (rules P13, P16).
 """
 
 from __future__ import annotations
@@ -47,30 +47,41 @@ PERCENT = Text(
 
 
 class FeeEntry(Struct, frozen=True, kw_only=True):
-    """Coefficients of some instruments: fee = coefficient x contracts x p x (1 - p).
-
-    What is left out stays as it was.
+    """A row of the fee schedule: fee coefficients for the instruments that it matches. The fee of a
+    fill is coefficient x contracts x p x (1 - p), where p is its price. A coefficient that the row
+    does not give stays as it was.
     """
 
     from_: Annotated[
-        Instant | None, INSTANT, "instant from which it applies; always when left out"
+        Instant | None, INSTANT, "instant from which the row applies; always by default"
     ] = None
-    product: Annotated[str, "instruments of this product; of all products when left out"] = ""
-    market_type: Annotated[str, "instruments of this market type: moneyline, spreads, ..."] = ""
+    product: Annotated[
+        str, "product of the instruments to which it applies; all products by default"
+    ] = ""
+    market_type: Annotated[
+        str, "market type of these instruments: moneyline, spreads, ...; all by default"
+    ] = ""
     fee_class: Annotated[
         str,
-        "instruments of this fee class: standard, combo, table_tennis, or one that an instrument"
-        " names",
+        "fee class of these instruments: standard, combo, table_tennis, or the `fee_class` of an"
+        " instrument; all by default",
     ] = ""
-    taker: Annotated[str | None, SHARE, "what takers pay, from 0 to 1, in ten-thousandths"] = None
+    taker: Annotated[
+        str | None, SHARE, "coefficient of takers, from 0 to 1, with at most four decimals"
+    ] = None
     maker: Annotated[
-        str | None, COEFFICIENT, "what makers pay, from -1 to 1; below zero it is a rebate"
+        str | None,
+        COEFFICIENT,
+        "coefficient of makers, from -1 to 1, with at most four decimals; a negative one is a"
+        " rebate",
     ] = None
     tail: Annotated[
-        str | None, SHARE, "what takers of combos pay on top: tail x contracts x p x (1 - p)^4"
+        str | None,
+        SHARE,
+        "coefficient of what takers of combos pay in addition: tail x contracts x p x (1 - p)^4",
     ] = None
     cap: Annotated[
-        str | None, DOLLARS, "most dollars that one order pays as a taker, over all its fills"
+        str | None, DOLLARS, "most dollars that an order pays as a taker for all its fills"
     ] = None
     cumulative: Annotated[
         bool | None,
@@ -83,8 +94,10 @@ class FeeEntry(Struct, frozen=True, kw_only=True):
 class RebateEntry(Struct, frozen=True, kw_only=True):
     """A tier of the weekly rebate on taker fees."""
 
-    volume: Annotated[str, DOLLARS, "least dollars traded in the calendar month before"]
-    percent: Annotated[int, PERCENT, "of the week's taker fees"]
+    volume: Annotated[
+        str, DOLLARS, "dollars that an account must have traded in the previous calendar month"
+    ]
+    percent: Annotated[int, PERCENT, "percentage of the week's taker fees that is paid back"]
 
 
 class FeesSection(Struct, frozen=True, kw_only=True):
@@ -92,12 +105,13 @@ class FeesSection(Struct, frozen=True, kw_only=True):
 
     schedule: Annotated[
         tuple[FeeEntry, ...],
-        "for each coefficient the most specific matching row wins; ties go to the row that began"
-        " last, then to the last in the file",
+        "rows that take precedence over the published schedule. For each coefficient the most"
+        " specific matching row applies; of equally specific rows the one with the later `from`,"
+        " then the later one in the file",
     ] = ()
     rebates: Annotated[
         tuple[RebateEntry, ...] | None,
-        "tiers of the weekly rebate instead of the published ones; an empty list pays none",
+        "tiers of the weekly rebate, instead of the published ones; an empty list pays none",
     ] = None
 
 
@@ -105,7 +119,7 @@ _CHANGES = ("taker", "maker", "tail", "cap", "cumulative")
 
 
 def fee_rows(section: FeesSection) -> Iterator[FeeRow]:
-    """The rows in the core's integers."""
+    """The rows with their coefficients as the scaled integers of the core."""
     for entry in section.schedule:
         yield FeeRow(
             start=entry.from_ or 0,
@@ -129,7 +143,7 @@ def rebate_steps(section: FeesSection) -> tuple[tuple[Cash, int], ...] | None:
 
 
 def fee_problems(node: Node) -> Iterator[Problem]:
-    """Rows of a file that say nothing, or contradict another one of the file."""
+    """Problems of rows that have no effect, or that contradict another row of the file."""
     section = node.items.get("fees") if isinstance(node, Mapping) else None
     rows = section.items.get("schedule") if isinstance(section, Mapping) else None
     lines: dict[tuple[object, ...], int] = {}
@@ -137,13 +151,13 @@ def fee_problems(node: Node) -> Iterator[Problem]:
         if not isinstance(item, Mapping):
             continue
         if not any(name in item.items for name in _CHANGES):
-            yield problem(item.at, f"a row of fees gives at least one of {', '.join(_CHANGES)}")
+            yield problem(item.at, f"a row of fees needs at least one of {', '.join(_CHANGES)}")
         entry: FeeEntry = record(FeeEntry).read(item, [])
         where = (entry.from_, entry.product, entry.market_type, entry.fee_class)
         for name in _CHANGES:
             if name in item.items and (line := lines.get((*where, name))):
-                twice = f"{name} is given for the same instruments from the same instant on"
-                yield problem(item.keys[name], f"{twice} in line {line}")
+                twice = f"line {line} gives {name} for the same instruments from the same instant"
+                yield problem(item.keys[name], f"{twice}: remove one of the two")
             elif name in item.items:
                 lines[(*where, name)] = item.keys[name].line
 

@@ -1,8 +1,8 @@
-"""File access policy: which files a scenario may read (`extends`, files of order flow).
+"""File access policy: the files that a scenario may read (`extends`, order flow).
 
-On the command line access is unrestricted: whoever runs a command may read what the system lets
-them. Over HTTP it is confined to `--scenarios DIR`, or to nothing without one. Bundled scenarios
-may always be read.
+On the command line access is unrestricted, because whoever runs a command has the permissions of
+the process anyway. Over HTTP it is confined to `--scenarios DIR`; without that option no file can
+be read. Bundled scenarios can always be read.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from sim.kernel import resources
 from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Position, ScenarioError, error_at
 
-INLINE = "text"  # what problems call a scenario that came as text
+INLINE = "text"  # the file name in problems of a scenario that was passed as text
 
 
 class FileAccess:
-    """What may be read. `folder` resolves the relative names of a scenario that is no file (the
-    working directory when None); `confined` forbids everything outside it.
+    """The files that may be read. `folder` is the base of relative names in a scenario that is not
+    a file (None: the working directory). With `confined`, nothing outside it can be read.
     """
 
     def __init__(self, folder: Path | None = None, *, confined: bool = False) -> None:
@@ -29,31 +29,31 @@ class FileAccess:
         self._roots = [root.resolve() for root in roots if root is not None]
 
     def resolve_relative(self, at: Position, name: str) -> Path:
-        """The file that a name at a position means, relative to the file of that position.
+        """The file of a name, relative to the file that contains the name.
 
-        ScenarioError when it may not be read, whether it exists or not.
+        ScenarioError if it may not be read, whether or not it exists.
         """
         if not _is_valid_name(f"{name}.yaml"):
             raise error_at(at, f"not a valid file name: {name[:80]!r}")
         base = Path(at.file).parent if at.line and at.file != INLINE else self._folder or Path()
         path = base / name
         if self._roots and not any(path.resolve().is_relative_to(root) for root in self._roots):
-            where = "scenarios from this source cannot read files"
+            where = "a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`"
             if self._folder is not None:
                 where = f"only files below {self._folder} can be read"
-            raise error_at(at, f"{where}: {name!r} is not read")
+            raise error_at(at, f"{where}, so {name!r} is refused")
         return path
 
     def named(self, name: str) -> Path:
-        """The path that a command line names. ScenarioError when no file can have that name."""
+        """The path that the command line names. ScenarioError if it is not a valid file name."""
         if not _is_valid_name(f"{name}.yaml"):
             raise error_at(Position(name[:80], 1, 1), "not a valid file name")
         return Path(name)
 
     def scenario(self, at: Position, name: str) -> Path:
-        """The file of a scenario: one beside the file that names it, else the bundled one.
+        """The file of a scenario: beside the file that names it, or else the bundled one.
 
-        ScenarioError when there is neither.
+        ScenarioError if there is neither.
         """
         is_path = "/" in name or bool(Path(name).suffix)
         try:
@@ -67,17 +67,17 @@ class FileAccess:
         names = resources.bundled_scenarios()
         if name in names:
             return resources.path("scenarios", f"{name}.yaml")
-        where = f"neither bundled nor beside this file{suggestion(name, names)}"
+        where = f"neither beside this file nor bundled{suggestion(name, names)}"
         raise error_at(at, f"there is no scenario {name!r}, {where}")
 
 
 def _is_valid_name(name: str) -> bool:
-    """Whether the file system takes a name at all; NUL, lone surrogates and 5,000 letters it does
-    not.
+    """Whether the file system accepts a name; it refuses NUL, lone surrogates and very long
+    names.
     """
     try:
         os.lstat(name)
-    except ValueError:  # UnicodeEncodeError is one
+    except ValueError:  # includes UnicodeEncodeError
         return False
     except OSError as error:
         return error.errno not in (ENAMETOOLONG, ELOOP)

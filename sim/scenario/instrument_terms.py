@@ -1,5 +1,5 @@
-"""Makes the terms of an instrument from a scenario's entry: decimal text becomes scaled integers,
-and what was left out gets a default.
+"""Converts an entry of a scenario to the terms of an instrument: decimal text becomes scaled
+integers, and missing keys get their defaults.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ KEPT_FOR = 7 * DAY
 RANK_SCALE = 1_000_000
 _PRICE_SCALES = (100, 1_000, 10_000, 100_000)
 
-# Names that an entry and an instrument's terms call the same.
+# Keys that have the same name in an entry and in an instrument's terms.
 _NAMES = ("event", "fee_class", "market_type", "category", "subcategory", "series")
 
 _SYMBOL = re.compile(r"[A-Za-z0-9._~:@+=-]{1,128}", re.ASCII)
 
-Faults = list[tuple[str, str]]  # key of the entry, what is wrong with it
+Faults = list[tuple[str, str]]  # key of the entry, problem
 
 
 class ListingError(ValueError):
-    """Unsound terms, as pairs of the entry's key and what is wrong with it."""
+    """Invalid terms, as pairs of the entry's key and its problem."""
 
     def __init__(self, faults: Faults) -> None:
         super().__init__("; ".join(message for _, message in faults))
@@ -42,14 +42,14 @@ class ListingError(ValueError):
 def list_instrument(
     entry: InstrumentEntry, now: Instant, former: Instrument | None = None
 ) -> Instrument:
-    """The terms of an entry, at an instant; with `known` a change of those terms.
+    """The terms of an entry at an instant. With `former` the entry changes those terms.
 
-    ListingError when they are unsound.
+    ListingError if they are invalid.
     """
     faults: Faults = []
     if former is None and not _SYMBOL.fullmatch(entry.symbol):
         rule = "a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not"
-        faults.append(("symbol", f"{rule} {entry.symbol[:40]!r}: it stands in paths"))
+        faults.append(("symbol", f"{rule} {entry.symbol[:40]!r}, because paths contain it"))
     terms: dict[str, Any] = {"symbol": entry.symbol} if former is None else {}
     terms |= _scales(entry, former, faults)
     if not faults:
@@ -92,7 +92,9 @@ def _scales(entry: InstrumentEntry, former: Instrument | None, faults: Faults) -
 
 
 def scales_of(tick: str) -> tuple[int, int]:
-    """Price scale and tick of decimal text. ValueError where one dollar is not a multiple of it."""
+    """Price scale and tick of decimal text. ValueError if one dollar is not a multiple of the
+    tick.
+    """
     scale = _price_scale(tick)
     units = scaled(tick, scale)
     if not 0 < units < scale or scale % units:
@@ -101,7 +103,7 @@ def scales_of(tick: str) -> tuple[int, int]:
 
 
 def _price_scale(tick: str) -> int:
-    """Smallest usual price scale at which the tick is an integer."""
+    """The smallest usual price scale at which the tick is an integer."""
     for scale in _PRICE_SCALES:
         try:
             scaled(tick, scale)
@@ -138,8 +140,8 @@ def _bounds(
 
 
 def _dates(entry: InstrumentEntry, former: Instrument | None, now: Instant) -> dict[str, Any]:
-    """Dates, completed so that they permit the state: a pending instrument starts tomorrow, an
-    expired one has expired by now.
+    """Dates, completed so that they permit the state: a pending instrument starts tomorrow, and an
+    expired one has already expired.
     """
     if former is not None:
         return _stated(entry, "created", "start", "expiration", "termination")
@@ -165,7 +167,7 @@ def _dates(entry: InstrumentEntry, former: Instrument | None, now: Instant) -> d
 
 
 def _stated(entry: InstrumentEntry, *names: str) -> dict[str, Any]:
-    """The fields that an entry states, of these."""
+    """Those of some fields that the entry has."""
     values = {name: getattr(entry, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -173,7 +175,9 @@ def _stated(entry: InstrumentEntry, *names: str) -> dict[str, Any]:
 def related_to(
     event: str, kind: str, outcome: EventOutcome, line: str | None = None
 ) -> Related | None:
-    """The place among outcomes of one event and kind of market; a line is a rank on a ladder."""
+    """The relation of an instrument to the others of its event and market type. A line becomes a
+    rank.
+    """
     if outcome is EventOutcome.INDEPENDENT:
         return None
     return Related(f"{event}/{kind}", outcome, int(Fraction(line) * RANK_SCALE) if line else 0)

@@ -27,18 +27,19 @@ _STEPS = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Step"}, {"$ref"
 # Loops are written out before a file is read (`expansion.py`), so no Struct describes them.
 _LOOP = {
     "type": "object",
-    "description": "Steps that are repeated.",
+    "description": "Steps that are repeated, with `repeat` or with `each`. Loops are expanded"
+    " before the scenario begins.",
     "properties": {
         "repeat": {
             "type": ["integer", "string"],
-            "description": "number of rounds, counted from 1",
+            "description": "number of rounds; ${n} is the number of the round, from 1",
         },
-        "each": {"type": "array", "description": "a value for each round"},
-        "var": {
-            "type": "string",
-            "description": "name of the count or value: n or item when left out",
+        "each": {
+            "type": "array",
+            "description": "values; there is a round for each, in which ${item} is the value",
         },
-        "pause": {"type": "string", "description": "time between two rounds"},
+        "var": {"type": "string", "description": "another name for `n` or `item`"},
+        "pause": {"type": "string", "description": "virtual time between two rounds"},
         "steps": {**_STEPS, "description": "the steps of a round"},
     },
     "oneOf": [{"required": ["repeat"]}, {"required": ["each"]}],

@@ -1,11 +1,11 @@
-"""Order flow recorded elsewhere: a CSV file of orders, cancels and replaces.
+"""Recorded order flow: a CSV file of orders, cancels and replaces.
 
-The file is packed when the scenario is read, and unpacked a part at a time when it runs. Its bytes
-are kept compressed in parts of a fixed number of lines. So a million rows cost a few megabytes, any
-line is found without reading those before it, and a journal can carry the file. `Reader` checks the
-rows against the world before a run; a row that is unfit then never reaches the exchange.
+The file is packed when the scenario is read, and unpacked in parts when the scenario runs. Each
+part is a fixed number of lines, compressed. So a million rows need a few megabytes, any line can be
+read without those before it, and a journal can contain the file. `Reader` checks the rows against
+the world before a run, so an invalid row never reaches the exchange.
 
-Nothing here knows the exchange; `actors/participants/order_flow_player.py` sends the rows.
+This module does not know the exchange; `actors/participants/order_flow_player.py` sends the rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ PROBLEMS_SHOWN = 20
 
 NEW, CANCEL, REPLACE = "new", "cancel", "replace"
 COLUMNS = {
-    "at": 'seconds after the start, "+1m30s", or an instant; rows are in order of time',
+    "at": (
+        'seconds after the start, a duration such as "+1m30s", or an instant; rows are in order of'
+        " time"
+    ),
     "as": (
         "maker, taker, noise, another participant, or firms/<firm>/users/<user>; `as` of the flow"
         " when empty"
@@ -62,7 +65,7 @@ _TIFS = {
 
 
 class FlowError(ValueError):
-    """A file that is no order flow. `line` and `column` count from 1."""
+    """A file that is not a valid order flow. `line` and `column` count from 1."""
 
     def __init__(self, line: int, column: int, message: str) -> None:
         super().__init__(message)
@@ -71,8 +74,8 @@ class FlowError(ValueError):
 
 
 class Row(NamedTuple):
-    """One row. `due` is an instant; price and quantity are decimal text, empty where the file has
-    none.
+    """One row. `due` is an instant; price and quantity are decimal text, empty if the cell is
+    empty.
     """
 
     due: Instant
@@ -88,20 +91,20 @@ class Row(NamedTuple):
 
 
 class PackedFile(NamedTuple):
-    """A file: SHA-256 of its bytes, and its lines in compressed parts of PART_LINES."""
+    """A file: the SHA-256 of its bytes, and its lines in compressed parts of PART_LINES."""
 
     sha256: str
     parts: tuple[bytes, ...]
 
 
 def packed_of(entry: FlowEntry) -> PackedFile:
-    """The file of a flow entry, whose content has been read."""
+    """The file of a flow entry whose content has been read."""
     return PackedFile(entry.sha256, entry.content)
 
 
 def pack_file(path: Path) -> PackedFile:
-    """A file in parts, read once, a part at a time. OSError when it cannot be read, FlowError when
-    it is too large or has endless lines.
+    """Read a file and pack it, one part at a time. OSError if it cannot be read, FlowError if the
+    file or a line is too long.
     """
     digest, parts, lines, size = sha256(), [], [], 0
     with path.open("rb") as file:
@@ -110,9 +113,11 @@ def pack_file(path: Path) -> PackedFile:
             number += 1
             size += len(line)
             if len(line) > LINE_LIMIT:
-                raise FlowError(number, LINE_LIMIT + 1, f"a line of more than {LINE_LIMIT} bytes")
+                raise FlowError(
+                    number, LINE_LIMIT + 1, f"this line has more than {LINE_LIMIT} bytes"
+                )
             if size > SIZE_LIMIT:
-                raise FlowError(number, 1, f"larger than {SIZE_LIMIT} bytes")
+                raise FlowError(number, 1, f"the file is larger than {SIZE_LIMIT} bytes")
             digest.update(line)
             lines.append(line)
             if len(lines) == PART_LINES:
@@ -124,7 +129,7 @@ def pack_file(path: Path) -> PackedFile:
 
 
 def is_intact(packed: PackedFile) -> bool:
-    """Whether the parts are the file that the SHA-256 names."""
+    """Whether the content of the parts has the SHA-256."""
     digest = sha256()
     try:
         for part in packed.parts:
@@ -138,8 +143,8 @@ def is_intact(packed: PackedFile) -> bool:
 
 
 def lines_of(packed: PackedFile, first: int = 0) -> Iterator[tuple[int, str]]:
-    """(number, text) of lines from a number on, without their ends; the first line has the number
-    0. FlowError for text that is not UTF-8.
+    """(number, text) of the lines from a number on, without line ends; the first line has the
+    number 0. FlowError if the text is not UTF-8.
     """
     for index in range(first // PART_LINES, len(packed.parts)):
         number = index * PART_LINES
@@ -148,30 +153,32 @@ def lines_of(packed: PackedFile, first: int = 0) -> Iterator[tuple[int, str]]:
                 try:
                     yield number, line.rstrip(b"\r").decode("utf-8-sig" if not number else "utf-8")
                 except UnicodeDecodeError as error:
-                    raise FlowError(number + 1, error.start + 1, "not UTF-8 text") from None
+                    raise FlowError(number + 1, error.start + 1, "this is not UTF-8 text") from None
             number += 1
 
 
 class Reader:
-    """Reads one file. `start` is the scenario's start; `who` sends rows that name nobody."""
+    """Reads one file. `start` is the scenario's start; `who` sends rows without a participant."""
 
     def __init__(self, packed: PackedFile, start: Instant, who: str) -> None:
-        """FlowError when the first line is no heading."""
+        """FlowError if the first line does not name the columns."""
         self._packed = packed
         self._start = start
         self._who = who
         heading = next(lines_of(packed), None)
         if heading is None:
             names = ",".join(COLUMNS)
-            raise FlowError(1, 1, f"the file is empty; its first line names the columns: {names}")
+            raise FlowError(
+                1, 1, f"the file is empty; its first line must name the columns: {names}"
+            )
         self._columns = _heading(heading[1])
-        # Where the cells of COLUMNS stand in a line; -1 is the empty cell that `_row` appends.
+        # Index of the cell of each of COLUMNS; -1 is the empty cell that `_row` appends.
         places = {name: place for place, name in enumerate(self._columns)}
         self._places = [places.get(name, -1) for name in COLUMNS]
 
     def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
         """(number of the line, row) from a line on. Empty lines and lines that begin with # are
-        passed over.
+        skipped.
         """
         for number, line in lines_of(self._packed, max(first, 1)):
             if line and not line.isspace() and line[0] != "#":
@@ -181,7 +188,11 @@ class Reader:
         cells = line.split(",")
         if len(cells) != len(self._columns):
             columns = len(self._columns)
-            raise FlowError(number + 1, 1, f"{len(cells)} cells, not {columns} as the heading has")
+            raise FlowError(
+                number + 1,
+                1,
+                f"this row has {len(cells)} cells, but the first line names {columns} columns",
+            )
         if '"' in line or " " in line or "\t" in line:
             cells = [_bare(cell) for cell in cells]
         cells.append("")
@@ -206,18 +217,18 @@ class Reader:
             raise self.wrong(number, line, "at", f"at: {error}") from None
         if row.action != NEW:
             if not order:
-                raise self.wrong(number, line, "id", f"a {row.action} names the id of an order")
+                raise self.wrong(number, line, "id", f"a {row.action} needs the id of an order")
         elif not qty:
-            raise self.wrong(number, line, "qty", "a new order has a quantity")
+            raise self.wrong(number, line, "qty", "a new order needs a quantity")
         elif (row.type is OrderType.LIMIT) != bool(price):
-            message = "a limit order has a price, a market order has none"
+            message = "a limit order needs a price, and a market order must not have one"
             raise self.wrong(number, line, "price", message)
         return row
 
     def _unknown_word(
         self, number: int, line: str, action: str, side: str, type: str, tif: str
     ) -> FlowError:
-        """The problem of the first cell that holds none of the words of its column."""
+        """The problem of the first cell whose word is not valid in its column."""
         choices: tuple[tuple[str, str, Mapping[str, object]], ...] = (
             ("action", action, _ACTIONS),
             ("type", type, _TYPES),
@@ -226,10 +237,10 @@ class Reader:
         )
         column, cell, words = next(each for each in choices if each[1] not in each[2])
         choice = " or ".join(filter(None, words))
-        return self.wrong(number, line, column, f"{column} is {choice}, not {cell[:40]!r}")
+        return self.wrong(number, line, column, f"{column} must be {choice}, not {cell[:40]!r}")
 
     def wrong(self, number: int, line: str, column: str, message: str) -> FlowError:
-        """A problem of a cell, where the cell begins, or the line if the file lacks the column."""
+        """A problem at the beginning of a cell, or of the line if the file lacks the column."""
         place = 0
         if column in self._columns:
             place = sum(len(cell) + 1 for cell in line.split(",")[: self._columns.index(column)])
@@ -238,9 +249,10 @@ class Reader:
     def check(
         self, scales: Mapping[str, tuple[int, int]], exists: Callable[[str], bool]
     ) -> Iterator[FlowError]:
-        """Everything that is wrong, at most PROBLEMS_SHOWN.
+        """All problems, at most PROBLEMS_SHOWN.
 
-        `scales` has the scales of price and quantity by symbol; `exists` says who exists.
+        `scales` has the scales of price and quantity by symbol; `exists` says whether a name
+        exists.
         """
         reported, latest, choices = 0, None, lru_cache(maxsize=4096)(exists)
         for number, line in lines_of(self._packed, 1):
@@ -268,7 +280,7 @@ def _row_problems(
         yield "symbol", f"unknown symbol {row.symbol[:80]!r}"
         return
     if not choices(row.who):
-        yield "as", f"no firm or participant is called {row.who[:80]!r}"
+        yield "as", f"there is no firm or participant {row.who[:80]!r}"
     for column, text, scale in (("price", row.price, scales[0]), ("qty", row.qty, scales[1])):
         if text and (message := _unfit(text, scale)):
             yield column, f"{column}: {message}"
@@ -304,13 +316,13 @@ def _due(text: str, start: Instant) -> Instant:
     else:
         due = start + parse_span(text[1:]) if text[:1] == "+" else parse_instant(text)
     if due >= _LATEST:
-        raise ValueError("too far in the future")
+        raise ValueError("must be before the year 2200")
     return due
 
 
 @lru_cache(maxsize=1 << 16)
 def _unfit(text: str, unit: int) -> str:
-    """Why text is no decimal of an instrument above zero; "" when it is one."""
+    """Why text is not a positive price or quantity of an instrument; "" if it is one."""
     try:
         return "" if scaled(text, unit) > 0 else f"{text} is not above zero"
     except NotADecimal as error:

@@ -1,7 +1,7 @@
-"""What a scenario says about its scripted participants: one Struct per kind.
+"""Entries of a scenario's `participants`: one Struct for each kind of simulated trader.
 
-`actors/participants/` implements them: what they do stands in `strategies.py`, when they do it in
-`participants.py`.
+`actors/participants/` implements them: `strategies.py` decides what a trader does and
+`participants.py` when.
 """
 
 from __future__ import annotations
@@ -102,150 +102,178 @@ PARTS = Text("parts of a compressed file, in base64", _parts, _joined)
 
 
 class PathPoint(Struct, frozen=True, kw_only=True):
-    """The fair price at an instant."""
+    """A point of the path of a fair price."""
 
-    at: Annotated[Instant | str, SINCE_START, "when the price stands there"]
-    price: Annotated[str, SHARE, "dollars"]
+    at: Annotated[Instant | str, SINCE_START, "instant, or time after the start such as +30s"]
+    price: Annotated[str, SHARE, "fair price at that instant, dollars"]
 
 
 class FairEntry(Struct, frozen=True, kw_only=True):
-    """What scripted participants think an instrument is worth; without an entry by default."""
+    """The fair price of an instrument: what simulated traders think that it is worth. An instrument
+    without an entry gets the default values.
+    """
 
     symbol: Annotated[str, "symbol of the instrument"]
     start: Annotated[
         str | None,
         POSITIVE_SHARE,
-        "dollars at the scenario's start; the last price or the middle of the book when left out,"
-        " else 0.50",
+        "fair price at the start, dollars; by default the last price, or the middle of the book,"
+        " or 0.50",
     ] = None
     path: Annotated[
         tuple[PathPoint, ...],
-        "prices at instants, in order of time, in a straight line between them",
+        "fair prices at some instants, in order of time; between them the price moves linearly",
     ] = ()
     asset: Annotated[
         str,
-        "follow the index ticks of a priced asset, crypto:<symbol>: half a dollar at the strike",
+        "asset whose index the fair price follows, crypto:<symbol>; the price is 0.50 when the"
+        " index is at `strike`",
     ] = ""
-    strike: Annotated[str, AMOUNT, "dollars of the asset at which the contract is worth 0.50"] = "0"
+    strike: Annotated[
+        str, AMOUNT, "price of the asset at which the fair price is 0.50, dollars"
+    ] = "0"
     width: Annotated[
-        str, POSITIVE, "dollars by which the asset moves for the contract to go from 0 to 1"
+        str,
+        POSITIVE,
+        "change of the asset's price that moves the fair price from 0 to 1, dollars; 1 by default",
     ] = "1"
     volatility: Annotated[
         str | None,
         SHARE,
-        "typical move in dollars in an hour, at 0.50, of a seeded walk on top; at most 0.05; 0.01"
-        " when left out, 0 with a path or an asset",
+        "typical change in an hour, in dollars at a price of 0.50, of the random walk that is added"
+        " to the fair price; at most 0.05; 0.01 by default, 0 with a path or an asset",
     ] = None
 
 
 class SizeRange(Struct, frozen=True, kw_only=True):
-    """From how many to how many contracts; small sizes are more frequent than large ones."""
+    """A range of order sizes in contracts. Small sizes are drawn more often than large ones."""
 
-    low: Annotated[str, POSITIVE, "fewest contracts"] = "1"
-    high: Annotated[str, POSITIVE, "most contracts"] = "50"
+    low: Annotated[str, POSITIVE, "smallest size; 1 by default"] = "1"
+    high: Annotated[str, POSITIVE, "largest size; 50 by default"] = "50"
 
 
 class Trader(Struct, frozen=True, kw_only=True):
-    """What every kind of participant has."""
+    """The keys that every kind of trader has."""
 
-    name: Annotated[str, NAME, "by which scenarios and the control plane know it"]
+    name: Annotated[str, NAME, "name of the trader, for steps and for the control plane"]
     symbols: Annotated[
         tuple[str, ...],
         OneOrMore(STRING),
-        "instruments of the scenario's start, by symbol or pattern such as aec-nba-*",
+        "instruments that it trades: symbols, or patterns such as aec-nba-*, of instruments that"
+        " exist at the start",
     ] = ()
     windows: Annotated[
         tuple[str, ...],
         OneOrMore(STRING),
-        "products whose automated windows it trades as they come, by name or pattern: btc-updown-*",
+        "recurring markets that it trades: names of series, or patterns such as btc-updown-*",
     ] = ()
     as_: Annotated[
         str,
-        "user it trades as; firms/sandbox/users/<name> when left out, who is made where there is"
-        " none",
+        "user that it trades as; by default firms/sandbox/users/<name>, which is created if it does"
+        " not exist",
     ] = ""
-    balance: Annotated[str, DOLLARS, "opening dollars of the account of a user that is made"] = (
-        "100000"
-    )
+    balance: Annotated[
+        str, DOLLARS, "opening balance in dollars of a created user; 100000 by default"
+    ] = "100000"
     inventory: Annotated[
-        str, POSITIVE, "largest net position on one instrument, in contracts, long or short"
+        str,
+        POSITIVE,
+        "largest net position on one instrument, long or short, in contracts; 1000 by default",
     ] = "1000"
 
 
 class MakerEntry(Trader, frozen=True, kw_only=True):
-    """A market maker: quotes both sides around the fair price, and quotes anew when it has moved or
-    an order is half traded.
+    """A market maker: quotes both sides around the fair price. It updates its quotes when the fair
+    price has moved or half of an order is filled.
     """
 
-    every: Annotated[Span, INTERVAL, "time between two actions on an instrument"] = 5 * NS_PER_S
-    jitter: Annotated[Span, JITTER, "random delay of up to this much, drawn each time"] = 0
-    spread: Annotated[str, SHARE, "dollars between its best bid and its best offer"] = "0.02"
-    sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = (
-        LEVEL_SIZES
-    )
+    every: Annotated[
+        Span, INTERVAL, "time between two updates of its quotes on an instrument; 5s by default"
+    ] = 5 * NS_PER_S
+    jitter: Annotated[Span, JITTER, "largest random delay that is added to `every`"] = 0
+    spread: Annotated[
+        str, SHARE, "distance of its best bid and best offer in dollars; 0.02 by default"
+    ] = "0.02"
+    sizes: Annotated[
+        tuple[Annotated[str, POSITIVE], ...],
+        "contracts at each price level, the best price first; 100, 250, 500 by default",
+    ] = LEVEL_SIZES
     step: Annotated[
-        str | None, POSITIVE_SHARE, "dollars between two levels; a tick when left out"
+        str | None, POSITIVE_SHARE, "distance of two price levels in dollars; one tick by default"
     ] = None
     skew: Annotated[
-        str, SHARE, "dollars by which a full inventory moves its quotes, so that it sells off"
+        str,
+        SHARE,
+        "dollars by which it moves its quotes against its position when `inventory` is used up, so"
+        " that the position shrinks",
     ] = "0"
 
 
 class TakerEntry(Trader, frozen=True, kw_only=True):
-    """A taker: arrives at random and takes what is there, immediate or cancel."""
+    """A taker: arrives at random and trades with resting orders by immediate-or-cancel orders."""
 
     rate: Annotated[
         str,
         RATE,
-        "average number of arrivals on each instrument; arrivals are independent of each other",
+        "average number of arrivals on each instrument, as a Poisson process; 4/m by default",
     ] = "4/m"
-    size: Annotated[SizeRange, "contracts of an order"] = SizeRange()
-    buys: Annotated[str, CHANCE, "chance that it buys"] = "1/2"
-    slippage: Annotated[str, SHARE, "dollars beyond the best price that it pays"] = "0"
+    size: Annotated[SizeRange, "size of an order in contracts"] = SizeRange()
+    buys: Annotated[str, CHANCE, "probability that it buys; 1/2 by default"] = "1/2"
+    slippage: Annotated[str, SHARE, "dollars that it pays beyond the best price"] = "0"
     edge: Annotated[
-        str | None, SHARE, "take only what is better than the fair price by so many dollars"
+        str | None,
+        SHARE,
+        "trade only at prices that are better than the fair price by at least so many dollars",
     ] = None
 
 
 class NoiseEntry(Trader, frozen=True, kw_only=True):
-    """A noise trader: leaves orders near the fair price and cancels some of them again."""
+    """A noise trader: places orders near the fair price and cancels some of them."""
 
-    rate: Annotated[str, RATE, "actions on each instrument, on average"] = "4/m"
-    size: Annotated[SizeRange, "contracts of an order"] = SizeRange()
+    rate: Annotated[str, RATE, "average number of actions on each instrument; 4/m by default"] = (
+        "4/m"
+    )
+    size: Annotated[SizeRange, "size of an order in contracts"] = SizeRange()
     width: Annotated[
         str,
         POSITIVE_SHARE,
-        "dollars from the fair price to its farthest orders; a quarter of that is how far it goes"
-        " through it",
+        "largest distance of its orders from the fair price, in dollars; 0.05 by default. A quarter"
+        " of it is how far an order may lie on the other side of the fair price",
     ] = "0.05"
-    resting: Annotated[int, RESTING, "most orders of its own on an instrument"] = 8
-    cancels: Annotated[str, CHANCE, "chance that it cancels an order instead of leaving one"] = (
-        "1/3"
-    )
+    resting: Annotated[
+        int, RESTING, "largest number of its resting orders on an instrument; 8 by default"
+    ] = 8
+    cancels: Annotated[
+        str, CHANCE, "probability that an action cancels an order; 1/3 by default"
+    ] = "1/3"
 
 
 class FlowEntry(Struct, frozen=True, kw_only=True):
-    """Order flow recorded elsewhere, replayed from a CSV file."""
+    """Recorded order flow that is replayed from a CSV file."""
 
-    name: Annotated[str, NAME, "its name on the control plane"]
-    file: Annotated[str, "the file, beside the one that names it"]
-    as_: Annotated[str, "who sends the rows that name nobody"] = "noise"
-    sha256: Annotated[str, "SHA-256 of the file; where it is written, another file is refused"] = ""
+    name: Annotated[str, NAME, "name of the flow, for steps and for the control plane"]
+    file: Annotated[str, "path of the CSV file, relative to this scenario file"]
+    as_: Annotated[
+        str, "participant who sends the rows without a participant; noise by default"
+    ] = "noise"
+    sha256: Annotated[str, "SHA-256 of the file; a file with another SHA-256 is refused"] = ""
     content: Annotated[
         tuple[bytes, ...],
         PARTS,
-        "the file itself, as a journal carries it; left out, `file` is read",
+        "the file itself, compressed, as a journal contains it; without it `file` is read",
     ] = ()
 
 
 class ParticipantsSection(Struct, frozen=True, kw_only=True):
-    """Scripted participants. At the start they act in the order of kind, entry and instrument."""
+    """Simulated traders. At the start they act in the order of their kind, entry and instrument."""
 
-    fair_prices: Annotated[tuple[FairEntry, ...], "by symbol"] = ()
-    makers: Annotated[tuple[MakerEntry, ...], "by name"] = ()
-    takers: Annotated[tuple[TakerEntry, ...], "by name"] = ()
-    noise: Annotated[tuple[NoiseEntry, ...], "by name"] = ()
-    flows: Annotated[tuple[FlowEntry, ...], "by name"] = ()
+    fair_prices: Annotated[
+        tuple[FairEntry, ...], "fair prices of instruments, identified by symbol"
+    ] = ()
+    makers: Annotated[tuple[MakerEntry, ...], "market makers, identified by name"] = ()
+    takers: Annotated[tuple[TakerEntry, ...], "takers, identified by name"] = ()
+    noise: Annotated[tuple[NoiseEntry, ...], "noise traders, identified by name"] = ()
+    flows: Annotated[tuple[FlowEntry, ...], "recorded order flow, identified by name"] = ()
 
     @property
     def anybody(self) -> bool:

@@ -1,8 +1,7 @@
-"""What a scenario says about who takes part (`world.firms`, `world.accounts`, `world.api_keys`):
-firms with their users and funding sources, accounts, and retail API keys.
+"""Entries of a scenario's `world.firms`, `world.accounts` and `world.api_keys`.
 
-A field of None was not written: an entry that names something of the default world changes the
-fields that it has and leaves the others.
+None means that the file does not have the key: an entry that names something of the default world
+changes only the keys that it has.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ SOURCE_TYPES = Choice(
 
 def _thirty_two_bytes(text: str) -> str:
     if len(b64decode(text, validate=True)) != 32:
-        raise ValueError("that is not 32 bytes")
+        raise ValueError("the text does not decode to 32 bytes")
     return text
 
 
@@ -40,80 +39,94 @@ SEED = Text("base64 of 32 bytes", _thirty_two_bytes)
 class UserEntry(Struct, frozen=True, kw_only=True):
     """A participant of a firm."""
 
-    name: Annotated[str, NAME, "last part or whole of firms/<firm>/users/<user>"]
-    display_name: Annotated[str, "name that people read"] = ""
-    account: Annotated[str, "account it trades on; one named after the user when left out"] = ""
-    balance: Annotated[str, MONEY_TEXT, "opening dollars of that account, when it is new"] = "10000"
+    name: Annotated[str, NAME, "name of the user: firms/<firm>/users/<user>, or its last part"]
+    display_name: Annotated[str, "display name"] = ""
+    account: Annotated[
+        str, "account that it trades on; by default an account named after the user"
+    ] = ""
+    balance: Annotated[
+        str, MONEY_TEXT, "opening balance of that account in dollars, if the account is new"
+    ] = "10000"
 
 
 class FundingSourceEntry(Struct, frozen=True, kw_only=True):
-    """Where a firm's money comes from or goes to."""
+    """A funding source of a firm: where deposits come from and withdrawals go to."""
 
     id: Annotated[str, NAME, "id of the source"]
-    type: Annotated[SourceType, SOURCE_TYPES, "what kind of source"] = SourceType.BANK_ACCOUNT
-    disabled: Annotated[bool, BOOLEAN, "true: transactions through it are refused"] = False
+    type: Annotated[SourceType, SOURCE_TYPES, "type of the source; bank by default"] = (
+        SourceType.BANK_ACCOUNT
+    )
+    disabled: Annotated[bool, BOOLEAN, "true: refuse transactions through this source"] = False
     max_deposit: Annotated[
-        str | None, MONEY_TEXT, "most dollars of one deposit; unbounded when left out"
+        str | None, MONEY_TEXT, "largest deposit in dollars; no limit by default"
     ] = None
 
 
 class FirmEntry(Struct, frozen=True, kw_only=True):
     """A partner firm with its credentials and participants."""
 
-    name: Annotated[str, NAME, "firms/<firm>"]
-    display_name: Annotated[str | None, "name that people read"] = None
-    client_id: Annotated[str | None, "OAuth client id; derived from the name when left out"] = None
-    key: Annotated[str | None, "key pair of fixtures/keys, by file name"] = None
-    public_key: Annotated[str | None, "the public half of another key pair, as PEM"] = None
-    scopes: Annotated[tuple[str, ...] | None, "granted scopes; all when left out"] = None
-    clearing_firm: Annotated[str | None, "firms/<firm> under which its accounts stand"] = None
-    users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
+    name: Annotated[str, NAME, "name of the firm, firms/<firm>"]
+    display_name: Annotated[str | None, "display name"] = None
+    client_id: Annotated[str | None, "OAuth client id; by default derived from the name"] = None
+    key: Annotated[str | None, "key pair that the sandbox ships, by its file name"] = None
+    public_key: Annotated[str | None, "public key of your own key pair, as PEM"] = None
+    scopes: Annotated[tuple[str, ...] | None, "granted scopes; all by default"] = None
+    clearing_firm: Annotated[
+        str | None, "clearing firm that holds the accounts of its users, firms/<firm>"
+    ] = None
+    users: Annotated[tuple[UserEntry, ...], "participants of the firm, identified by name"] = ()
     limits: Annotated[
-        dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"
+        dict[str, int], "rate limits raised for this firm: calls per period, by name of the limit"
     ] = {}
     environment: Annotated[
-        str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"
+        str,
+        ENVIRONMENT,
+        "environment that its credentials belong to; by default that of the scenario",
     ] = ""
     funding_sources: Annotated[
-        tuple[FundingSourceEntry, ...], "one bank account when left out"
+        tuple[FundingSourceEntry, ...], "funding sources; by default one bank account"
     ] = ()
 
 
 class AccountEntry(Struct, frozen=True, kw_only=True):
-    """An account, new or with another opening balance."""
+    """An account to add or change."""
 
-    name: Annotated[str, NAME, "firms/<clearing firm>/accounts/<account>"]
-    balance: Annotated[str | None, MONEY_TEXT, "opening dollars"] = None
+    name: Annotated[str, NAME, "name of the account, firms/<clearing firm>/accounts/<account>"]
+    balance: Annotated[str | None, MONEY_TEXT, "opening balance in dollars"] = None
     prior_volume: Annotated[
         str | None,
         MONEY_TEXT,
-        "dollars traded in the calendar month before the scenario begins; decides rebates of taker"
-        " fees",
+        "dollars traded in the calendar month before the scenario begins, on which the rebate of"
+        " taker fees depends",
     ] = None
     collateral_return: Annotated[
         bool | None,
         BOOLEAN,
-        "less margin for related shorts; `collateral_return.enabled` decides when left out",
+        "whether related short positions need less margin; by default as the assumption"
+        " `collateral_return.enabled` says",
     ] = None
 
 
 class ApiKeyEntry(Struct, frozen=True, kw_only=True):
-    """A retail API key. Without a secret it gets one that follows from its id."""
+    """A retail API key. Without `secret_key` and `public_key` it gets a secret key that is derived
+    from its id.
+    """
 
-    key_id: Annotated[str, NAME, "UUID of the key, which clients send as X-PM-Access-Key"]
-    account: Annotated[str, NAME, "account it trades on"]
+    key_id: Annotated[str, NAME, "id of the key, a UUID; clients send it as X-PM-Access-Key"]
+    account: Annotated[str, NAME, "account that the key trades on"]
     participant: Annotated[
-        str, "user that owns its client order ids; one named after the account when left out"
+        str,
+        "user that owns the client order ids of the key; by default a user named after the account",
     ] = ""
     secret_key: Annotated[
-        str | None, SEED, "base64 of the 32-byte Ed25519 seed; never written to a journal"
+        str | None, SEED, "32-byte Ed25519 seed in base64; it is never written to a journal"
     ] = None
     public_key: Annotated[
-        str | None, SEED, "base64 of the 32-byte public key; follows from the secret when left out"
+        str | None, SEED, "32-byte public key in base64; by default derived from the secret key"
     ] = None
     limits: Annotated[
-        dict[str, int], "rate limits raised for this key: name of the limit, calls in its period"
+        dict[str, int], "rate limits raised for this key: calls per period, by name of the limit"
     ] = {}
     environment: Annotated[
-        str, ENVIRONMENT, "environment it is of; the scenario's when left out"
+        str, ENVIRONMENT, "environment that the key belongs to; by default that of the scenario"
     ] = ""

@@ -1,4 +1,4 @@
-"""Problems as people read them: the message, then the line of the file with a caret below it."""
+"""Renders problems: the message, then the line of the file with a caret below the position."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 from sim.scenario.yaml_tree import SIZE_LIMIT, Problem
 
-BEFORE, SHOWN = 60, 100  # columns of a long line: before the caret, and in all
+BEFORE, SHOWN = 60, 100  # columns of a long line that are shown: before the caret, and in total
 
 
 def with_carets(problems: Iterable[Problem]) -> Iterator[str]:
-    """Problems in the order of the file, each message on one line, and the line that it is about.
+    """The problems in the order of the file, each followed by the line that it is about.
 
-    Of text that came from no file there is no line to show.
+    For text that is not a file there is no line to show.
     """
     for problem in sorted(problems, key=lambda each: (each.file, each.line, each.column)):
         yield str(problem)

@@ -1,7 +1,8 @@
-"""Scripted receivers of webhooks (`world.receivers` and the step `receiver`): where they stand, and
-how they answer each attempt.
+"""Scripted receivers of webhooks (`world.receivers` and the step `receiver`): their URL, and their
+answer to each attempt.
 
-An answer is spelled as a fault's act is: `status`, `delay`, `hang`, `reset`, `retry_after`.
+The keys of an answer have the names of a fault's acts: `status`, `delay`, `hang`, `reset`,
+`retry_after`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sim.scenario.value_types import Text
 
 def _status(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) == 3 and 200 <= int(text) <= 599):
-        raise ValueError(f"200 to 599, not {text[:40]!r}")
+        raise ValueError(f"write a number from 200 to 599, not {text[:80]!r}")
     return int(text)
 
 
@@ -25,36 +26,49 @@ STATUS = Text("an HTTP status", _status, schema={"type": "integer", "minimum": 2
 
 
 class ReceiverAnswer(Struct, frozen=True, kw_only=True):
-    """What a scripted receiver answers to an attempt."""
+    """The answer of a scripted receiver to a delivery attempt."""
 
-    status: Annotated[int, STATUS, "HTTP status; any 2xx acknowledges the event"] = 200
+    status: Annotated[
+        int, STATUS, "HTTP status; any 2xx acknowledges the event; 200 by default"
+    ] = 200
     delay: Annotated[
-        Span, SPAN, "virtual time the answer takes; from `webhook.timeout` on it comes too late"
+        Span,
+        SPAN,
+        "virtual time until the answer; the attempt fails if it reaches `webhook.timeout`",
     ] = 0
-    hang: Annotated[bool, BOOLEAN, "never answer: the attempt ends at `webhook.timeout`"] = False
-    reset: Annotated[bool, BOOLEAN, "reset the connection instead of answering"] = False
+    hang: Annotated[bool, BOOLEAN, "true: never answer; the attempt ends at `webhook.timeout`"] = (
+        False
+    )
+    reset: Annotated[bool, BOOLEAN, "true: reset the connection instead of answering"] = False
     retry_after: Annotated[
-        Span | None, SPAN, "Retry-After of a 408 or 429: replaces the wait before the next attempt"
+        Span | None,
+        SPAN,
+        "header Retry-After of a 408 or 429, which replaces the wait before the next attempt",
     ] = None
     times: Annotated[
-        int, ORDINAL, "how many attempts in a row; the last answer of a list goes on for ever"
+        int,
+        ORDINAL,
+        "number of attempts that get this answer; all later attempts get the last answer of the"
+        " list",
     ] = 1
 
 
 class ReceiverEntry(Struct, frozen=True, kw_only=True):
-    """A scripted receiver of webhooks. Nothing is sent to its URL; it answers as it is told."""
+    """A scripted receiver of webhooks. The exchange sends nothing to its URL; the receiver gives
+    its answers inside the sandbox.
+    """
 
-    name: Annotated[str, NAME, "what steps and the control plane call it"]
+    name: Annotated[str, NAME, "name of the receiver, for steps and for the control plane"]
     url: Annotated[
-        str, "where a firm registers it; https://<name>.receiver.invalid/ when left out"
+        str, "URL that a firm registers; https://<name>.receiver.invalid/ by default"
     ] = ""
     firm: Annotated[
         str,
-        "firm whose webhook it is from the beginning; none when left out, then call"
+        "firm whose webhook it is from the beginning. Without it, register the URL with"
         " POST /v1/kyc/webhook",
     ] = ""
     answers: Annotated[
-        tuple[ReceiverAnswer, ...], "one after the other; 200 at once when left out"
+        tuple[ReceiverAnswer, ...], "its answers, in order; by default 200 at once"
     ] = ()
 
     @property
@@ -64,9 +78,9 @@ class ReceiverEntry(Struct, frozen=True, kw_only=True):
 
 
 class ReceiverStep(Struct, frozen=True, kw_only=True):
-    """What a scripted receiver answers from now on."""
+    """Change the answers of a scripted receiver."""
 
-    name: Annotated[str, "its name in `world.receivers`"]
+    name: Annotated[str, "name of the receiver in `world.receivers`"]
     answers: Annotated[
-        tuple[ReceiverAnswer, ...], "one after the other; 200 at once when left out"
+        tuple[ReceiverAnswer, ...], "its answers from now on, in order; by default 200 at once"
     ] = ()

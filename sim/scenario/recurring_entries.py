@@ -1,5 +1,5 @@
-"""What a scenario says about recurring markets (`world.windows`): series of instruments that the
-clock lists. A field of None was not written.
+"""Entries of a scenario's `world.windows`: recurring markets, of which the exchange lists a new
+instrument for each interval. None means that the file does not have the key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _asset(text: str) -> str:
 def _every(text: str) -> Span:
     span = parse_span(text)
     if span < MINUTE or span % MINUTE or DAY % span:
-        usual = "windows last whole minutes that divide a day, such as 5m, 15m, 1h"
+        usual = "the interval must be whole minutes that divide a day, such as 5m, 15m, 1h"
         raise ValueError(f"{usual}, not {text[:40]!r}")
     return span
 
@@ -47,22 +47,25 @@ def _qty_scale(text: str) -> int:
 
 NAME = form("a name", _NAME, "a name begins with a letter and has at most 40 of a-z, 0-9 and -")
 ASSET = Text("crypto:<symbol>", _asset, schema={"type": "string", "examples": ["crypto:btc"]})
-EVERY = Text("the length of a window", _every, format_span, _SPAN_SCHEMA)
+EVERY = Text("the length of an interval", _every, format_span, _SPAN_SCHEMA)
 DAY_AT_MOST = span_within("a duration of at most a day", 0, DAY, "at most a day", "5m", "15m", "1h")
 TICK = Text("a tick", _tick, schema={"type": ["string", "number"], "examples": ["0.01", "0.005"]})
+# A YAML file may have the number quoted or not.
 _QTY_SCALE_SCHEMA = {"type": ["integer", "string"], "enum": [*map(int, _SCALES), *_SCALES]}
 QTY_SCALE = Text("a scale", _qty_scale, schema=_QTY_SCALE_SCHEMA)
 
 
 class WindowsEntry(Struct, frozen=True, kw_only=True):
-    """A recurring market: does an asset's index end each interval no lower than it began?
-
-    What is left out is as in the default world's series of this name.
+    """A recurring market, listed again for every interval. It pays Up if the index of an asset is
+    no lower at the end of the interval than at its beginning. For a series of the default world the
+    keys that are left out keep their values.
     """
 
-    name: Annotated[str, NAME, "the slugs of its events begin with it"]
-    asset: Annotated[str | None, ASSET, "crypto:<symbol>, whose index decides"] = None
-    title: Annotated[str | None, "what people call the asset"] = None
+    name: Annotated[str, NAME, "name of the series, with which the slugs of its events begin"]
+    asset: Annotated[
+        str | None, ASSET, "asset whose index decides the outcome, crypto:<symbol>"
+    ] = None
+    title: Annotated[str | None, "name of the asset in titles, such as Bitcoin"] = None
     every: Annotated[
         Span | None,
         EVERY,
@@ -71,23 +74,26 @@ class WindowsEntry(Struct, frozen=True, kw_only=True):
     ahead: Annotated[
         Span | None,
         DAY_AT_MOST,
-        "how long before its interval an instrument is listed as PENDING; 48 intervals, at most a"
-        " day, when left out",
+        "time between listing (as PENDING) and the interval; by default 48 intervals, at most a"
+        " day",
     ] = None
     lead: Annotated[
         Span | None,
         DAY_AT_MOST,
-        "how long before its interval an instrument opens; 90s when left out",
+        "time between the opening of an instrument and its interval; 90s by default",
     ] = None
     expires: Annotated[
-        Span | None, DAY_AT_MOST, "how long after the interval it expires; 30m when left out"
+        Span | None, DAY_AT_MOST, "time between the interval and expiration; 30m by default"
     ] = None
     terminates: Annotated[
         Span | None,
         DAY_AT_MOST,
-        "how long after expiration it terminates and leaves the lists; 2h when left out",
+        "time between expiration and termination, when the instrument leaves the lists; 2h by"
+        " default",
     ] = None
-    tick_size: Annotated[str | None, TICK, "dollars; 0.01 when left out"] = None
+    tick_size: Annotated[str | None, TICK, "tick in dollars; 0.01 by default"] = None
     fractional_qty_scale: Annotated[
-        int | None, QTY_SCALE, "quantities are divided by it; 100 when left out"
+        int | None,
+        QTY_SCALE,
+        "scaled integer quantities are divided by this number; 100 by default",
     ] = None

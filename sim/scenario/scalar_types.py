@@ -1,6 +1,7 @@
-"""Scalars of a scenario: names, decimals, counts, durations, instants. Each has a parser, and
-corrections of the usual slips (a comma, no unit, no offset): where one of them makes the text
-right, the refusal suggests it.
+"""Scalars of a scenario: names, decimals, counts, durations, instants.
+
+Each has a parser, and corrections of common mistakes (a comma, no unit, no offset). If a correction
+makes the text valid, the message suggests it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sim.scenario.value_types import Schema, Text
 
 
 def _decimal(text: str) -> str:
-    scaled(text, 10**18)  # refuses what is no plain decimal
+    scaled(text, 10**18)  # raises an error for anything but a plain decimal
     return text
 
 
@@ -92,7 +93,7 @@ def _span(text: str) -> Span:
 
 
 def _dated(text: str) -> Instant:
-    """An instant from which the world derives others."""
+    """An instant from which the world derives other instants."""
     at = parse_instant(text)
     YEAR.check(int(text[:4]))
     return at
@@ -112,7 +113,7 @@ def _date(text: str) -> str:
 def _moment(text: str) -> Instant | str:
     if text.startswith("+"):
         if text[1:2] in ("+", "-"):
-            raise ValueError(f"not a distance: {text[:40]!r}")
+            raise ValueError(f"not a duration: {text[:40]!r}")
         return "+" + format_span(_span(text[1:]))
     return parse_instant(text)
 
@@ -133,13 +134,13 @@ _UNITS = re.compile(r"\s*([0-9]+)\s*(s|m|h|d)[a-z]*\s*", re.ASCII | re.IGNORECAS
 
 
 def _with_unit(text: str) -> str:
-    """A duration with its unit as one letter, seconds if it has none: "5 minutes", "5"."""
+    """A duration with a one-letter unit, seconds if it has none: "5 minutes", "5"."""
     match = _UNITS.fullmatch(text)
     return f"{match[1]}{match[2].lower()}" if match else f"{text}s"
 
 
 def _with_offset(text: str) -> str:
-    """An instant without offset or seconds in UTC: "2026-09-08 18:00"."""
+    """An instant without an offset or seconds, read as UTC: "2026-09-08 18:00"."""
     whole = text.strip().replace(" ", "T", 1)
     return (whole if whole.count(":") == 2 else f"{whole}:00") + "Z"
 
@@ -149,7 +150,7 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
 
 
 def _plain_decimal(text: str) -> str:
-    """A decimal without a unit, thousands and a comma for its point: "$1,000", "0,45"."""
+    """A decimal without unit and thousands separators, with a point: "$1,000", "0,45"."""
     number = _UNIT_OF_MONEY.sub("", text)
     return number.replace(",", "" if _THOUSANDS.fullmatch(number) else ".")
 
@@ -210,7 +211,7 @@ SINCE_START = Text(
 
 
 def form(expected: str, regex: re.Pattern[str], hint: str, *examples: str) -> Text:
-    """Text of the form that a regular expression describes; `hint` says what to write."""
+    """Text that matches a regular expression; `hint` says what to write."""
 
     def parse(text: str) -> str:
         if not regex.fullmatch(text):
@@ -222,7 +223,7 @@ def form(expected: str, regex: re.Pattern[str], hint: str, *examples: str) -> Te
 
 
 def bounded_count(expected: str, bound: Bound) -> Text:
-    """An integer between the edges of a bound."""
+    """An integer within a bound."""
     edges = {"minimum": bound.low, "maximum": bound.high}
     digits = max(18, len(str(bound.high)))
     return Text(
@@ -231,7 +232,7 @@ def bounded_count(expected: str, bound: Bound) -> Text:
 
 
 def span_within(expected: str, low: Span, high: Span, bounds: str, *examples: str) -> Text:
-    """A duration between two bounds, which `bounds` says in words."""
+    """A duration between two bounds, which `bounds` describes."""
 
     def parse(text: str) -> Span:
         span = parse_span(text)

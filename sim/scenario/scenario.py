@@ -70,66 +70,74 @@ SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 class Clock(Struct, frozen=True, kw_only=True):
     """Where virtual time begins and what moves it."""
 
-    start: Annotated[Instant, INSTANT, "virtual instant at which the scenario begins"] = (
-        DEFAULT_START
-    )
+    start: Annotated[Instant, INSTANT, "virtual time at which the scenario begins"] = DEFAULT_START
     mode: Annotated[
         str | None,
         MODE,
-        "manual: moves by command; autojump: jumps while a reply is held; fast: jumps while"
-        " anything is due; paced:N virtual seconds per second; `sim serve` paces a scenario"
-        " without a mode",
+        "manual: the clock moves only by command; autojump: it jumps to the next due instant while"
+        " a client waits for an answer; fast: it jumps from one due instant to the next; paced:N:"
+        " N virtual seconds pass in a real second. Without a mode `sim serve` uses paced",
     ] = None
 
 
 class WorldSection(Struct, frozen=True, kw_only=True):
-    """What exists when the scenario begins: the default world, with these additions and changes."""
+    """What exists when the scenario begins: the default world with these additions and changes. An
+    entry whose name exists in the default world changes the keys that it gives; any other entry is
+    added.
+    """
 
     base: Annotated[
         str,
         Choice(("default", "empty")),
-        "empty: only the scripted participants and what is listed here",
+        "default: begin with the default world; empty: begin with the scripted participants only",
     ] = "default"
     games: Annotated[
         int,
         GAME_COUNT,
-        "number of generated games besides the hand-picked ones of the default world; they are"
-        " created lazily, and 2410 make the world as large as the real one",
+        "number of generated games, in addition to the fixed ones of the default world. They are"
+        " created on first access; 2410 make the world as large as the real one",
     ] = 240
-    standing_orders: Annotated[bool, BOOLEAN, "false: the default world's books begin empty"] = True
-    instruments: Annotated[tuple[InstrumentEntry, ...], "by symbol"] = ()
-    firms: Annotated[tuple[FirmEntry, ...], "by name"] = ()
-    accounts: Annotated[tuple[AccountEntry, ...], "by name"] = ()
-    api_keys: Annotated[tuple[ApiKeyEntry, ...], "by key_id"] = ()
-    receivers: Annotated[tuple[ReceiverEntry, ...], "scripted receivers of webhooks, by name"] = ()
-    assets: Annotated[tuple[AssetEntry, ...], "by id"] = ()
+    standing_orders: Annotated[
+        bool, BOOLEAN, "false: the order books of the default world begin empty"
+    ] = True
+    instruments: Annotated[tuple[InstrumentEntry, ...], "instruments, identified by symbol"] = ()
+    firms: Annotated[tuple[FirmEntry, ...], "partner firms, identified by name"] = ()
+    accounts: Annotated[tuple[AccountEntry, ...], "accounts, identified by name"] = ()
+    api_keys: Annotated[tuple[ApiKeyEntry, ...], "retail API keys, identified by key_id"] = ()
+    receivers: Annotated[
+        tuple[ReceiverEntry, ...], "scripted receivers of webhooks, identified by name"
+    ] = ()
+    assets: Annotated[tuple[AssetEntry, ...], "priced assets, identified by id"] = ()
     automated_windows: Annotated[
         bool,
         BOOLEAN,
-        "false: the default world has no recurring crypto markets; those in `windows` stay",
+        "false: the default world has no recurring crypto markets; those in `windows` remain",
     ] = True
-    windows: Annotated[tuple[WindowsEntry, ...], "recurring markets, by name"] = ()
-    events: Annotated[tuple[EventEntry, ...], "by slug"] = ()
-    incentives: Annotated[tuple[IncentiveEntry, ...], "by symbol"] = ()
-    books: Annotated[tuple[BookEntry, ...], "standing orders, by symbol"] = ()
+    windows: Annotated[tuple[WindowsEntry, ...], "recurring markets, identified by name"] = ()
+    events: Annotated[tuple[EventEntry, ...], "events of the gateway, identified by slug"] = ()
+    incentives: Annotated[tuple[IncentiveEntry, ...], "incentive programs, one per symbol"] = ()
+    books: Annotated[tuple[BookEntry, ...], "resting orders on both sides, one entry a symbol"] = ()
     orders: Annotated[
-        tuple[OrderEntry, ...], "orders that are placed before anything else happens"
+        tuple[OrderEntry, ...], "orders placed at the start, before any step or client call"
     ] = ()
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """A whole scenario, with what it extends already in it."""
+    """A scenario, merged with the scenarios that it extends."""
 
     name: Annotated[str, NAME, "name in reports"]
-    description: Annotated[str, "what it demonstrates"] = ""
+    description: Annotated[str, "what the scenario demonstrates"] = ""
     release: Annotated[
-        str, RELEASE_NAME, "release of the sandbox that this was written for, such as 0.1.0"
+        str,
+        RELEASE_NAME,
+        "release of the sandbox that the scenario was written for; an older sandbox refuses it",
     ] = ""
-    seed: Annotated[int, SEED_NUMBER, "seed of all randomness"] = DEFAULT_SEED
+    seed: Annotated[int, SEED_NUMBER, "seed of all random draws"] = DEFAULT_SEED
     extends: Annotated[
         tuple[str, ...],
         OneOrMore(STRING),
-        "bundled scenarios or files beside this one; each is merged over the ones before",
+        "names of bundled scenarios, or files beside this one, to start from. They are merged in"
+        " order, and this file over them",
     ] = ()
     params: Annotated[
         dict[str, str], "values for ${name}; `sim run --param name=value` overrides them"
@@ -137,40 +145,46 @@ class Scenario(Struct, frozen=True, kw_only=True):
     matrix: Annotated[
         dict[str, tuple[str, ...]],
         MappingOf(ListOf(STRING), as_written=True),
-        "values by name; `sim run` runs every combination",
+        "several values for ${name}; `sim run` runs every combination",
     ] = {}
-    clock: Annotated[Clock, "virtual time"] = Clock()
+    clock: Annotated[Clock, "start and mode of virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
     participants: Annotated[
-        ParticipantsSection, "scripted participants: market makers, takers, noise, order flow"
+        ParticipantsSection,
+        "simulated traders: market makers, takers, noise traders and recorded order flow",
     ] = ParticipantsSection()
     environment: Annotated[
-        str, ENVIRONMENT, "which environment this is; each has its own credentials"
+        str,
+        ENVIRONMENT,
+        "environment of the service that the exchange stands for; each has its own credentials",
     ] = SANDBOX
     preset: Annotated[
-        str, PRESET, "a preset of all quirks and faults; `quirks` and `faults` are applied over it"
+        str, PRESET, "a preset of quirks and faults; `quirks` and `faults` apply on top of it"
     ] = ""
     reading: Annotated[
         str,
         READING,
-        "observed: what recordings of the service show holds, also against the specification;"
-        " `assumptions` and `quirks` are applied over it",
+        "documented: behave as the specification says; observed: where recordings of the service"
+        " contradict the specification, behave as they show. `assumptions` and `quirks` apply on"
+        " top of it",
     ] = "documented"
     quirks: Annotated[
-        dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"
+        dict[str, Annotated[str, CHANCE]], "odds of each quirk: always, never or a fraction"
     ] = {}
-    assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = {}
+    assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value of each assumption"] = {}
     faults: Annotated[tuple[FaultEntry, ...], "faults in force from the start"] = ()
     maintenance: Annotated[
-        tuple[MaintenanceEntry, ...], "one-off windows besides the weekly one"
+        tuple[MaintenanceEntry, ...], "one-off maintenance windows in addition to the weekly one"
     ] = ()
-    limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = {}
+    limits: Annotated[
+        dict[str, Annotated[str, LIMIT]], "rate limits by name, such as 20/s, or off"
+    ] = {}
     fees: Annotated[FeesSection, "fees that differ from the published schedule"] = FeesSection()
-    steps: Annotated[tuple[Step, ...], "what happens, in order"] = ()
+    steps: Annotated[tuple[Step, ...], "the steps of the scenario, in order"] = ()
 
     def plain(self) -> dict[str, Any]:
-        """The resolved scenario in its own format, as JSON values, without defaults and without
-        private keys.
+        """The resolved scenario as JSON values in the format of scenario files, without keys that
+        have their default value and without secret keys.
         """
         written: dict[str, Any] = record(Scenario).write(self)
         for key in written.get("world", {}).get("api_keys", ()):
@@ -178,9 +192,9 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return written
 
     def source(self) -> str:
-        """`plain` as canonical JSON, which is itself a scenario file: the journal's header.
+        """`plain` as canonical JSON, which is a valid scenario file. It is the header of a journal.
 
-        Every digest follows from it, so keys that were renamed keep their former names here.
+        Every digest depends on this text, so keys that were renamed keep their former names here.
         """
         plain = self.plain()
         for step in plain.get("steps", ()):
@@ -188,12 +202,15 @@ class Scenario(Struct, frozen=True, kw_only=True):
                 step["hang_up"] = step.pop("disconnect")
             if "script" in step.get("fund", ()):
                 step["fund"]["course"] = step["fund"].pop("script")
+            for fault in step.get("expect", {}).get("fault", ()):
+                if "affected" in fault:
+                    fault["struck"] = fault.pop("affected")
         return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the source, in hex. A file of order flow counts by its own SHA-256, so that
-        it does not matter how it is packed.
+        """SHA-256 of the source, in hex. A file of order flow contributes its own SHA-256, so that
+        its compression has no influence.
         """
         section = self.participants
         flows = tuple(replace(flow, content=()) for flow in section.flows)

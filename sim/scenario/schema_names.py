@@ -1,5 +1,5 @@
-"""What the JSON schema knows by name: quirks, assumptions, limits and operations, each with what it
-is about, so that an editor completes and explains them.
+"""Names in the JSON schema: quirks, assumptions, limits and operations, each with its description,
+so that an editor can complete and explain them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WEBHOOKS = {
 
 
 def add_names(root: Schema, definitions: Schema) -> None:
-    """Put the names where they may stand: in the properties of the file and of its entries."""
+    """Add the names to the properties of the file and of its entries."""
     file, step = root["properties"], definitions["Step"]["properties"]
     for section in (file["quirks"], step["quirk"]):
         _keys(section, {name: one.summary for name, one in quirks.catalogue().items()})
@@ -45,7 +45,7 @@ def add_names(root: Schema, definitions: Schema) -> None:
 def _add_operations(definitions: Schema) -> None:
     operations = load_contract().operations
     described = {name: _about(one) for one in operations for name in (one.rpc, one.name)}
-    engine = dict.fromkeys(ENGINE, "a command on its way to the engine, with plane: engine")
+    engine = dict.fromkeys(ENGINE, "a command to the engine; use it with plane: engine")
     match = definitions["FaultMatch"]["properties"]
     match["operation"] = _one_of(match["operation"], {**described, **_WEBHOOKS, **engine}, "*")
     match["plane"] |= {"enum": ["", *PLANES]}
@@ -66,7 +66,7 @@ def _is_callable(operation: Operation, *, streams: bool) -> bool:
 
 
 def _keys(section: Schema, described: dict[str, str]) -> None:
-    """Let a mapping have these keys and no other, each with a description."""
+    """Restrict a mapping to these keys, and describe each."""
     value = section["additionalProperties"]
     section["properties"] = {
         name: {**value, "description": text} for name, text in described.items()
@@ -75,7 +75,7 @@ def _keys(section: Schema, described: dict[str, str]) -> None:
 
 
 def _values_of(assumption: Assumption) -> Schema:
-    """What an assumption takes, besides its description."""
+    """The values that an assumption accepts."""
     default = assumption.show(assumption.default)
     if isinstance(assumption.default, bool):
         return {"type": "boolean", "default": default}
@@ -91,7 +91,7 @@ def _limit(name: str) -> str:
 
 
 def _one_of(schema: Schema, described: dict[str, str], *marks: str) -> Schema:
-    """One of some names, or text with one of the marks in it."""
+    """One of some names, or text that contains one of the marks."""
     names = [{"const": name, "description": text} for name, text in described.items()]
     patterns = [{"type": "string", "pattern": re.escape(mark)} for mark in (*marks, "${")]
     empty = {"const": ""}

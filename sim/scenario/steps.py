@@ -1,9 +1,9 @@
-"""The steps of a scenario: when something is done to the running exchange, and what.
+"""The format of the steps of a scenario.
 
-Each key of `Step` is one of three: when and how the step runs (`at`, `when`, `save`, ...), what a
-client does (`call`, `subscribe`, ...), or an operator action, whose row in `actors/operator/
-actions.py` names it. The runner refuses to be imported when a key is none of them. What a step
-expects is in `expectations_format.py`.
+A key of `Step` is of one of three kinds: when and how the step runs (`at`, `when`, `save`, ...),
+what a client does (`call`, `subscribe`, ...), or an operator action, which has a row in
+`actors/operator/actions.py`. The import of the runner fails if a key is of none of them.
+`expectations_format.py` has the format of `expect`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sim.scenario.value_types import INVALID, Choice, choice_of, report
 from sim.scenario.world_entries import STATES, MaintenanceEntry, OrderEntry
 from sim.scenario.yaml_tree import Node, Problem
 
-FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
+FaultEntry: TypeAlias = FaultSpec  # the name follows those of the other entries of a scenario
 
 DECISION_WORDS = Choice(DECISIONS.keys())
 _DECIDED = (FundingState.COMPLETED, FundingState.CANCELLED, FundingState.REFUNDED)
@@ -56,68 +56,78 @@ PLANES = Choice(("gateway", "retail", "exchange", "auth", "grpc"))
 class CancelStep(Struct, frozen=True, kw_only=True):
     """Cancel one order by its client order id, or all orders of a participant."""
 
-    as_: Annotated[str, "whose orders", Alias("account", former=False)] = "maker"
-    order: Annotated[str, "client order id, or the name of the step that placed it"] = ""
-    symbol: Annotated[str, "with `all`: only on this instrument"] = ""
-    all: Annotated[bool, BOOLEAN, "every open order"] = False
+    as_: Annotated[
+        str,
+        "participant whose orders are canceled; maker by default",
+        Alias("account", former=False),
+    ] = "maker"
+    order: Annotated[
+        str, "the order: its client order id, or the name of the step that placed it"
+    ] = ""
+    symbol: Annotated[str, "with `all`: cancel only the orders on this instrument"] = ""
+    all: Annotated[bool, BOOLEAN, "true: cancel every open order of the participant"] = False
 
 
 _STATES = (*(state.name for state in InstrumentState), "SCHEDULE")
 
 
 class StateStep(Struct, frozen=True, kw_only=True):
-    """Move an instrument to a state by hand, or let it follow its schedule again."""
+    """Change the state of an instrument, or return it to its schedule."""
 
     symbol: Annotated[str, "symbol of the instrument"]
     state: Annotated[
         str,
         Choice(_STATES, "INSTRUMENT_STATE_"),
-        "the state, or SCHEDULE to follow its schedule again",
+        "the new state, or SCHEDULE to follow the schedule again",
     ]
 
 
 class SettleStep(Struct, frozen=True, kw_only=True):
-    """Set a settlement price and pay; an open instrument is closed first."""
+    """Set the settlement price of an instrument and pay its positions. An open instrument is closed
+    first.
+    """
 
     symbol: Annotated[str, "symbol of the instrument"]
-    price: Annotated[str, DECIMAL, "dollars, 0 to 1"]
-    text: Annotated[str, "the outcome in words"] = ""
+    price: Annotated[str, DECIMAL, "settlement price in dollars, from 0 to 1"]
+    text: Annotated[str, "description of the outcome"] = ""
 
 
 class PriceStep(Struct, frozen=True, kw_only=True):
-    """Publish an index tick of an asset; an unknown asset is created."""
+    """Publish an index tick of an asset. An unknown asset is created."""
 
-    asset: Annotated[str, "crypto:<symbol>"]
-    price: Annotated[str, INDEX_PRICE_TEXT, "dollars"]
-    at: Annotated[Instant | None, INSTANT, "instant of the tick: only now, as when left out"] = None
+    asset: Annotated[str, "id of the asset, crypto:<symbol>"]
+    price: Annotated[str, INDEX_PRICE_TEXT, "price of the index in dollars"]
+    at: Annotated[
+        Instant | None, INSTANT, "instant of the tick; only the present instant is accepted"
+    ] = None
 
 
 class FairPriceStep(Struct, frozen=True, kw_only=True):
-    """Set what scripted participants think an instrument is worth."""
+    """Set the fair price of an instrument: what simulated traders think that it is worth."""
 
     symbol: Annotated[str, "symbol of the instrument"]
-    price: Annotated[str, POSITIVE, "dollars, below 1"]
+    price: Annotated[str, POSITIVE, "fair price in dollars, below 1"]
 
 
 class ParticipantStep(Struct, frozen=True, kw_only=True):
-    """Stop a scripted participant (it cancels its orders if it can), or let it go on."""
+    """Stop or resume a simulated trader. A trader that stops cancels its orders."""
 
-    name: Annotated[str, "its name in `participants`"]
-    active: Annotated[bool, BOOLEAN, "false: it cancels its orders and stops; true: it goes on"]
+    name: Annotated[str, "name of the trader in `participants`"]
+    active: Annotated[bool, BOOLEAN, "false: stop; true: resume"]
 
 
 class Score(Struct, frozen=True):
     """The score of a game."""
 
-    home: Annotated[int, COUNT, "home's points"]
-    away: Annotated[int, COUNT, "away's points"]
+    home: Annotated[int, COUNT, "points of the home team"]
+    away: Annotated[int, COUNT, "points of the away team"]
 
 
 class HomeAndAway(ListOf):
-    """Two of a shape: home's and away's."""
+    """A list of two values: of the home team and of the away team."""
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
-        """As a list of any length is read, but two it must be."""
+        """The two values; another number of values is a problem."""
         value = super().read(node, problems)
         if value is INVALID or len(value) == 2:
             return value
@@ -125,35 +135,38 @@ class HomeAndAway(ListOf):
 
 
 class GoalEntry(Struct, frozen=True, kw_only=True):
-    """A goal; 45+2 is minute 45 with stoppage 2."""
+    """A goal. For a goal in minute 45+2 write minute 45 and stoppage 2."""
 
-    team: Annotated[str, SIDE_OF_GAME, "who scored"]
+    team: Annotated[str, SIDE_OF_GAME, "team that scored"]
     minute: Annotated[int, ORDINAL, "minute of the game"]
-    stoppage: Annotated[int, COUNT, "minute of stoppage time after it"] = 0
+    stoppage: Annotated[int, COUNT, "minute of stoppage time"] = 0
 
 
 class EventStep(Struct, frozen=True, kw_only=True):
-    """Report how a game stands; at its end its markets close and, if it decides them, settle."""
+    """Report the state of a game. When the game ends, its markets close; those that its result
+    decides settle.
+    """
 
     slug: Annotated[str, "slug or number of the event"]
-    score: Annotated[Score | None, "the same as home_score and away_score"] = None
-    home_score: Annotated[int | None, COUNT, "home's score"] = None
-    away_score: Annotated[int | None, COUNT, "away's score"] = None
+    score: Annotated[Score | None, "score, instead of `home_score` and `away_score`"] = None
+    home_score: Annotated[int | None, COUNT, "score of the home team"] = None
+    away_score: Annotated[int | None, COUNT, "score of the away team"] = None
     period: Annotated[str | None, "period of the game, such as Q1"] = None
     elapsed: Annotated[str | None, "time on the game clock, as the gateway shows it"] = None
-    live: Annotated[bool | None, BOOLEAN, "whether it is being played"] = None
-    ended: Annotated[bool | None, BOOLEAN, "true: it is over, and its markets close and settle"] = (
-        None
-    )
+    live: Annotated[bool | None, BOOLEAN, "whether the game is being played"] = None
+    ended: Annotated[
+        bool | None, BOOLEAN, "true: the game is over; its markets close and settle"
+    ] = None
     periods: Annotated[
         dict[str, tuple[int, int]],
         MappingOf(HomeAndAway(COUNT)),
-        "points by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps), OT1, ET1",
+        "points of each period, [home, away], by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps),"
+        " OT1, ET1",
     ] = {}
     goals: Annotated[
         tuple[GoalEntry, ...] | None,
         ListOf(record(GoalEntry)),
-        "all goals of the game; an empty list: there was none",
+        "all goals of the game; an empty list means that there was none",
     ] = None
     players: Annotated[
         dict[str, dict[str, int]],
@@ -162,7 +175,10 @@ class EventStep(Struct, frozen=True, kw_only=True):
     ] = {}
     advances: Annotated[str, SIDE_OF_GAME, "the team that advances to the next round"] = ""
     result: Annotated[
-        str, Choice(("no_result", "abandoned")), "no_result pays half, abandoned the last price"
+        str,
+        Choice(("no_result", "abandoned")),
+        "for a game without a result: no_result pays 0.50 for each contract, abandoned the last"
+        " price",
     ] = ""
 
     def __post_init__(self) -> None:
@@ -172,30 +188,31 @@ class EventStep(Struct, frozen=True, kw_only=True):
 
 
 class FundStep(Struct, frozen=True, kw_only=True):
-    """Pay dollars into an account, or out of it with a minus sign."""
+    """Pay money into an account, or with a negative amount out of it."""
 
     account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
-    amount: Annotated[str, DECIMAL, "dollars, at most two decimals"]
+    amount: Annotated[str, DECIMAL, "dollars, with at most two decimals"]
     source: Annotated[
         str,
-        "funding source of the account's firm; the money then moves state by state. At once when"
-        " left out",
+        "funding source of the account's firm: the transaction then passes through its states."
+        " Without a source the money moves at once",
     ] = ""
     script: Annotated[
         FundingScript,
         FUNDING_SCRIPTS,
         Alias("course"),
-        "with a source: how the transaction ends; hold waits for a decision",
+        "with a source: how the transaction ends. HOLD keeps it pending until a decision; COMPLETE"
+        " by default",
     ] = FundingScript.COMPLETE
     purpose: Annotated[
         Purpose,
         PURPOSES,
-        "without a source: the kind of money that retail activities show; a deposit when left out",
+        "without a source: the kind of payment in retail activities; DEPOSIT by default",
     ] = Purpose.DEPOSIT
 
 
 class FundingStep(Struct, frozen=True, kw_only=True):
-    """Decide a funding transaction by hand, or refund it: all of it without an amount."""
+    """Decide a funding transaction, or refund it. Without an amount the whole sum is refunded."""
 
     transaction: str
     state: Annotated[FundingState, FUNDING_DECISIONS]
@@ -203,15 +220,12 @@ class FundingStep(Struct, frozen=True, kw_only=True):
 
 
 class KycStep(Struct, frozen=True, kw_only=True):
-    """Decide a verification, or report the upload of its document, by hand."""
+    """Decide a verification, or report the result of a document upload."""
 
-    external_id: Annotated[str, "the partner's id of the verification"]
-    decision: Annotated[str, DECISION_WORDS, "how it is decided"] = ""
+    external_id: Annotated[str, "id that the partner gave the verification"]
+    decision: Annotated[str, DECISION_WORDS, "the decision"] = ""
     document: Annotated[
-        str,
-        Choice(("uploaded", "failed")),
-        Alias("result"),
-        "what became of the upload of the document",
+        str, Choice(("uploaded", "failed")), Alias("result"), "result of the document upload"
     ] = ""
 
 
@@ -220,29 +234,30 @@ PARTICIPANT_HEADER = "x-participant-id"
 
 
 class CallStep(Struct, frozen=True, kw_only=True):
-    """Make a request on a public surface: exactly one verb with its path, or one rpc."""
+    """Make a call as a client: a REST call with a verb and its path, or a gRPC call with `rpc`."""
 
-    plane: Annotated[str, PLANES, "surface that is called"]
-    get: Annotated[str, "path of a GET"] = ""
-    post: Annotated[str, "path of a POST"] = ""
-    put: Annotated[str, "path of a PUT"] = ""
-    delete: Annotated[str, "path of a DELETE"] = ""
-    patch: Annotated[str, "path of a PATCH"] = ""
+    plane: Annotated[str, PLANES, "API that is called"]
+    get: Annotated[str, "path of a GET request"] = ""
+    post: Annotated[str, "path of a POST request"] = ""
+    put: Annotated[str, "path of a PUT request"] = ""
+    delete: Annotated[str, "path of a DELETE request"] = ""
+    patch: Annotated[str, "path of a PATCH request"] = ""
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
     as_: Annotated[
         str,
-        "participant, firm, API key id or account; nobody when left out",
+        "caller: a participant, firm, API key id or account; without it the call is not"
+        " authenticated",
         Alias("account", former=False),
     ] = ""
     query: Annotated[
         dict[str, str | tuple[str, ...]],
         MappingOf(ScalarOr(STRING, ListOf(STRING))),
-        "a list repeats the parameter",
+        "query parameters; a list repeats its parameter",
     ] = {}
     headers: Annotated[
-        dict[str, str], "x-participant-id, where it is not the one of `as`; a call reads no other"
+        dict[str, str], "only x-participant-id, to act for a participant other than that of `as`"
     ] = {}
-    json: Annotated[Any, "body", Alias("body", former=False)] = UNSET
+    json: Annotated[Any, "body of the request", Alias("body", former=False)] = UNSET
 
     @property
     def verb(self) -> str:
@@ -262,97 +277,109 @@ class CallStep(Struct, frozen=True, kw_only=True):
 
 
 class SubscribeStep(Struct, frozen=True, kw_only=True):
-    """Open a stream under a name: a gRPC subscription (rpc) or a retail WebSocket (path)."""
+    """Open a stream under a name: a gRPC subscription with `rpc`, or a retail WebSocket."""
 
-    name: Annotated[str, "what `expect.stream` calls it"]
+    name: Annotated[str, "name of the stream, for `send`, `disconnect` and `expect.stream`"]
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
-    web_socket: Annotated[str, "path, such as /v1/ws/markets"] = ""
+    web_socket: Annotated[str, "path of a WebSocket, such as /v1/ws/markets"] = ""
     as_: Annotated[
-        str, "participant, firm, API key id or account", Alias("account", former=False)
+        str,
+        "subscriber: a participant, firm, API key id or account",
+        Alias("account", former=False),
     ] = ""
     json: Annotated[Any, "request of the subscription"] = UNSET
     send: Annotated[
         tuple[Any, ...],
         ListOf(AnyJson()),
-        "frames to send, in order: on a WebSocket, or on a bidirectional rpc",
+        "frames to send once the stream is open, in order: on a WebSocket or a bidirectional rpc",
     ] = ()
 
 
 class SendStep(Struct, frozen=True, kw_only=True):
-    """Send frames on an open stream: a WebSocket, or a bidirectional rpc."""
+    """Send frames on an open stream: a WebSocket or a bidirectional rpc."""
 
-    stream: Annotated[str, "its name in `subscribe`"]
-    frames: Annotated[tuple[Any, ...], ListOf(AnyJson()), "frames, in order"]
+    stream: Annotated[str, "name of the stream in `subscribe`"]
+    frames: Annotated[tuple[Any, ...], ListOf(AnyJson()), "frames to send, in order"]
 
 
 class OrderWhen(Struct, frozen=True, kw_only=True):
-    """An order comes to a state."""
+    """An order reaches a state."""
 
-    name: Annotated[str, "client order id, or the name of the step that placed it"]
-    state: Annotated[OrderState, ORDER_STATES, "the state that it comes to"]
+    name: Annotated[str, "the order: its client order id, or the name of the step that placed it"]
+    state: Annotated[OrderState, ORDER_STATES, "the state"]
 
 
 class InstrumentWhen(Struct, frozen=True, kw_only=True):
-    """An instrument comes to a state."""
+    """An instrument reaches a state."""
 
     symbol: Annotated[str, "symbol of the instrument"]
-    state: Annotated[InstrumentState, STATES, "the state that it comes to"]
+    state: Annotated[InstrumentState, STATES, "the state"]
 
 
 class TradeWhen(Struct, frozen=True, kw_only=True):
-    """Somebody trades."""
+    """Somebody trades an instrument."""
 
     symbol: Annotated[str, "symbol of the instrument"]
 
 
 class CallWhen(Struct, frozen=True, kw_only=True):
-    """A client calls."""
+    """A client makes a call."""
 
-    operation: Annotated[str, '"Rpc" or "Service.Rpc"']
-    status: Annotated[int | None, ORDINAL, "only when it is answered with this HTTP status"] = None
+    operation: Annotated[str, "operation that is called: Rpc or Service.Rpc"]
+    status: Annotated[int | None, ORDINAL, "HTTP status of the answer; any status by default"] = (
+        None
+    )
 
 
 class KycWhen(Struct, frozen=True, kw_only=True):
-    """A verification becomes terminal."""
+    """A verification is decided."""
 
-    external_id: Annotated[str, "the partner's id of the verification"]
+    external_id: Annotated[str, "id that the partner gave the verification"]
     approved: Annotated[
-        bool | None, BOOLEAN, "only when it is approved, or with false rejected"
+        bool | None, BOOLEAN, "true: it is approved; false: it is rejected; either by default"
     ] = None
 
 
 class When(Struct, frozen=True, kw_only=True):
-    """What a step waits for, once the step before it has run: exactly one thing."""
+    """The event that a step waits for after the previous step. Exactly one key is given."""
 
     order: OrderWhen | None = None
     instrument: InstrumentWhen | None = None
     trade: TradeWhen | None = None
     call: CallWhen | None = None
     kyc: KycWhen | None = None
-    maintenance: Annotated[bool | None, BOOLEAN, "true: maintenance begins; false: it ends"] = None
+    maintenance: Annotated[
+        bool | None, BOOLEAN, "true: a maintenance window begins; false: it ends"
+    ] = None
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One step: at most one thing done, then what is expected."""
+    """One step: when it runs, at most one action, and what must be true afterwards."""
 
     at: Annotated[
         Instant | str | None,
         MOMENT,
-        'an instant, or "+30s" after the previous step; at once when left out',
+        "when the step runs: an instant, or a duration after the previous step such as +30s; by"
+        " default right after the previous step",
     ] = None
     when: Annotated[
         When | None,
-        "wait for this after the previous step; an offset in `at` counts from when it happened",
+        "event to wait for after the previous step; a duration in `at` then counts from the event",
     ] = None
     within: Annotated[
-        Span, SPAN, "how long to wait for `when`; then the step has failed and the script goes on"
+        Span,
+        SPAN,
+        "how long to wait for `when`; after that the step fails and the next step runs; a day by"
+        " default",
     ] = DAY
-    name: Annotated[str, "name in the report; also the client order id of its order"] = ""
+    name: Annotated[
+        str, "name of the step in reports, and client order id of an order that it places"
+    ] = ""
     order: OrderEntry | None = None
     cancel: CancelStep | None = None
     state: StateStep | None = None
     settle: SettleStep | None = None
-    bust: Annotated[str, "id of a trade to undo"] = ""
+    bust: Annotated[str, "id of a trade to bust"] = ""
     price: PriceStep | None = None
     fair_price: FairPriceStep | None = None
     participant: ParticipantStep | None = None
@@ -361,23 +388,27 @@ class Step(Struct, frozen=True, kw_only=True):
     kyc: KycStep | None = None
     receiver: ReceiverStep | None = None
     fault: FaultEntry | None = None
-    clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
+    clear_fault: Annotated[str, "id of a fault to remove; f1 is the fault that was added first"] = (
+        ""
+    )
     maintenance: MaintenanceEntry | None = None
-    preset: Annotated[str, PRESET, "a preset of all quirks and faults"] = ""
-    reading: Annotated[str, READING, "the reading of the service from now on"] = ""
-    quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = {}
-    assumption: Annotated[dict[str, str], "value by assumption"] = {}
-    advance: Annotated[Span | None, SPAN, "let this much time pass"] = None
+    preset: Annotated[str, PRESET, "apply a preset of quirks and faults"] = ""
+    reading: Annotated[str, READING, "switch to this reading of the service"] = ""
+    quirk: Annotated[
+        dict[str, Annotated[str, CHANCE]], "set quirks: odds by name, such as always, never or 2/3"
+    ] = {}
+    assumption: Annotated[dict[str, str], "set assumptions: value by name"] = {}
+    advance: Annotated[Span | None, SPAN, "let this much virtual time pass"] = None
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
     send: SendStep | None = None
     disconnect: Annotated[
-        str, Alias("hang_up"), "disconnect the client from a stream: its name in `subscribe`"
+        str, Alias("hang_up"), "name of a stream in `subscribe` that the client disconnects"
     ] = ""
     save: Annotated[
         dict[str, str],
-        "save parts of the call's answer for later steps: name to path, such as {order: id}, used"
-        " as ${order}",
+        "save parts of the answer to `call` for later steps: {order: id} saves the field `id`,"
+        " which later steps use as ${order}",
     ] = {}
     expect: Expect | None = None
     where: Annotated[str, PLACE] = ""

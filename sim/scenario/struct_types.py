@@ -1,7 +1,7 @@
-"""Value types of collections: lists, mappings, and the Structs of the format, one key a field.
+"""Value types of collections: lists, mappings, and the Structs of the format, whose fields are
+keys.
 
-The value type of a field follows from its annotation: one given in Annotated wins, otherwise the
-Python type decides.
+The value type of a field is the one in its Annotated, or else follows from its Python type.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from sim.scenario.value_types import (
 )
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, is_null, value_of
 
-_KEYS_SHOWN = 12  # of a mapping, where something else stands
+_KEYS_SHOWN = 12  # keys that a message lists when a value should be a mapping
 
 
 class Alias(NamedTuple):
-    """Metadata of a field: another key that means it; a `former` one is deprecated."""
+    """Metadata of a field: another name of its key; a `former` one is deprecated."""
 
     key: str
     former: bool = True
 
 
 class AnyJson(ValueType):
-    """Any JSON value; scalars follow the YAML 1.2 core rules. Keys are read in their order."""
+    """Any JSON value. Scalars follow the YAML 1.2 core rules; keys are sorted."""
 
     expected = "any value"
 
@@ -50,9 +50,9 @@ class AnyJson(ValueType):
 
 
 def _in_order(value: Any) -> Any:
-    """A JSON value whose keys are sorted, on every level.
+    """A JSON value with sorted keys on every level.
 
-    A journal keeps the scenario with sorted keys, and its replay does things in that order.
+    A journal stores the scenario with sorted keys, and its replay must send the same bytes.
     """
     if isinstance(value, dict):
         return {key: _in_order(value[key]) for key in sorted(value)}
@@ -81,11 +81,11 @@ class ListOf(ValueType):
 
 
 class OneOrMore(ListOf):
-    """One value or a list of values of one type; read as a tuple either way."""
+    """One value or a list of values of one type, read as a tuple in both cases."""
 
     def __init__(self, item: ValueType) -> None:
         super().__init__(item)
-        self.expected = f"{item.expected} or a list of such"
+        self.expected = f"{item.expected} or a list of them"
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
         several = node if isinstance(node, Sequence) else Sequence(node.at, [node])
@@ -96,9 +96,9 @@ class OneOrMore(ListOf):
 
 
 class MappingOf(ValueType):
-    """A mapping from any names to values of one type, in the order of the names.
+    """A mapping from any names to values of one type, sorted by name.
 
-    `as_written` keeps the order of the file, where only people see it.
+    `as_written` keeps the order of the file, where the order has no effect on the run.
     """
 
     expected = "a mapping"
@@ -142,22 +142,22 @@ class ScalarOr(ValueType):
         return {"anyOf": [self._scalar.schema(), self._collection.schema()]}
 
 
-# Marks a field that says where its mapping stands.
+# Marks a field that holds the position of its mapping.
 PLACE = object()
 
 
 class Record(ValueType):
-    """A Struct as a mapping: its fields are the keys, without a trailing underscore.
+    """A Struct as a mapping: the names of its fields, without a trailing underscore, are the keys.
 
-    Unknown keys are problems, with the nearest known one. A field with an `Alias` is read under
-    either key; `write` knows only the present one, and the schema calls the other deprecated. A
-    field marked `PLACE` is no key: it says where the mapping stands, as "file.yaml:12".
+    Unknown keys are problems, with the nearest known key. A field with an `Alias` is read under
+    both names; `write` uses the present name, and the schema marks a former one as deprecated. A
+    field marked `PLACE` is not a key: it gets the position of the mapping, as "file.yaml:12".
     """
 
     expected = "a mapping"
 
     def __init__(self, kind: type[Struct]) -> None:
-        # Annotations are evaluated when the first mapping is read: of sixty kinds a file uses few.
+        # Annotations are evaluated when needed: of sixty Structs a file uses few.
         self.kind = kind
 
     @cached_property
@@ -171,7 +171,7 @@ class Record(ValueType):
 
     @cached_property
     def _place(self) -> str:
-        """The field that says where a mapping stands, or ""."""
+        """The field that holds the position of the mapping, or ""."""
         return next((key for key in self._attributes if key not in self._hints), "")
 
     @cached_property
@@ -193,7 +193,7 @@ class Record(ValueType):
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """The present key, by alias."""
+        """The present key by alias."""
         return {
             extra.key: key
             for key, hint in self._hints.items()
@@ -203,7 +203,7 @@ class Record(ValueType):
 
     @cached_property
     def _former(self) -> set[str]:
-        """Aliases that are no longer written."""
+        """The deprecated aliases."""
         return {
             extra.key
             for hint in self._hints.values()
@@ -221,14 +221,14 @@ class Record(ValueType):
             if value_type is None and (home := self._section_of(written)):
                 message = f"{written!r} belongs under {home!r}: {home}: {{{written}: ...}}"
                 add_problem(node.keys[written], message, problems)
-                values[home] = INVALID  # which is not reported as missing too
+                values[home] = INVALID  # so that it is not also reported as missing
             elif value_type is None:
                 near = nearest(written, self.keys) if wants_suggestion(problems) else ""
                 meant = f"; did you mean {near!r}?" if near else f"; known: {', '.join(self.keys)}"
                 if written.isdecimal() and is_null(item):  # {tick_size: 0,01}
-                    meant = ": a decimal has a point, not a comma"
+                    meant = ": write a decimal with a point, not with a comma"
                 add_problem(node.keys[written], f"unknown key {written[:80]!r}{meant}", problems)
-                # A misspelt key must not be reported as missing too.
+                # A misspelt key must not also be reported as missing.
                 values[near] = INVALID
             elif key != written and key in node.items:
                 same = f"{written!r} and {key!r} mean the same"
@@ -247,7 +247,7 @@ class Record(ValueType):
         return self.kind(**{self._attributes[key]: value for key, value in values.items()})
 
     def _expected_of(self, node: Node) -> str:
-        """What stands where there should be a mapping with these keys: a key alone, or its keys."""
+        """What a mapping with these keys should look like, for a message about another value."""
         if isinstance(node, Scalar) and node.text in self.keys:
             return f"expected `{node.text}: ...`"
         keys = list(self.keys)
@@ -255,7 +255,7 @@ class Record(ValueType):
         return f"expected a mapping with {', '.join(keys[:_KEYS_SHOWN])}{more}"
 
     def _section_of(self, key: str) -> str:
-        """The one key of this mapping below which another key belongs; "" for none or several."""
+        """The only key of this mapping whose value may have another key; "" for none or several."""
         homes = [name for name, each in self.keys.items() if _accepts_key(each, key)]
         return homes[0] if len(homes) == 1 else ""
 
@@ -269,15 +269,14 @@ class Record(ValueType):
 
     @property
     def summary(self) -> str:
-        """The first sentence of the Struct's docstring."""
-        paragraph = " ".join((self.kind.__doc__ or "").strip().split("\n\n")[0].split())
-        return paragraph.partition(". ")[0].rstrip(".") + "."
+        """The first paragraph of the Struct's docstring."""
+        return " ".join((self.kind.__doc__ or "").strip().split("\n\n")[0].split())
 
     def schema(self) -> Schema:
         return {"$ref": f"#/$defs/{self.kind.__name__}"}
 
     def definition(self) -> Schema:
-        """The body behind the reference of `schema`."""
+        """The definition that the reference of `schema` refers to."""
         properties = {}
         for key, value_type in self.keys.items():
             doc = _field_doc(self._hints[key]) or _doc_of(value_type)
@@ -302,13 +301,15 @@ def _accepts_key(value_type: ValueType, key: str) -> bool:
 
 
 def key_of(attribute: str) -> str:
-    """The key of a Struct's field: one named after a Python keyword has a trailing underscore."""
+    """The key of a Struct's field. A field named after a Python keyword has a trailing
+    underscore.
+    """
     return attribute.removesuffix("_")
 
 
 @cache
 def record(kind: type[Struct]) -> Record:
-    """The value type of a Struct; the same one at every call."""
+    """The value type of a Struct. Calls with the same Struct return the same object."""
     return Record(kind)
 
 
@@ -321,7 +322,7 @@ _PLAIN: dict[Any, ValueType] = {str: STRING, int: INTEGER, bool: BOOLEAN, Any: A
 
 
 def _type_of(hint: Any) -> ValueType:
-    """The value type of an annotation. `X | None` is X that may be left out."""
+    """The value type of an annotation. `X | None` is an X that may be missing."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         for extra in hint.__metadata__:
@@ -343,10 +344,13 @@ def _type_of(hint: Any) -> ValueType:
 
 
 def _doc_of(value_type: ValueType) -> str:
-    """Description of an entry, or of the entries of a list, for a field without its own."""
+    """Description of a field without its own text: the first sentence about its Struct."""
     if isinstance(value_type, OneOrMore):
         value_type = value_type.item
-    return value_type.summary if isinstance(value_type, Record) else ""
+    if not isinstance(value_type, Record):
+        return ""
+    sentence = value_type.summary.partition(". ")[0].removesuffix(".")
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _field_doc(hint: Any) -> str:

@@ -1,18 +1,21 @@
-"""What somebody may have meant by a name that nobody knows: the nearest known one."""
+"""Suggestions for unknown names: the nearest known name."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-_NAME_MAX = 64  # longer names are compared with none: the search takes the square of the length
+_NAME_MAX = (
+    64  # no suggestion for longer names: the time of the search grows with the square of the length
+)
 _LISTED_MAX = 12  # names in one message
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like this one, or "". Case does not count.
+    """The known name that is most similar, or "". Case is ignored.
 
-    The only name that begins with this one, or that it begins with, wins over similar spellings.
+    If exactly one known name begins with this one, or is the beginning of it, that name wins over
+    similar spellings.
     """
     if len(name) > _NAME_MAX:
         return ""
@@ -27,7 +30,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """The nearest known name, as `suggestion` says it, or else all of them."""
+    """The nearest known name as in `suggestion`, or else a list of all."""
     names = list(known)
     listed = ", ".join(names[:_LISTED_MAX])
     more = f" and {len(names) - _LISTED_MAX} more" if len(names) > _LISTED_MAX else ""
@@ -35,6 +38,6 @@ def known_names(name: str, known: Iterable[str]) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, or nothing."""
+    """`; did you mean 'x'?` for the nearest known name, or ""."""
     near = nearest(name, known)
     return f"; did you mean {near!r}?" if near else ""

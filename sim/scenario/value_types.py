@@ -1,10 +1,10 @@
-"""Value types: each reads a node of a scenario into a typed value, writes the value back as plain
-JSON, and describes itself as JSON schema.
+"""Value types: each reads a node of a scenario into a typed value, writes the value back as JSON,
+and describes itself as JSON schema.
 
-The format itself is the Structs of `scenario.py`, `world_entries.py` and `steps.py`;
-`struct_types.py` reads those, and the collections; `scalar_types.py` has the scalars. Reading goes
-on after a problem, so that one run of `sim check` reports all of them: `read` adds each problem
-with its position to a list and returns `INVALID`.
+The format consists of the Structs in `scenario.py`, `world_entries.py` and `steps.py`.
+`struct_types.py` reads Structs and collections; `scalar_types.py` has the scalars. Reading
+continues after a problem, so that one run of `sim check` reports all of them: `read` adds each
+problem with its position to a list and returns `INVALID`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
 
 INVALID: Any = object()
-# Reading goes on after a problem, but nobody reads more than this many: the work that a problem
-# costs, a search for the nearest name above all, is bounded.
+# Reading continues after a problem up to this many. It bounds the work for a hostile file: the
+# search for the nearest name is expensive.
 PROBLEMS_MAX = 100
-_SUGGESTIONS_MAX = 20  # the nearest name is looked for only while there are fewer problems
+_SUGGESTIONS_MAX = 20  # problems beyond these have no suggestion
 _DIGITS, _NUMBER = 18, re.compile(r"[-+]?[0-9]+(\.[0-9]+)?", re.ASCII)
 Schema: TypeAlias = dict[str, Any]
 
@@ -35,15 +35,15 @@ class ValueType(ABC):
 
     @abstractmethod
     def read(self, node: Node, problems: list[Problem]) -> Any:
-        """The typed value of a node, or INVALID after adding what is wrong to `problems`."""
+        """The typed value of a node. INVALID, and a new item in `problems`, if it is not valid."""
 
     def write(self, value: Any) -> Any:
-        """Plain JSON that `read` takes back."""
+        """The value as JSON that `read` accepts."""
         return value
 
     @abstractmethod
     def schema(self) -> Schema:
-        """JSON schema of what a file may hold here."""
+        """The JSON schema of the values that a file may have here."""
 
 
 def report(node: Node, message: str, problems: list[Problem]) -> Any:
@@ -53,22 +53,24 @@ def report(node: Node, message: str, problems: list[Problem]) -> Any:
 
 
 def add_problem(at: Position, message: str, problems: list[Problem]) -> None:
-    """Add a problem. In place of the one after `PROBLEMS_MAX` the list says that there are more."""
+    """Add a problem. After `PROBLEMS_MAX` problems one more says that the rest is not listed."""
     if len(problems) < PROBLEMS_MAX:
         problems.append(problem(at, message))
     elif len(problems) == PROBLEMS_MAX:
-        problems.append(problem(at, f"more than {PROBLEMS_MAX} problems: the rest is not listed"))
+        problems.append(
+            problem(at, f"there are more than {PROBLEMS_MAX} problems; the rest is not listed")
+        )
 
 
 def quoted(node: Node) -> str:
-    """A node as a message shows it: its text, or what kind of collection it is."""
+    """A node for a message: its text, or "a mapping" or "a list"."""
     if isinstance(node, Scalar):
         return repr(node.text[:80])
     return "a mapping" if isinstance(node, Mapping) else "a list"
 
 
 class Text(ValueType):
-    """Text that `parse` reads; a ValueError from it is the problem. `back` is its inverse."""
+    """Text that `parse` reads; its ValueError is the problem. `back` is the inverse of `parse`."""
 
     def __init__(
         self,
@@ -94,10 +96,10 @@ class Text(ValueType):
             return report(node, f"{message}{self.suggestion(node.text)}", problems)
 
     def _message(self, text: str, explanation: str) -> str:
-        """What is wrong, once: many errors say again what is expected, or quote the text."""
+        """The problem, without saying twice what is expected or what the text is."""
         wrong = f"not {text[:80]!r}"
         if ": from " in explanation:
-            return f"{explanation}, {wrong}"  # an edge of a bound
+            return f"{explanation}, {wrong}"  # a bound that names its limits
         if explanation.startswith(self.expected):
             return explanation
         if explanation.startswith("write ") and wrong in explanation:
@@ -113,7 +115,7 @@ class Text(ValueType):
         return f"expected {self.expected}: {explanation}"
 
     def suggestion(self, text: str) -> str:
-        """`; did you mean 'x'?` where one of the usual slips makes the text right."""
+        """`; did you mean 'x'?` if the correction of a common mistake makes the text valid."""
         for slip in self._meant:
             try:
                 self._parse(meant := slip(text))
@@ -130,14 +132,14 @@ class Text(ValueType):
 
 
 def wants_suggestion(problems: list[Problem]) -> bool:
-    """Whether one more search for a nearest name is worth its work."""
+    """Whether there are so few problems that one more search for a nearest name is affordable."""
     return len(problems) < _SUGGESTIONS_MAX
 
 
 class Choice(ValueType):
     """One of a few words; a mapping gives each word its value.
 
-    Case does not matter, nor does the `prefix` that the wire puts before the word.
+    Case is ignored, and so is the `prefix` that the word has on the wire.
     """
 
     def __init__(self, words: Values[str, Any] | Iterable[str], prefix: str = "") -> None:
@@ -164,10 +166,10 @@ class Choice(ValueType):
 
     def schema(self) -> Schema:
         names = list(self._names.values())
-        # Editors compare case, so both usual spellings are listed.
+        # Editors are case-sensitive, so both usual spellings are listed.
         return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}
 
 
 def choice_of(enumeration: type[IntEnum], prefix: str = "") -> Choice:
-    """The names of an enumeration's members as words."""
+    """A choice of the names of an enumeration's members."""
     return Choice({member.name: member for member in enumeration}, prefix)

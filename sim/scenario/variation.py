@@ -1,7 +1,5 @@
-"""Changes of a scenario for one run: a value of an assumption, odds of a quirk, a preset, a
-reading, a fault.
-
-Searches (`sim sweep`, `sim explore`) consist of such changes.
+"""Changes of a scenario for one run: the value of an assumption, the odds of a quirk, a preset, a
+reading, a fault. Searches such as `sim sweep` and `sim explore` apply them.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ KINDS = ("assumptions", "quirks", "presets", "readings")
 
 
 class Change(Struct, frozen=True):
-    """One thing a run does differently. `kind` is one of KINDS, or "faults"; a preset and a reading
-    have no value, the value of a fault is its document as JSON.
+    """One change. `kind` is one of KINDS, or "faults". A preset and a reading have no value; the
+    value of a fault is its JSON document.
     """
 
     kind: str
@@ -51,7 +49,7 @@ def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Cha
             yield from (Change(kind, name, value) for value in values if value != now)
 
 
-_Alternatives: TypeAlias = Iterator[tuple[str, str, Iterable[str]]]  # name, value now, values
+_Alternatives: TypeAlias = Iterator[tuple[str, str, Iterable[str]]]  # name, present value, values
 
 
 def _odds(scenario: Scenario) -> _Alternatives:
@@ -74,14 +72,14 @@ def _text(value: object) -> str:
 
 
 def with_choices(scenario: Scenario, preset: str = "", reading: str = "") -> Scenario:
-    """A scenario with another preset and another reading, where they are given."""
+    """The scenario with another preset and another reading, if they are not empty."""
     if preset:
         scenario = replace(scenario, preset=preset)
     return replace(scenario, reading=reading) if reading else scenario
 
 
 def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
-    """A scenario with changes, in order."""
+    """The scenario with changes, applied in order."""
     for change in changes:
         if change.kind == "presets":
             scenario = replace(scenario, preset=change.name)
@@ -99,5 +97,5 @@ def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
 
 
 def label(changes: Sequence[Change]) -> str:
-    """Changes in words, such as `engine.latency=6s hostile`."""
+    """Text for a list of changes, such as `engine.latency=6s hostile`."""
     return " ".join(map(str, changes))

@@ -1,9 +1,10 @@
 """Reads YAML text into a tree whose nodes have their positions.
 
-Nothing is typed here: a scalar stays the text that was written, so 0.55 is no float, `2:00` is not
-120 and `no` is not false. Types come from the format (`value_types.py`); only free JSON
-(`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with an explicit
-stack, so a hostile file is refused by its size, depth or aliases before memory grows.
+Nothing is typed here: a scalar keeps its text, so 0.55 does not become a float, `2:00` does not
+become 120 and `no` does not become false. The format defines the types (`value_types.py`); only
+free JSON (`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with an
+explicit stack, so a hostile file is refused because of its size, depth or aliases before it uses
+much memory.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ DEPTH_LIMIT = 64  # nested collections
 NODE_LIMIT = 500_000  # nodes after aliases are expanded
 ALIAS_LIMIT = 100
 _SHOWN = 70  # columns of a line in a message
-_PLACE_MAX = 400  # characters of a path in a JSON value; what is below it shares it
+_PLACE_MAX = 400  # characters of a path in a JSON value; longer paths are cut
 
 
 class Position(NamedTuple):
-    """A place in a file; line and column count from 1. Line 0: the tree came from JSON values."""
+    """A position in a file; line and column count from 1. Line 0: the tree was made from a JSON
+    value.
+    """
 
     file: str
     line: int
@@ -32,7 +35,7 @@ class Position(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something that is wrong, and where."""
+    """A problem and its position."""
 
     file: str
     line: int
@@ -54,7 +57,7 @@ class ScenarioError(Exception):
 
 
 class Scalar(NamedTuple):
-    """A leaf. `plain` is false for quoted text, which is never null, a number or true."""
+    """A leaf. `plain` is false for quoted text, which is never null, a number or a boolean."""
 
     at: Position
     text: str
@@ -85,12 +88,12 @@ def problem(at: Position, message: str) -> Problem:
 
 
 def error_at(at: Position, message: str) -> ScenarioError:
-    """An error with one problem, to be raised."""
+    """An exception with one problem."""
     return ScenarioError([problem(at, message)])
 
 
 def read_file(path: Path) -> Node:
-    """Tree of a file. ScenarioError, without a line, when it cannot be read."""
+    """The tree of a file. ScenarioError, without a line, if it cannot be read."""
     name = str(path)
     try:
         with path.open("rb") as file:
@@ -101,19 +104,20 @@ def read_file(path: Path) -> Node:
 
 
 def read_text(source: str | bytes, file: str) -> Node:
-    """Tree of YAML text (JSON is YAML); `file` is the name in problems.
+    """The tree of YAML text (JSON is YAML too). `file` is the name in problems.
 
-    ScenarioError for text beyond the limits of this module, tags, merge keys and doubled keys.
+    ScenarioError for text beyond the limits of this module, and for tags, merge keys and duplicate
+    keys.
     """
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(raw) > SIZE_LIMIT:
-        raise error_at(Position(file, 1, 1), f"larger than {SIZE_LIMIT} bytes")
+        raise error_at(Position(file, 1, 1), f"the text is larger than {SIZE_LIMIT} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as failed:
         before = raw[: failed.start]
         at = Position(file, before.count(b"\n") + 1, failed.start - (before.rfind(b"\n") + 1) + 1)
-        raise error_at(at, "not UTF-8 text") from None
+        raise error_at(at, "this is not UTF-8 text") from None
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -129,7 +133,7 @@ def read_text(source: str | bytes, file: str) -> Node:
 
 
 def _unclosed(failed: Any, text: str) -> str:
-    """Where the bracket stands that the parser was looking for the end of."""
+    """A hint at the bracket that may not be closed."""
     mark = getattr(failed, "context_mark", None)
     if mark is None or "flow" not in str(getattr(failed, "context", "")):
         return ""
@@ -139,7 +143,7 @@ def _unclosed(failed: Any, text: str) -> str:
 
 
 def _advice(text: str, line: int, column: int) -> str:
-    """What to do about a place that is not YAML, and the line with a caret below the place."""
+    """A hint about text that is not YAML, and the line with a caret below the position."""
     lines = text.splitlines()
     if not line <= len(lines):
         return ""
@@ -147,15 +151,15 @@ def _advice(text: str, line: int, column: int) -> str:
     before = lines[line - 1][: column - 1]
     advice = ""
     if "\t" in lines[line - 1][:column] and not before.strip():
-        advice = " (a tab does not indent in YAML: write spaces)"
+        advice = " (YAML does not allow tabs for indentation: use spaces)"
     elif not before.strip():
-        advice = " (does it begin below the line that it belongs to?)"
+        advice = " (is this line indented like the lines that it belongs to?)"
     return f"{advice}\n    {excerpt}\n    {' ' * (column - 1)}^" if column <= _SHOWN else advice
 
 
 class _Frame:
-    """A collection being built: finished members, the key that waits for its value, and the number
-    of nodes (weight) and levels (height) so far.
+    """A collection under construction: its finished members, the key that waits for its value, and
+    the number of nodes (weight) and levels (height) so far.
     """
 
     __slots__ = ("anchor", "at", "height", "items", "key", "key_at", "keys", "members", "weight")
@@ -190,7 +194,7 @@ class _Builder:
                 case "DocumentStartEvent":
                     documents += 1
                     if documents > 1:
-                        message = "a second document begins here; a scenario is one document"
+                        message = "a second document begins here; a scenario must be one document"
                         raise error_at(at, message)
                 case "ScalarEvent":
                     self._untagged(event, at)
@@ -214,7 +218,7 @@ class _Builder:
         if len(self._stack) >= DEPTH_LIMIT:
             raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
         if self._stack and self._stack[-1].items is None and self._stack[-1].key is None:
-            raise error_at(at, "a key must be plain text")
+            raise error_at(at, "a key must be text, not a list or a mapping")
         self._stack.append(_Frame(at, anchor, mapping))
 
     def _close(self) -> None:
@@ -258,10 +262,10 @@ class _Builder:
 
     def _take_key(self, frame: _Frame, node: Node) -> None:
         if not isinstance(node, Scalar):
-            raise error_at(node.at, "a key must be plain text")
+            raise error_at(node.at, "a key must be text, not a list or a mapping")
         if node.plain and node.text == "<<":
-            remedy = "write the keys out, or let `each` repeat a step with other values"
-            raise error_at(node.at, f"merge keys (<<) are not part of YAML 1.2: {remedy}")
+            remedy = "write out the keys, or repeat a step with other values with `each`"
+            raise error_at(node.at, f"merge keys (<<) are not supported: {remedy}")
         if node.text in frame.members:
             line = frame.keys[node.text].line
             message = f"the key {node.text!r} occurs twice; first in line {line}"
@@ -283,7 +287,7 @@ def is_null(node: Node) -> bool:
 
 
 def value_of(node: Node) -> Any:
-    """JSON value of a tree by the YAML 1.2 core rules; `.inf`, which JSON lacks, stays text."""
+    """The JSON value of a tree by the YAML 1.2 core rules. `.inf`, which JSON lacks, stays text."""
     if isinstance(node, Mapping):
         return {key: value_of(item) for key, item in node.items.items()}
     if isinstance(node, Sequence):
@@ -307,17 +311,17 @@ def _resolved(text: str) -> Any:
 
 
 def tree_of(value: Any, file: str = "", *, places: bool = False, nodes: int = NODE_LIMIT) -> Node:
-    """Tree of a JSON value, such as a request body; its positions have line 0. ScenarioError for a
-    value of more than `nodes` nodes, or one that is nested too deep.
+    """The tree of a JSON value, such as a request body; its positions have line 0. ScenarioError
+    for a value of more than `nodes` nodes or with too many levels.
 
-    With `places` the file name of a position is the path in the value: `scenario.steps[2].call`,
-    long keys cut.
+    With `places` the file name of a position is the path in the value, such as
+    `scenario.steps[2].call`; long keys are cut.
     """
     return _TreeOf(places, nodes).tree(value, Position(file, 0, 0), 0)
 
 
 class _TreeOf:
-    """Builds a tree from a JSON value, and counts its nodes."""
+    """Builds a tree from a JSON value and counts its nodes."""
 
     def __init__(self, places: bool, nodes_max: int) -> None:
         self._places = places

@@ -22,7 +22,7 @@ from msgspec import json, to_builtins
 from sim.actors.script.view import step_row, verdict
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
 from sim.api.pipeline.request_log import LoggedCall
-from sim.core.model.events import FaultStruck
+from sim.core.model.events import FaultInjected
 from sim.core.service.fault_spec import CALLS
 from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
 from sim.server.webhooks.sender import ReceiverResponse
@@ -92,9 +92,9 @@ class Console:
             return
         for entry in simulation.log.since(outcome.seq - 1):
             self._write(_request(entry) if self._json else self._request_line(entry))
-        for injection in outcome.struck:
+        for injection in outcome.injections:
             if injection.plane not in CALLS:  # the line of a call names its fault
-                self._write(self._strike(injection))
+                self._write(self._injection(injection))
         for record in outcome.answered:
             self._attempt(simulation, record.url, record.event_id, record.status or record.error)
         for result in outcome.steps:
@@ -118,8 +118,8 @@ class Console:
         painted = self._painted(str(result), good=str(result).startswith("2"))
         self._write(f"{_time(simulation.now)} webhook   {url}  {painted}  {event_id}")
 
-    def _strike(self, injection: FaultStruck) -> str | dict[str, Any]:
-        """A fault that struck no call: a frame, an attempt, a delivery or the engine."""
+    def _injection(self, injection: FaultInjected) -> str | dict[str, Any]:
+        """A fault that affected no call: a frame, an attempt, a delivery or the engine."""
         if self._json:
             return {"kind": "fault", **to_builtins(injection), "at": format_instant(injection.at)}
         number = f" attempt {injection.attempt}" if injection.attempt else ""

@@ -20,7 +20,7 @@ TestMyClient = MyClientMachine.TestCase
 ```
 
 Built-in rules: others trade and cancel, markets halt and resume, time passes. In a
-`FaultyExchangeMachine` faults strike too. A failing example is saved as a scenario file and a
+`FaultyExchangeMachine` faults are injected too. A failing example is saved as a scenario file and a
 journal, for `sim timeline`, `sim replay --serve` and `sim shrink`.
 
 The examples of one class share one exchange, which is reset before each: building a world takes far
@@ -267,7 +267,7 @@ class ExchangeMachine(RuleBasedStateMachine):
 
 
 class FaultyExchangeMachine(ExchangeMachine):
-    """An ExchangeMachine in which faults strike calls and streams."""
+    """An ExchangeMachine in which faults affect calls and streams."""
 
     @rule(fault=faults(("retail", "exchange", "gateway", "stream", "webhook", "engine")))
     def trouble_begins(self, fault: Document) -> None:

@@ -10,8 +10,8 @@ terms = Terms("my-symbol")  # or Terms.of(a row of GET /_sim/v1/state/instrument
 @given(order=exchange_orders(terms))
 def test_my_client_places_valid_orders(order): ...
 
-@given(spoilt=nearly_valid_exchange_orders(terms))
-def test_my_client_reports_what_is_wrong(spoilt): ...  # spoilt.body, .wrong, .statuses
+@given(malformed=nearly_valid_exchange_orders(terms))
+def test_my_client_reports_what_is_wrong(malformed): ...  # malformed.body, .wrong, .statuses
 ```
 
 Valid means: accepted on an open instrument, for an account with ten thousand dollars that has no
@@ -267,7 +267,7 @@ def clock_jumps() -> SearchStrategy[str]:
 
 
 _USUAL_SPANS = ("0s", "1s", "5s", "30s", "3m", "10m", "26m", "1h", "6h", "1d", "7d")
-# Conditions under which a fault strikes, besides its plane and operation.
+# Conditions under which a fault is injected, besides its plane and operation.
 _MATCHES: tuple[Document, ...] = (
     {},
     *({"nth": n} for n in (1, 2, 5)),
@@ -282,7 +282,7 @@ def faults(
 ) -> Document:
     """Faults of every kind: an entry of a scenario's `faults`, or the body of POST /_sim/v1/faults.
 
-    They strike only these planes and operations; none means all.
+    They affect only these planes and operations; none means all.
     """
     return generator.fault(HypothesisChoices(draw), planes, operations, _MATCHES)
 

@@ -80,7 +80,7 @@ class Watch:
                 self._call(input_, outcome)
             case StreamOpened():
                 self._begin(input_, outcome)
-                self._note_faults(outcome)  # a fault may strike the very first frame
+                self._note_faults(outcome)  # a fault may affect the very first frame
             case StreamFrame():
                 stream = self._streams.get(input_.stream)
                 if stream is not None:
@@ -90,10 +90,10 @@ class Watch:
         self._effects(outcome)
 
     def _note_faults(self, outcome: Outcome) -> None:
-        """Note on which streams a fault has struck."""
-        for struck in outcome.struck:
-            for each in self._streams.values() if struck.plane == "stream" else ():
-                each.disturbed |= struck.operation == each.operation.name
+        """Note which streams a fault has affected."""
+        for injection in outcome.injections:
+            for each in self._streams.values() if injection.plane == "stream" else ():
+                each.disturbed |= injection.operation == each.operation.name
 
     # ---- calls
 

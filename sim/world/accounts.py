@@ -96,7 +96,7 @@ class Parties(Struct, frozen=True, kw_only=True):
                 f"{firm.name} is a firm, and a firm cannot trade", rule="control", remedy=remedy
             )
         remedy = suggestion(name, self.short_names()).removeprefix(", ") or WHO_TRADES
-        raise NotFound(f"no firm or participant is called {name}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no firm or participant {name}", rule="control", remedy=remedy)
 
     def users_of(self, firm: Firm) -> list[str]:
         """Return the participants of a firm, by the last part of their names where that does."""

@@ -46,7 +46,7 @@ def _apply(reference: Reference, event: Event, entry: EventEntry) -> None:
     if entry.league is not None:
         league = reference.league_by_slug.get(entry.league)
         if league is None:
-            raise ValueError(f"no league is called {entry.league!r}")
+            raise ValueError(f"there is no league {entry.league!r}")
         series = reference.series_of(league)
         event.category, event.subcategory, event.image = "sports", league.slug, league.image
         event.series_slug = series.slug if series is not None else ""

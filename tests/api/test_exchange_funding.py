@@ -204,7 +204,7 @@ def test_two_sources_of_one_name_are_a_mistake_of_the_scenario() -> None:
         "name: twins\nextends: quickstart\nworld:\n  firms:\n    - {name: firms/atlas,"
         " funding_sources: [{id: a}, {id: b}, {id: a}]}\n"
     )
-    with pytest.raises(ScenarioError, match="text:5:68: two funding sources are called 'a'"):
+    with pytest.raises(ScenarioError, match="text:5:68: two funding sources have the id 'a'"):
         load_scenario(text)
 
 

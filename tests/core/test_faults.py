@@ -32,7 +32,7 @@ def strikes(faults: Faults, count: int, operation: str = "ReportAPI.SearchTrades
 def test_without_faults_nothing_happens_and_nothing_is_drawn() -> None:
     ctx, faults = make()
     assert not faults.armed
-    assert faults.strike("exchange", "X.Y") is None
+    assert faults.inject("exchange", "X.Y") is None
     assert ctx.entropy.save() == {}
 
 
@@ -107,7 +107,7 @@ def test_the_first_fault_that_strikes_acts_and_all_that_match_count() -> None:
     _, faults = make({"match": {"nth": 2}, "act": {"status": 500}}, {"act": {"status": 503}})
     found = [faults.pick("exchange", "X.Y") for _ in range(3)]
     assert [action and action.status for action in found] == [503, 500, 503]
-    assert [(fault.seen, fault.struck) for fault in faults.all()] == [(3, 1), (3, 2)]
+    assert [(fault.seen, fault.affected) for fault in faults.all()] == [(3, 1), (3, 2)]
 
 
 def test_a_fault_that_strikes_first_does_not_shift_the_luck_of_the_next() -> None:
@@ -159,7 +159,7 @@ def test_an_error_names_status_and_code_and_either_gives_the_other(
 ) -> None:
     _, faults = make({"act": act})
     with pytest.raises(InjectedFault) as struck:
-        faults.strike("exchange", "X.Y")
+        faults.inject("exchange", "X.Y")
     assert (struck.value.http, struck.value.code, struck.value.message) == (http, code, message)
     assert struck.value.rule == "fault f1"
     assert struck.value.connection_fault == ""
@@ -167,7 +167,7 @@ def test_an_error_names_status_and_code_and_either_gives_the_other(
 
 def test_a_delay_adds_to_the_time_the_answer_takes_and_does_not_refuse() -> None:
     ctx, faults = make({"act": {"delay": "250ms"}})
-    action = faults.strike("retail", "X.Y")
+    action = faults.inject("retail", "X.Y")
     assert action is not None
     assert ctx.service_time == 250_000_000
 
@@ -176,7 +176,7 @@ def test_a_delay_adds_to_the_time_the_answer_takes_and_does_not_refuse() -> None
 def test_connection_effects_are_raised_with_what_to_do_to_the_connection(effect: str) -> None:
     _, faults = make({"act": {effect: "true"}})
     with pytest.raises(InjectedFault) as struck:
-        faults.strike("retail", "X.Y")
+        faults.inject("retail", "X.Y")
     assert struck.value.connection_fault == effect
 
 
@@ -191,7 +191,7 @@ def test_connection_effects_are_raised_with_what_to_do_to_the_connection(effect:
 )
 def test_what_befalls_an_answer_lets_the_call_be_handled_first(act: dict[str, object]) -> None:
     _, faults = make({"act": act})
-    action = faults.strike("retail", "X.Y")
+    action = faults.inject("retail", "X.Y")
     assert action is not None
     assert action.handled
 
@@ -226,7 +226,7 @@ def test_a_fault_that_is_over_stays_listed_with_its_counts() -> None:
         ["f1", "f2"],
     )
     assert strikes(faults, 1) == []
-    assert [(fault.id, fault.seen, fault.struck) for fault in faults.over()] == [
+    assert [(fault.id, fault.seen, fault.affected) for fault in faults.over()] == [
         ("f1", 1, 1),
         ("f2", 1, 0),
     ]
@@ -254,7 +254,7 @@ BAD = [
     ({"match": {"plane": "mars"}, "act": {"status": 503}}, "plane must be one of"),
     ({"match": {"probability": "maybe"}, "act": {"status": 503}}, "a probability is"),
     ({"match": {"from": "yesterday"}, "act": {"status": 503}}, "RFC 3339"),
-    ({"act": {"status": 503}, "ttl": "0s"}, "ttl must be positive"),
+    ({"act": {"status": 503}, "ttl": "0s"}, "ttl must be a positive duration"),
     ({"act": {"code": "NOPE"}}, "gRPC status"),
     ({"act": {"code": 99}}, "gRPC status"),
     ({"act": {"reset": True, "drop": True}}, "one of reset and drop"),
@@ -262,16 +262,16 @@ BAD = [
     ({"act": {"delay": "1s", "handled": True}}, "the answer is lost"),
     (
         {"match": {"plane": "retail"}, "act": {"drop": True}},
-        "drop can happen on stream, webhook; this one matches retail",
+        "drop is possible on stream, webhook; this one matches retail",
     ),
-    ({"match": {"plane": "grpc"}, "act": {"slow_body": True}}, "slow_body can happen on"),
+    ({"match": {"plane": "grpc"}, "act": {"slow_body": True}}, "slow_body is possible on"),
     (
         {"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}},
         "by symbol, which only calls and the engine have",
     ),
     (
         {"match": {"plane": "webhook"}, "act": {"status": 500, "handled": True}},
-        "handled is said of calls",
+        "handled is possible on gateway, retail, exchange, auth, grpc",
     ),
     ({"act": {"delay": "-1s"}}, "negative"),
 ]

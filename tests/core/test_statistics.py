@@ -34,7 +34,7 @@ def window(
         start,
         end,
         bars,
-        market.ctx.quirks.strikes(CLEARED_FIELDS_LAG),
+        market.ctx.quirks.applies(CLEARED_FIELDS_LAG),
     )
 
 

@@ -39,7 +39,7 @@ OUTPUTS: dict[str, list[str]] = {
         "bisect 1.ndjson other.ndjson",
     ],
     "diff": ["diff 1.ndjson 1.ndjson", "diff 1.ndjson 2.ndjson", "diff 1.ndjson other.ndjson"],
-    "replay": ["replay 1.ndjson", "replay spoilt.ndjson", "replay nope.ndjson"],
+    "replay": ["replay 1.ndjson", "replay changed.ndjson", "replay nope.ndjson"],
     "timeline": ["timeline 1.ndjson"],
     "explain": [
         "explain 1.ndjson",
@@ -152,13 +152,17 @@ def _prepare() -> None:
     Path("other-1.ndjson").rename("other.ndjson")
     run("run passes.yaml --coverage met.json")
     whole = Path("1.ndjson").read_text()
-    Path("spoilt.ndjson").write_text(whole.replace('"out":{"status":200', '"out":{"status":201', 1))
+    changed = whole.replace('"status":200,', '"status":201,', 1)
+    assert changed != whole, "the journal has no call that was answered 200"
+    Path("changed.ndjson").write_text(changed)
     _record_client()
     recorded = record(Path("session.ndjson"))
     recorded.gateway.get("/v2/leagues")
     recorded.gateway.get("/v1/nothing")
     whole = Path("session.ndjson").read_text()
-    Path("differs.ndjson").write_text(whole.replace('"slug":"nfl"', '"slug":1', 1))
+    differs = whole.replace('"slug":"nfl"', '"slug":1', 1)
+    assert differs != whole, "the recording has no league nfl"
+    Path("differs.ndjson").write_text(differs)
 
 
 def _record_client() -> None:

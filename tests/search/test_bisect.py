@@ -86,7 +86,11 @@ def test_what_never_turns_is_said_plainly(sim, journal):
         "between two checks was not seen" in sim("bisect", path, "--expect", NEW, "--every", 100)[1]
     )
     code, out, _ = sim("bisect", path, "--expect", "{order: {clord_id: other, state: FILLED}}")
-    assert code == 1 and "false at every check" in out and "no order was placed as 'other'" in out
+    assert (
+        code == 1
+        and "false at every check" in out
+        and "there is no order with the client order id 'other'" in out
+    )
     code, out, _ = sim("bisect", path, "--expect", "{instrument: {symbol: nothing, state: OPEN}}")
     assert code == 1 and "nothing" in out
 

@@ -212,7 +212,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     ("arguments", "says"),
     [
         (["price-time-priority"], "1 run and none failed"),
-        (["no-such"], "no bundled scenario and no file has this name"),
+        (["no-such"], "there is no bundled scenario and no file of this name"),
         (
             ["busy.yaml", "--because", "close of business"],
             "fails without close of business too, or there is no such cause",

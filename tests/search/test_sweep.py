@@ -173,7 +173,7 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such-scenario"], "no bundled scenario and no file has this name"),
+        (["no-such-scenario"], "there is no bundled scenario and no file of this name"),
         (["quickstart", "--seeds", "9..3"], "an ascending range"),
         (
             ["quickstart", "--vary", "quirks", "--only", "nothing"],

@@ -100,7 +100,7 @@ def test_a_fault_with_a_time_to_live_ends_by_the_clock(exchange):
     (last, _), attempts = patient(exchange, lambda: book(exchange))
     assert (last, attempts) == (200, 4)  # at 0, 1, 3 and 7 s
     (row,) = exchange.control("GET", "/faults")["faults"]
-    assert (row["over"], row["seen"], row["struck"]) == (True, 3, 3)
+    assert (row["over"], row["seen"], row["affected"]) == (True, 3, 3)
 
 
 @pytest.mark.spec("S7.1-8")
@@ -205,7 +205,7 @@ def test_the_fault_is_named_in_header_log_metrics_list_and_explanation(exchange)
     why = exchange.explain(row["explain"])
     assert (why["rule"], why["stage"]) == ("fault f1", "fault")
     assert "DELETE /_sim/v1/faults/f1" in why["remedy"]
-    assert 'sim_fault_struck_total{fault="f1"} 1' in exchange.control("GET", "/metrics")
+    assert 'sim_fault_affected_total{fault="f1"} 1' in exchange.control("GET", "/metrics")
 
 
 # ---- gRPC
@@ -479,7 +479,7 @@ def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
                 exchange.control("POST", "/faults", body)
                 possible = True
             except ControlError as refused:
-                assert (refused.status, "can happen on" in str(refused)) == (400, True)
+                assert (refused.status, "is possible on" in str(refused)) == (400, True)
                 possible = False
             assert possible is (plane in rows[kind.name]), (kind.name, plane)
 
@@ -521,6 +521,6 @@ def test_a_preset_leaves_faults_of_the_tester_and_their_luck_alone():
         for _ in range(60):
             world.gateway.get("/v2/leagues")
         (fault,) = [fault for fault in world.simulation.exchange.faults.all() if fault.id == "f1"]
-        return fault.struck
+        return fault.affected
 
     assert struck("") == struck("realistic") == struck("hostile")

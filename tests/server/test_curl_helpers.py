@@ -92,10 +92,7 @@ def test_on_the_default_ports_the_scenario_says_the_credentials(served, tmp_path
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (
-            ["token", "--firm", "rain"],
-            "no firm or participant is called 'rain'; known: firms/atlas",
-        ),
+        (["token", "--firm", "rain"], "there is no firm or participant 'rain'; known: firms/atlas"),
         (["sign", "GET", "/v1/x", "--key", "99"], "there is no API key '99'; known: 1 "),
         (["sign", "G-T", "/v1/x"], "a verb such as GET, not 'G-T'"),
         (["sign", "GET", "v1/x"], "a path such as /v1/account/balances, not 'v1/x'"),

@@ -200,7 +200,7 @@ def test_a_call_fails_as_documented_and_the_documented_wait_recovers(
     second = attempt()
     assert (second.what, second.elapsed) == (200, "")
     (fault,) = at.control("GET", "/faults")["faults"]
-    assert (fault["struck"], fault["over"]) == (1, True)
+    assert (fault["affected"], fault["over"]) == (1, True)
     rows = at.requests(operation=operation)
     assert [row["fault"] for row in rows[-2:]] == [fault["id"], ""]
     report = at.conformance()

@@ -215,7 +215,7 @@ def test_several_views_are_of_one_moment_and_say_what_each_says(exchange, traded
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("?view=books&last=1", "none of the views asked for can be narrowed by last"),
+        ("?view=books&last=1", "none of these views can be narrowed by last"),
         ("?symbol=watched", "can be narrowed by symbol"),
         ("?view=book", "book"),
         ("?view=books&symbol=nothing", "unknown symbol: nothing"),

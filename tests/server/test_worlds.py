@@ -139,28 +139,28 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
             "/worlds",
             {"scenario": "/etc/passwd"},
             400,
-            "scenarios from this source cannot read files",
+            "a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
         ),
         (
             "POST",
             "/worlds",
             {"scenario": "../../etc/passwd.yaml"},
             400,
-            "scenarios from this source cannot read files",
+            "a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
         ),
         (
             "POST",
             "/worlds",
             {"scenario": {"name": "x", "extends": "/etc/passwd"}},
             400,
-            "scenario.extends: scenarios from this source cannot read files",
+            "scenario.extends: a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
         ),
         (
             "POST",
             "/worlds",
             {"scenario": "name: x\nextends: ./other.yaml\n"},
             400,
-            "text:2:10: scenarios from this source cannot read files",
+            "text:2:10: a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
         ),
         (
             *(
@@ -174,7 +174,7 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
                 },
                 400,
             ),
-            r"scenario.participants.flows\[0\].file: scenarios from this source cannot read files",
+            r"scenario.participants.flows\[0\].file: a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
         ),
         (
             "POST",

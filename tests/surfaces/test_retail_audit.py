@@ -518,7 +518,7 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
 @pytest.mark.spec("S4.1-10")
 def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
     text = EVENTS.replace("league: nba", "league: nbaa")
-    with pytest.raises(ScenarioError, match="no league is called 'nbaa'"):
+    with pytest.raises(ScenarioError, match="there is no league 'nbaa'"):
         load_scenario(text)
 
 
@@ -534,7 +534,7 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
         (
             "books",
             '{symbol: aec-nfl-dal-phi-2026-09-10, as: makr, mid: "0.5"}',
-            "no firm or participant is called 'makr'",
+            "there is no firm or participant 'makr'",
         ),
         (
             "orders",
@@ -544,7 +544,7 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
         (
             "orders",
             '{as: nobody, symbol: aec-nfl-dal-phi-2026-09-10, side: buy, price: "0.5", qty: "1"}',
-            "no firm or participant is called 'nobody'",
+            "there is no firm or participant 'nobody'",
         ),
         (
             "incentives",

@@ -1,1 +1,1 @@
-"""What a tester or operator can do to a running exchange, by name."""
+"""The actions of testers and operators on a running exchange."""

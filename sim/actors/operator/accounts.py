@@ -1,4 +1,4 @@
-"""Operator actions on accounts: money in and out, decisions on funding transactions and on
+"""Operator actions on accounts: payments, and decisions about funding transactions and
 verifications.
 """
 
@@ -23,7 +23,7 @@ from sim.scenario.steps import FundingStep, FundStep, KycStep
 from sim.world.orders import in_units
 
 _INCENTIVE = FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT
-# How money of a purpose is booked: type, ledger entry, reference of the activity.
+# How a payment is booked, by purpose: type, ledger entry, reference of the activity.
 _BOOKED_AS = {
     Purpose.TRANSFER: (FundingType.TRANSFER, LedgerEntryType.MANUAL_TRANSFER, ""),
     Purpose.REFERRAL_BONUS: (*_INCENTIVE, REFERRAL_REFERENCE),
@@ -33,15 +33,15 @@ _BOOKED_AS = {
 
 
 def fund(engine: Engine, entry: FundStep) -> Answer:
-    """Pay dollars into an account, or out of it with a minus sign (§8).
+    """Pay dollars into an account, or with a negative amount out of it (§8).
 
-    Through a funding source this begins a transaction that takes time; else the money moves at
+    Through a funding source this begins a transaction that takes time; otherwise the money moves at
     once.
     """
     exchange = engine.exchange
     account, amount = engine.account_named(entry.account), _cents(entry.amount)
     if entry.source and entry.purpose:
-        message = "money through a source is a deposit or a withdrawal: leave purpose out"
+        message = "`purpose` is possible only without `source`: remove one of them"
         raise InvalidRequest(message, rule="control")
     if entry.source:
         source = _source(exchange, account, entry.source)
@@ -74,13 +74,13 @@ def _with_balance(exchange: Exchange, transaction: FundingTransaction) -> Answer
 
 
 def decide_funding(engine: Engine, entry: FundingStep) -> Answer:
-    """Complete, cancel or refund a transaction through a source."""
+    """Complete, cancel or refund a transaction through a funding source."""
     funding = engine.exchange.funding
     if entry.state is FundingState.REFUNDED:
         amount = None if entry.amount is None else _cents(entry.amount)
         transaction = funding.refund(entry.transaction, amount)
     elif entry.amount is not None:
-        raise InvalidRequest("amount belongs to a refund", rule="control")
+        raise InvalidRequest("`amount` is possible only with the state refunded", rule="control")
     else:
         transaction = funding.decide(entry.transaction, entry.state)
     return _with_balance(engine.exchange, transaction)
@@ -90,7 +90,7 @@ def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
     firm = exchange.firms.owner_of(account)
     sources = {source.id: source for source in sources_of(firm)} if firm else {}
     if name not in sources:
-        names = ", ".join(sources) or "none: it belongs to no firm"
+        names = ", ".join(sources) or "none, because it belongs to no firm"
         message = f"{account} has no funding source {name!r}"
         raise NotFound(message, rule="control", remedy=f"its sources: {names}")
     return sources[name]
@@ -99,12 +99,12 @@ def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
 def _cents(text: str) -> Cash:
     amount = in_units(text, CASH_SCALE, "amount")
     if amount % CENT:
-        raise InvalidRequest("transfers have at most 2 decimal places", rule="S8-6")
+        raise InvalidRequest("an amount has at most 2 decimals", rule="S8-6")
     return amount
 
 
 def decide_verification(engine: Engine, entry: KycStep) -> Answer:
-    """Decide a verification, or upload its document, by hand."""
+    """Decide a verification, or report the result of a document upload."""
     kyc = engine.exchange.kyc
     if entry.document:
         return case_answer(kyc.document(entry.external_id, entry.document))

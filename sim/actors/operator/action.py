@@ -1,13 +1,14 @@
-"""What an operator action is: a name, an entry that it takes, a function, and where it is reached.
+"""Operator actions: each has a name, an entry with its parameters, a function, and the ways to call
+it.
 
-An operator action changes a running exchange from outside the market: it moves an instrument,
-injects a fault, decides a verification. Testers reach it by a call of the control plane, scenarios
-by a key of a step. Both write the same entry, so that both are read and refused alike.
+An operator action changes a running exchange from outside the market: it changes the state of an
+instrument, injects a fault, decides a verification. Testers use a call of the control plane,
+scenarios a key of a step. Both provide the same entry, so both are read and refused alike.
 
-`actions.py` holds the table of all actions; everything else derives from it: the dispatch of steps
-(`script/runner.py`), the routes of the control plane, the scenario that a journal is written as,
+`actions.py` has the table of all actions. Everything else derives from it: the dispatch of steps
+(`script/runner.py`), the routes of the control plane, the conversion of a journal to a scenario,
 and the reference of the control plane. `check_actions` and `check_steps` run when the modules are
-imported, so a row that does not fit is an error before anything starts.
+imported, so an invalid row is an error before anything starts.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _VARIABLE = re.compile(r"\{(\w+)\*?\}")
 class Route(NamedTuple):
     """A call of the control plane: a verb and a path below /_sim/v1.
 
-    `{name}` in the path is a variable, `{name*}` one that may hold slashes.
-    `fixtures/control-reference.json` says what each call does, with examples of body and answer.
+    `{name}` in the path is a variable, `{name*}` one that may contain slashes.
+    `fixtures/control-reference.json` describes each call, with examples of its body and answer.
     """
 
     call: str
@@ -61,9 +62,9 @@ class Route(NamedTuple):
 class Action(NamedTuple):
     """One row of the table of actions.
 
-    `perform` returns an answer, or the effects on streams that the action has. `call` is its
-    `Route`, if the control plane has it. `step` is the key of a scenario's step; its value is the
-    entry itself, the entry's only field as text, or a mapping of the entry's two fields.
+    `perform` returns an answer, or the effects of the action on streams. `call` is its `Route`, if
+    the control plane has it. `step` is the key of a scenario's step; its value is the entry itself,
+    the entry's only field as text, or a mapping from the entry's first field to its second.
     """
 
     name: str
@@ -74,31 +75,33 @@ class Action(NamedTuple):
 
     @property
     def route(self) -> Route:
-        """The call that performs the action; empty if the control plane does not have it."""
+        """The call that performs the action; empty if there is none."""
         return Route(self.call)
 
     @property
     def subject(self) -> str:
-        """The key of the entry that the path of the route fills; empty if there is none."""
+        """The key of the entry that is a variable in the path of the call; empty if there is
+        none.
+        """
         return next(iter(self.route.variables), "")
 
     @property
     def body_keys(self) -> tuple[str, ...]:
-        """Keys that the body of the route may hold, aliases included."""
+        """The keys that the body of the call may have, aliases included."""
         keys = (*record(self.entry).keys, *record(self.entry).aliases)
         return tuple(key for key in keys if key != self.subject)
 
     def read(self, subject: str, body: Mapping[str, object]) -> Any:
-        """The entry that a control call means. InvalidRequest names every problem by its key."""
+        """The entry of a control call. InvalidRequest names every problem by its key."""
         return read_entry(self.entry, {**body, self.subject: subject} if self.subject else body)
 
     def written(self, entry: Struct) -> tuple[str, dict[str, Any]]:
-        """Subject and body of the control call that means an entry: the inverse of `read`."""
+        """Subject and body of the control call with an entry: the inverse of `read`."""
         body = record(self.entry).write(entry)
         return (str(body.pop(self.subject, "")) if self.subject else ""), body
 
     def entries(self, value: Any) -> Iterator[Any]:
-        """The entries that the value of a step's key means."""
+        """The entries of the value of a step's key."""
         if isinstance(value, dict):
             yield from (self.entry(*pair) for pair in value.items())
         else:
@@ -106,11 +109,13 @@ class Action(NamedTuple):
 
     @property
     def step_form(self) -> str:
-        """How a step writes the entry: "entry", "text" (its only field) or "pair" (two fields)."""
+        """The form of the entry in a step: "entry", "text" (its only field) or "pair" (two
+        fields).
+        """
         return {str: "text", dict: "pair"}.get(_forms_of(Step)[self.step], "entry")
 
     def step_value(self, entry: Struct) -> Any:
-        """The JSON value of a step's key that means an entry: the inverse of `entries`."""
+        """The JSON value of a step's key with an entry: the inverse of `entries`."""
         written = record(self.entry).write(entry)
         form = _forms_of(Step)[self.step]
         if form is str:
@@ -123,11 +128,11 @@ class Action(NamedTuple):
 
 
 class ActionTableError(Exception):
-    """A row of the table of actions, or a key of a step, that leads nowhere."""
+    """An invalid row of the table of actions, or a key of a step without an action."""
 
 
 def check_actions(actions: Iterable[Action]) -> dict[str, Action]:
-    """The actions by name. ActionTableError for the first row that does not fit."""
+    """The actions by name. ActionTableError for the first invalid row."""
     by_name: dict[str, Action] = {}
     by_step: dict[str, Action] = {}
     for action in actions:
@@ -154,9 +159,9 @@ def check_steps(
 ) -> dict[str, Action]:
     """The actions by their key of a step, in the order of the step's fields.
 
-    `others` are the keys of a step that are no operator action. ActionTableError for a key that is
-    neither, for an action whose key the step does not have, and for a value that cannot be read as
-    the action's entry.
+    `others` are the keys of a step that are not operator actions. ActionTableError for a key that
+    is neither, for an action whose key the step does not have, and for a value that cannot be read
+    as the action's entry.
     """
     by_key: dict[str, Action] = {}
     for action in actions:
@@ -182,20 +187,20 @@ def _forms_of(step: type[Struct]) -> dict[str, Any]:
 
 
 def _form_of(hint: Any) -> Any:
-    """The type of a value: what it is besides None, without what it is a collection of."""
+    """The type of a value, without None and without its collection."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kind = next(kind for kind in kinds if kind is not NoneType)
     return get_origin(kind) or kind
 
 
-# An entry is read while everybody else waits.
+# Reading an entry blocks all other requests, so its size is limited.
 ENTRY_NODES = 10_000
 _LISTED_MAX = 20
 
 
 def read_entry(kind: type[Struct], body: Mapping[str, object], nodes: int = ENTRY_NODES) -> Any:
-    """An entry of a kind from a JSON object of at most `nodes` values. InvalidRequest names its
-    problems by their keys, the first twenty of them.
+    """An entry from a JSON object of at most `nodes` values. InvalidRequest lists the first twenty
+    problems by key.
     """
     problems: list[Problem] = []
     try:
@@ -212,7 +217,7 @@ def read_entry(kind: type[Struct], body: Mapping[str, object], nodes: int = ENTR
 
 
 def _with_key(path: str, message: str) -> str:
-    """A problem, after the key that it is about unless the message names it."""
+    """A problem, preceded by its key unless the message names the key."""
     key = path.removeprefix(".")
     named = repr(key) in message or message.startswith(f"{key}: ")
     return message if not key or named else f"{key}: {message}"

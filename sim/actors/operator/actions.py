@@ -1,8 +1,8 @@
-"""The table of everything that a tester or an operator can do to a running exchange.
+"""The table of all operator actions.
 
-To add an action, write its function beside its kin, give it a row here, and, if scenarios shall
-have it, a field of `Step`. `action.py` says what a row means and what is checked on import.
-Actions draw no randomness of their own, and are neither faulted nor limited.
+To add an action, write its function beside similar ones and add a row here. If scenarios should
+have it, add a field to `Step`. `action.py` explains the columns and what is checked on import.
+Actions draw no random numbers, and neither faults nor rate limits apply to them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _TABLE = (
     Action("trade.bust", TradeEntry, markets.bust_trade, "POST /trades/{id}/bust", "bust"),
     Action("order.place", OrderEntry, markets.place_order, "POST /orders", "order"),
     Action("order.cancel", CancelStep, markets.cancel_orders, step="cancel"),
-    # ---- what other people do
+    # ---- prices, traders and games
     Action("price.tick", PriceStep, activity.tick, "POST /prices/{asset}", "price"),
     Action(
         "fair_price.set",
@@ -139,11 +139,11 @@ _TABLE = (
 ACTIONS = check_actions(_TABLE)
 
 
-COMPARED_MAX = 2_000  # symbols that an unknown one is compared with
+COMPARED_MAX = 2_000  # symbols with which an unknown one is compared
 
 
 def perform(engine: Engine, action: Action, entry: object, outcome: Outcome) -> Answer:
-    """Perform an action as part of an input; refusals say what is wrong."""
+    """Perform an action as part of an input. Raises a refusal if it is impossible."""
     try:
         answer = action.perform(engine, entry)
     except NotFound as refusal:
@@ -155,12 +155,12 @@ def perform(engine: Engine, action: Action, entry: object, outcome: Outcome) -> 
 
 
 def _with_nearest(engine: Engine, refusal: NotFound) -> NotFound:
-    """The refusal of an unknown symbol, with the symbol that may be meant."""
+    """The refusal of an unknown symbol, with the nearest known symbol."""
     symbol = refusal.message.removeprefix("unknown symbol: ")
     if refusal.remedy or symbol == refusal.message:
         return refusal
     symbols = (each.symbol for each in engine.exchange.instruments)
-    near = suggestion(symbol, islice(symbols, COMPARED_MAX)).removeprefix(", ")
+    near = suggestion(symbol, islice(symbols, COMPARED_MAX)).removeprefix("; ")
     refusal.remedy = near or "GET /_sim/v1/state/instruments lists them"
     return refusal
 
@@ -168,7 +168,7 @@ def _with_nearest(engine: Engine, refusal: NotFound) -> NotFound:
 def act(
     engine: Engine, name: str, subject: str, body: dict[str, object], outcome: Outcome
 ) -> Answer:
-    """Perform the action of a name on a subject, with the body of a control call."""
+    """Perform an action by name on a subject, with the body of a control call."""
     action = ACTIONS.get(name)
     if action is None:
         raise NotFound(f"unknown action {name!r}", rule="control")

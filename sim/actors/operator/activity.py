@@ -1,4 +1,4 @@
-"""Operator actions on what other people do: index prices, scripted participants, games."""
+"""Operator actions on the market's surroundings: index prices, simulated traders, games."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SCALARS = ("home_score", "away_score", "period", "elapsed", "live", "ended", "a
 
 
 def tick(engine: Engine, entry: PriceStep) -> Answer:
-    """Publish an index tick of an asset now; an unknown asset is created."""
+    """Publish an index tick of an asset now. An unknown asset is created."""
     exchange = engine.exchange
     if entry.at is not None and entry.at < exchange.now:
-        remedy = "leave `at` out: the tick is now"
-        raise InvalidRequest("a tick must not lie in the past", rule="control", remedy=remedy)
+        remedy = "leave out `at`: the tick is published now"
+        raise InvalidRequest("a tick cannot be in the past", rule="control", remedy=remedy)
     exchange.assets.tick(entry.asset, entry.price, entry.at)
     return {}
 
 
 def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
-    """Change what scripted participants think an instrument is worth, from now on."""
+    """Set the fair price of an instrument."""
     price = in_units(entry.price, UNIT, "price")
     if not 0 < price < UNIT:
         message = f"a fair price must be between 0 and 1 dollar, not {entry.price}"
@@ -41,18 +41,20 @@ def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
 
 
 def switch_participant(engine: Engine, entry: ParticipantStep) -> Answer:
-    """Stop a scripted participant, or let it go on."""
+    """Stop or resume a simulated trader."""
     participants_of(engine).switch(entry.name, entry.active)
     return {"name": entry.name, "active": entry.active}
 
 
 def update_event(engine: Engine, entry: EventStep) -> Answer:
-    """Report how a game stands; when it has ended, its markets close and settle if they can."""
+    """Report the state of a game. When it has ended, its markets close, and settle if its result
+    decides them.
+    """
     exchange = engine.exchange
     event = engine.world.reference.event_called(entry.slug)
     if event is None:
-        remedy = "the slug or number of an event: GET /v1/events of the gateway lists them"
-        raise NotFound(f"no event is called {entry.slug}", rule="control", remedy=remedy)
+        remedy = "use the slug or number of an event; GET /v1/events of the gateway lists them"
+        raise NotFound(f"there is no event {entry.slug}", rule="control", remedy=remedy)
     facts = _facts(entry)
     game = exchange.game_reports.report_game(event.slug, **facts)
     values = ((name, getattr(game, name)) for name in facts)
@@ -64,7 +66,7 @@ def update_event(engine: Engine, entry: EventStep) -> Answer:
 
 
 def _facts(entry: EventStep) -> dict[str, Any]:
-    """What an entry says about a game, by the game's fields."""
+    """The values that an entry states about a game, by field of the game."""
     facts: dict[str, Any] = {name: getattr(entry, name) for name in _SCALARS}
     if entry.periods:
         facts["periods"] = entry.periods

@@ -1,6 +1,4 @@
-"""How the control plane renders what actions and views answer: plain JSON values, prices and sizes
-as decimal text.
-"""
+"""Renders the answers of actions and views: JSON values, with prices and sizes as decimal text."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ Answer: TypeAlias = dict[str, Any]
 
 
 def instrument_answer(exchange: Exchange, instrument: Instrument) -> Answer:
-    """Terms and state of an instrument."""
+    """An instrument: its terms and state."""
     scale = instrument.price_scale
     return {
         "symbol": instrument.symbol,
@@ -62,7 +60,7 @@ def order_answer(order: Order) -> Answer:
 
 
 def trade_answer(trade: Trade) -> Answer:
-    """A trade; `side` is the taker's."""
+    """A trade. `side` is the side of the taker."""
     taker, maker = trade.aggressor.order, trade.passive.order
     return {
         "id": trade.id,
@@ -95,7 +93,7 @@ def ledger_answer(row: CashMoved) -> Answer:
 
 
 def funding_answer(transaction: FundingTransaction) -> Answer:
-    """A funding transaction; the amount of a withdrawal has a minus sign."""
+    """A funding transaction. The amount of a withdrawal is negative."""
     amount = transaction.amount if transaction.credit else -transaction.amount
     return {
         "transaction": transaction.id,

@@ -24,7 +24,7 @@ from sim.scenario.control_entries import (
     StreamReference,
     WindowReference,
 )
-from sim.scenario.fault_names import never_strikes, unknown_operation
+from sim.scenario.fault_names import has_no_effect, unknown_operation
 from sim.scenario.receiver_entries import ReceiverStep
 from sim.scenario.steps import FaultEntry
 from sim.scenario.world_entries import MaintenanceEntry
@@ -32,8 +32,8 @@ from sim.world import maintenance_windows
 
 
 def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
-    """Put a fault in force."""
-    if problem := unknown_operation(entry.match.operation) or never_strikes(entry):
+    """Add a fault."""
+    if problem := unknown_operation(entry.match.operation) or has_no_effect(entry):
         remedy = "`sim catalogue operations` lists them"
         raise InvalidRequest(problem, rule="control", remedy=remedy)
     try:
@@ -43,30 +43,30 @@ def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
 
 
 def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
-    """End a fault."""
+    """Remove a fault."""
     if not engine.exchange.faults.remove(entry.id):
         remedy = "GET /_sim/v1/faults lists them"
-        raise NotFound(f"no fault is called {entry.id!r}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no fault {entry.id!r}", rule="control", remedy=remedy)
     return {}
 
 
 def add_maintenance(engine: Engine, entry: MaintenanceEntry) -> Answer:
-    """Add a one-off maintenance window; without a beginning it begins at once."""
+    """Add a one-off maintenance window. Without `begins` it begins at once."""
     return window_answer(maintenance_windows.add_maintenance(engine.exchange, entry))
 
 
 def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:
-    """Call a one-off window off, or end it now."""
+    """Cancel a one-off maintenance window, or end it if it has begun."""
     if not engine.exchange.maintenance.cancel(entry.name):
         remedy = "GET /_sim/v1/state/maintenance lists them"
-        raise NotFound(f"no one-off window is called {entry.name!r}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no one-off window {entry.name!r}", rule="control", remedy=remedy)
     return {}
 
 
 def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
-    """Set every quirk as a preset does, and replace another preset's faults by its own.
+    """Apply a preset: set every quirk, and replace the faults of the former preset.
 
-    Faults that were added by hand stay.
+    Faults that were added one by one remain.
     """
     preset = PRESETS.get(entry.name)
     if preset is None:
@@ -75,13 +75,13 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     ctx = engine.exchange.ctx
     reading = observations.reading_in_force(ctx.assumptions, ctx.quirks)
     apply_preset(preset, ctx.assumptions, ctx.quirks, engine.exchange.faults)
-    if reading == observations.OBSERVED:  # what it says of a quirk holds in every preset
+    if reading == observations.OBSERVED:  # the odds that the reading sets hold in every preset
         observations.apply(reading, ctx.assumptions, ctx.quirks)
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
 
 
 def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
-    """Set every switch as a reading of the service has it."""
+    """Set the switches as a reading of the service defines them."""
     if entry.name not in observations.READINGS:
         remedy = "one of " + ", ".join(observations.READINGS)
         raise NotFound(f"unknown reading {entry.name!r}", rule="control", remedy=remedy)
@@ -91,7 +91,7 @@ def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
 
 
 def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
-    """Change the odds of a quirk."""
+    """Set the odds of a quirk."""
     quirks = engine.exchange.ctx.quirks
     with _refused("quirks"):
         quirk = quirks.change(entry.name, entry.value)
@@ -100,7 +100,7 @@ def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
 
 
 def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
-    """Change an assumption."""
+    """Set an assumption."""
     exchange, name = engine.exchange, entry.name
     assumptions = exchange.ctx.assumptions
     with _refused("assumptions"):
@@ -115,7 +115,7 @@ def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
 
 @contextmanager
 def _refused(catalogue: str) -> Iterator[None]:
-    """Refuse a name that a catalogue lacks, and a value that it does not take."""
+    """The refusal of an unknown name, or of a value that is not accepted."""
     try:
         yield
     except KeyError as error:
@@ -126,17 +126,17 @@ def _refused(catalogue: str) -> Iterator[None]:
 
 
 def change_receiver(engine: Engine, entry: ReceiverStep) -> Answer:
-    """Let a scripted receiver of webhooks answer otherwise from now on."""
+    """Change the answers of a scripted webhook receiver."""
     receivers_of(engine).change(entry.name, entry.answers)
     return {"name": entry.name}
 
 
 def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
-    """Send a firm's unacknowledged webhook events again, or one event that is named."""
+    """Deliver webhook events of a firm again: the unacknowledged ones, or one event."""
     firm = "firms/" + entry.firm.removeprefix("firms/")
     if firm not in (names := [one.name for one in engine.exchange.firms.all()]):
         remedy = f"known: {', '.join(names)}"
-        raise NotFound(f"no firm is called {entry.firm}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no firm {entry.firm}", rule="control", remedy=remedy)
     return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}
 
 

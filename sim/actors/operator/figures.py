@@ -1,17 +1,17 @@
-"""What became of an account: its fills, its profit and loss, its own quotes, over virtual time.
+"""The figures of an account over virtual time: its fills, its profit and loss, its own quotes.
 
-Everything is read from what the exchange remembers, so it holds at any moment and costs a running
-exchange nothing. Amounts are decimal text, in dollars and contracts.
+They are computed on request from the records of the exchange, so they are available for any moment
+and a running exchange does no extra work. Amounts are decimal text, in dollars and contracts.
 
 * `fills`: each execution that traded, with the fee that it paid; a rebate is a negative fee.
 * `performance`: a row whenever the position in an instrument or its mark changes. The mark is the
-  price of the last trade in the instrument, whoever traded, and after a settlement its price.
-  `realised` comes from closing at average cost, `unrealised` is what the net is worth at the mark
-  less its cost, `total` is both less the fees.
+  price of the last trade in the instrument, and after a settlement the settlement price.
+  `realised` comes from closing at average cost, `unrealised` is the value of the net position at
+  the mark less its cost, `total` is the sum of both less the fees.
 * `quotes`: the best price and its size of the account's own working orders on each side, a row
   whenever one of them changes.
 
-`seq` is the input after which a row holds. What happens several times within one input is one row.
+`seq` is the input after which a row holds. Several changes within one input are one row.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _executions(exchange: Exchange, account: str) -> Iterator[Execution]:
 
 
 def _seq(execution: Execution) -> int:
-    """The input in which an execution happened; its trace id is the number in hexadecimal."""
+    """The input in which an execution happened. The trace id is its number in hexadecimal."""
     return int(execution.trace_id or "0", 16)
 
 
@@ -72,7 +72,7 @@ class _Change(NamedTuple):
     """A change of a position, or of its mark (`position` is None)."""
 
     at: Instant
-    order: int  # marks come before the positions that they came with
+    order: int  # a mark comes before the position that the same trade changed
     seq: int
     symbol: str
     mark: Price | None
@@ -80,7 +80,7 @@ class _Change(NamedTuple):
 
 
 def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answer]:
-    """What an account gained and lost in each instrument, oldest first."""
+    """Profit and loss of an account in each instrument, oldest first."""
     rows: dict[tuple[int, str], Answer] = {}
     marks: dict[str, Price] = {}
     positions: dict[str, tuple[Qty, int, int, int]] = {}
@@ -91,9 +91,9 @@ def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answ
         if change.position is not None:
             positions[symbol] = change.position
         elif symbol not in positions or not positions[symbol][0]:
-            continue  # the mark of what is not held
+            continue  # the mark of an instrument without a position
         instrument = exchange.instruments.require(symbol)
-        rows.pop((change.seq, symbol), None)  # what changes again stands where it changed last
+        rows.pop((change.seq, symbol), None)  # a second change within one input replaces the first
         rows[change.seq, symbol] = _row(change, instrument, positions[symbol], marks.get(symbol))
     return list(rows.values())
 
@@ -105,7 +105,9 @@ def _changes(exchange: Exchange, journal: Journal, account: str) -> Iterator[_Ch
     for row in trading.positions.rows(account):
         symbols[row.symbol] = None
         seq = seqs.get(row.trade_id) if row.description == FILL else None
-        if seq is None:  # a settlement or a correction: the last input of its instant
+        if (
+            seq is None
+        ):  # a settlement or correction has no execution: use the last input of its instant
             seq = journal.seq_at(row.at)
         after = (row.net, row.cost, row.realized, row.fees)
         yield _Change(row.at, 1, seq, row.symbol, row.settlement, after)
@@ -141,7 +143,7 @@ def _row(
 
 
 def quotes(exchange: Exchange, account: str) -> list[Answer]:
-    """The best of an account's own working orders on each side, oldest first."""
+    """The best prices of an account's own working orders on each side, oldest first."""
     working: dict[str, _OwnLevels] = {}
     rows: list[Answer] = []
     last: dict[str, Answer] = {}
@@ -157,7 +159,7 @@ def quotes(exchange: Exchange, account: str) -> list[Answer]:
 
 
 def _with_ends(executions: Iterable[Execution]) -> Iterator[tuple[Execution, list[str]]]:
-    """Each execution, with the instruments that have none more in its input."""
+    """Each execution, with the instruments that have no further execution in its input."""
     before: Execution | None = None
     touched = dict[str, None]()
     for execution in executions:
@@ -172,7 +174,7 @@ def _with_ends(executions: Iterable[Execution]) -> Iterator[tuple[Execution, lis
 
 
 class _OwnLevels:
-    """What an account has in the book of an instrument: the quantity at each price."""
+    """An account's working orders in the book of an instrument: the quantity at each price."""
 
     def __init__(self, order: Order) -> None:
         self._scales = order.price_scale, order.qty_scale
@@ -180,7 +182,7 @@ class _OwnLevels:
         self._levels: dict[Side, dict[Price, Qty]] = {Side.BUY: {}, Side.SELL: {}}
 
     def put(self, order: Order) -> None:
-        """Have an order as it is now."""
+        """Update an order."""
         before = self._orders.pop(order.id, None)
         if before is not None:
             side, price, qty = before

@@ -1,5 +1,5 @@
-"""Operator actions on markets: list, move and settle instruments, undo trades, place and cancel
-orders of any user.
+"""Operator actions on markets: list instruments, change their state, settle them, bust trades,
+place and cancel orders of any user.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sim.world.orders import in_units, order_command
 
 
 def create_instrument(engine: Engine, entry: InstrumentEntry) -> Answer:
-    """List an instrument; it appears on every surface at once."""
+    """List an instrument. It appears on every API at once."""
     exchange = engine.exchange
     if entry.symbol in exchange.instruments:
-        raise AlreadyExists(f"{entry.symbol} is listed already", rule="control")
+        raise AlreadyExists(f"{entry.symbol} already exists", rule="control")
     try:
         instrument = list_instrument(entry, exchange.now)
     except ListingError as error:
@@ -33,9 +33,9 @@ def create_instrument(engine: Engine, entry: InstrumentEntry) -> Answer:
 
 
 def change_state(engine: Engine, entry: StateStep) -> Answer:
-    """Move an instrument to a state by hand, or let it follow its schedule again.
+    """Change the state of an instrument, or return it to its schedule.
 
-    IllegalTransition for an edge that does not exist.
+    IllegalTransition for a transition that the lifecycle does not have.
     """
     trading = engine.exchange.trading
     engine.exchange.instruments.require(entry.symbol)
@@ -45,7 +45,7 @@ def change_state(engine: Engine, entry: StateStep) -> Answer:
 
 
 def settle(engine: Engine, entry: SettleStep) -> Answer:
-    """Set the settlement price and pay at once; an open instrument is closed first."""
+    """Set the settlement price and pay at once. An open instrument is closed first."""
     instrument = engine.exchange.instruments.require(entry.symbol)
     price = in_units(entry.price, instrument.price_scale, "price")
     if not 0 <= price <= instrument.price_scale:
@@ -57,16 +57,16 @@ def settle(engine: Engine, entry: SettleStep) -> Answer:
 
 
 def bust_trade(engine: Engine, entry: TradeEntry) -> Answer:
-    """Undo a trade (rule M42).
+    """Bust a trade (rule M42).
 
-    NotFound for an unknown one; Conflict when it is undone already or its instrument has paid.
+    NotFound for an unknown trade; Conflict if it is busted already or its instrument has paid.
     """
     trade = engine.exchange.trading.listings.bust(entry.id)
     return {"id": trade.id, "symbol": trade.symbol, "state": "BUSTED"}
 
 
 def place_order(engine: Engine, entry: OrderEntry) -> Answer:
-    """Place an order of a scripted participant or of any user; a rejected one says why."""
+    """Place an order of any user. The answer of a rejected order has its reason."""
     command = order_command(engine.exchange, engine.world.parties, entry)
     trading = engine.exchange.trading
     order = trading.order_service.place(command)

@@ -1,6 +1,6 @@
-"""Numbers of a running exchange for monitoring, by the names of Prometheus (naming: `_total` for
-counters, base units). They are of the present branch: a rewind takes counters back, which readers
-take for a restart.
+"""Metrics of a running exchange, named by the conventions of Prometheus (`_total` for counters,
+base units). They describe the present branch: a rewind decreases counters, which Prometheus treats
+as a restart.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from sim.core.model.quantities import CASH_SCALE
 from sim.engine.engine import Engine
 
-# Labels, upper bounds of buckets, counts of the buckets and of what is above, sum.
+# Labels, upper bounds of buckets, counts of the buckets and of larger values, sum.
 HistogramRow = tuple[dict[str, str], Sequence[float], Sequence[int], float]
 
 
@@ -33,24 +33,33 @@ def metrics(engine: Engine) -> Iterator[Family]:
     trading, faults = exchange.trading, exchange.faults
     for name, kind, about, value in (
         ("sim_inputs_total", "counter", "inputs of the present branch", engine.journal.seq),
-        ("sim_now_seconds", "gauge", "virtual now, in unix seconds", engine.now // 1_000_000_000),
-        ("sim_instruments", "gauge", "instruments, dormant ones too", len(exchange.instruments)),
-        ("sim_open_orders", "gauge", "orders that may still trade", len(trading.orders.open())),
+        ("sim_now_seconds", "gauge", "virtual time in unix seconds", engine.now // 1_000_000_000),
+        (
+            "sim_instruments",
+            "gauge",
+            "instruments, including dormant ones",
+            len(exchange.instruments),
+        ),
+        ("sim_open_orders", "gauge", "open orders", len(trading.orders.open())),
         ("sim_trades_total", "counter", "trades", len(trading.trades)),
-        ("sim_timers", "gauge", "timers that will fire", len(exchange.ctx.timers)),
-        ("sim_cash_total", "gauge", "sum of the ledger in dollars, which is 0", _cash(engine)),
+        ("sim_timers", "gauge", "pending timers", len(exchange.ctx.timers)),
+        ("sim_cash_total", "gauge", "sum of the ledger in dollars, which must be 0", _cash(engine)),
     ):
         yield Family(name, kind, about, [({}, value)])
     streams = engine.hub.describe()
-    yield Family("sim_streams", "gauge", "streams that are open", [({}, len(streams))])
+    yield Family("sim_streams", "gauge", "open streams", [({}, len(streams))])
     by_rpc = Counter(str(stream["rpc"]) for stream in streams)
     rows: list[tuple[dict[str, str], float]] = [
         ({"rpc": rpc}, count) for rpc, count in sorted(by_rpc.items())
     ]
-    yield Family("sim_streams_open", "gauge", "streams that are open, by method", rows)
-    injections = Family("sim_fault_struck_total", "counter", "how often an injected fault struck")
+    yield Family("sim_streams_open", "gauge", "open streams by method", rows)
+    injections = Family(
+        "sim_fault_affected_total",
+        "counter",
+        "calls, frames, deliveries and orders that an injected fault affected",
+    )
     for fault in (*faults.over(), *faults.all()):
-        injections.samples.append(({"fault": fault.id}, fault.struck))
+        injections.samples.append(({"fault": fault.id}, fault.affected))
     yield injections
     yield Family("sim_faults", "gauge", "injected faults in force", [({}, len(faults.all()))])
     calls = Family("sim_requests_total", "counter", "calls by plane, operation and HTTP status")

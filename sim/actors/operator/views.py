@@ -1,8 +1,8 @@
-"""Read-only views of a running exchange for testers: complete, sorted, stable, in dollars and
-contracts. Reading a view changes nothing.
+"""Read-only views of a running exchange for testers: complete, sorted, in dollars and contracts.
+Reading a view changes nothing.
 
-Some views can be narrowed, so that a reader who watches one instrument or account does not pay for
-all of them: to a `symbol`, to an `account`, to the `last` rows.
+Some views can be narrowed to a `symbol`, to an `account` or to the `last` rows, so that a reader
+who watches one instrument or account does not pay for all of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ALL_LEVELS = 1_000
 
 
 class ViewFilter(NamedTuple):
-    """What a view is narrowed to. "" and 0 mean everything."""
+    """The filter of a view. "" and 0 mean no filter."""
 
     symbol: str = ""
     account: str = ""
@@ -96,7 +96,7 @@ def _orders(engine: Engine, only: ViewFilter) -> Rows:
 
 
 def _chosen(log: IndexedLog[R], only: ViewFilter) -> Iterable[R]:
-    """The rows of a log that a view is narrowed to, oldest first."""
+    """The rows of a log that pass the filter, oldest first."""
     if not only.symbol and not only.account:
         return log
     of_account = log.of_account(only.account) if only.account else None
@@ -150,7 +150,7 @@ def _positions(exchange: Exchange, account: str) -> Rows:
 
 
 def _funding(engine: Engine, only: ViewFilter) -> Rows:
-    """Transactions through funding sources; money that moved at once is in no state to show."""
+    """Transactions through funding sources. Money that moved at once has no transaction."""
     exchange = engine.exchange
     accounts = [account.name for account in exchange.trading.ledger]
     return [funding_answer(row) for row in exchange.funding.of(accounts) if row.source]
@@ -161,7 +161,7 @@ def _sessions(engine: Engine, only: ViewFilter) -> Rows:
 
 
 def _limits(engine: Engine, only: ViewFilter) -> Rows:
-    """Usage of each limit, with the calls that a limit that is off would have refused."""
+    """Usage of each limit, including calls that a disabled limit would have refused."""
     limits = engine.exchange.rate_limits
     over = {row[:3]: row.used for row in limits.unenforced()}
     return [{**row._asdict(), "would_refuse": over.get(row[:3], 0)} for row in limits.usage()]
@@ -196,7 +196,8 @@ def _faults(engine: Engine, only: ViewFilter) -> Rows:
             "id": fault.id,
             **to_builtins(fault.spec),
             "seen": fault.seen,
-            "struck": fault.struck,
+            "affected": fault.affected,
+            "struck": fault.affected,  # the former name of `affected`
             "over": over,
         }
         for over, listed in ((False, faults.all()), (True, faults.over()))
@@ -313,7 +314,7 @@ VIEWS: dict[str, Callable[[Engine, ViewFilter], Rows]] = {
 }
 
 
-# Views that can be narrowed, and by what.
+# The views that can be narrowed, with the filters that they support.
 NARROWED: dict[str, tuple[str, ...]] = {
     "accounts": ("account",),
     "books": ("symbol",),
@@ -328,15 +329,15 @@ NARROWED: dict[str, tuple[str, ...]] = {
 
 
 def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
-    """A view by name, as {name: rows}. NotFound lists the names, and names a symbol or an account
-    that does not exist; InvalidRequest says by what the view can be narrowed.
+    """A view by name, as {name: rows}. NotFound for an unknown view, symbol or account;
+    InvalidRequest for a filter that the view does not support.
     """
     if name not in VIEWS:
         raise unknown_view(name)
     taken = NARROWED.get(name, ())
     for by, value in only._asdict().items():
         if value and by not in taken:
-            remedy = f"it takes {', '.join(taken)}" if taken else "it shows everything"
+            remedy = f"it supports {', '.join(taken)}" if taken else "it supports no filter"
             message = f"the view {name} cannot be narrowed by {by}"
             raise InvalidRequest(message, rule="control", remedy=remedy)
     if only.symbol:
@@ -347,8 +348,8 @@ def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
 
 
 def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict[str, Rows]:
-    """Several views, by name. Each is narrowed by what it can be narrowed by; what none of them
-    takes is InvalidRequest, and so on as for one.
+    """Several views by name. Each is narrowed by the filters that it supports; a filter that none
+    of them supports is InvalidRequest.
     """
     narrowings = {name: NARROWED.get(name, ()) for name in names}
     for by, value in only._asdict().items():
@@ -356,7 +357,7 @@ def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict
             remedy = (
                 f"views with {by}: {', '.join(name for name in NARROWED if by in NARROWED[name])}"
             )
-            message = f"none of the views asked for can be narrowed by {by}"
+            message = f"none of these views can be narrowed by {by}"
             raise InvalidRequest(message, rule="control", remedy=remedy)
     rows: dict[str, Rows] = {}
     for name, taken in narrowings.items():
@@ -366,8 +367,8 @@ def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict
 
 
 def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
-    """At most `limit` instruments whose symbol contains every word of a text, those with a book
-    first, and how many there are. Creates none but those that it shows.
+    """At most `limit` instruments whose symbol contains every word of a text, those with orders
+    first, and the number of all. Dormant instruments are created only if they are returned.
     """
     words, trading = text.lower().split(), engine.exchange.trading
     symbols = engine.exchange.instruments.symbols()
@@ -378,7 +379,7 @@ def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
 
 
 def unknown_view(name: str) -> NotFound:
-    """The refusal of a view that there is not."""
+    """The refusal of an unknown view."""
     remedy = "one of " + ", ".join(VIEWS)
     return NotFound(f"there is no view {name!r}", rule="control", remedy=remedy)
 

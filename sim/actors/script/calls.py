@@ -1,7 +1,7 @@
-"""What the clients of a script do: calls and subscriptions.
+"""The clients of a script: their calls and subscriptions.
 
-A step becomes inputs like those of any client, so it passes the whole pipeline of its plane and
-stands in the journal. Its caller is the one that the step names; scripts need no signatures.
+A step becomes inputs like those of any other client, so it passes the whole pipeline of its plane
+and is recorded in the journal. The step names its caller; scripts need no signatures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
 from sim.scenario.steps import CallStep, Step, SubscribeStep
 
-# Keys are sorted, as in the scenario that a journal holds: a replay makes the same bytes.
+# Keys are sorted as in the scenario of a journal, so that a replay makes the same bytes.
 _encode = json.Encoder(order="sorted").encode
 
 Decode: TypeAlias = Callable[[bytes], Any]
@@ -43,7 +43,9 @@ Encode: TypeAlias = Callable[[Any], bytes]
 
 
 class ClientCalls:
-    """Calls as the clients that steps name. `streams` are the subscriptions of the script."""
+    """Makes the inputs of the clients that steps name. `streams` are the subscriptions of the
+    script.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -52,32 +54,32 @@ class ClientCalls:
     # ---- saved values
 
     def filled(self, step: Step, values: dict[str, str]) -> Step:
-        """A step with saved values in the place of their `${name}`."""
+        """A step with the saved values of its `${name}`."""
         return _filled(step, values) if values else step
 
     def unsaved(self, step: Step) -> list[str]:
-        """Names that a filled step still asks for, because no step has saved them."""
+        """The names that a filled step still contains because no step has saved them."""
         return sorted(set(REFERENCE.findall(_encode(step).decode())))
 
     def keep(
         self, paths: dict[str, str], reply: Reply | None, values: dict[str, str]
     ) -> Iterator[str]:
-        """Save parts of an answer by their paths, such as "orders.0.id"; yields what is missing,
-        with the answer.
+        """Save parts of an answer by their paths, such as "orders.0.id". Yields a line for each
+        part that is missing.
         """
         answer = answer_of(reply) if reply is not None else None
         for name, path in paths.items():
             value = _at(answer, path)
             if value is None or isinstance(value, dict | list):
-                yield f"the answer has no {path} to keep as {name}: {answer_text(reply)}"
+                yield f"the answer has no {path} to save as {name}: {answer_text(reply)}"
             else:
                 values[name] = value if isinstance(value, str) else json.encode(value).decode()
 
     # ---- inputs
 
     def inputs(self, step: Step) -> list[Input]:
-        """What a step's client does, in order. Frames of a stream that the step itself opens name
-        stream 0 until `opened` is told its id.
+        """The inputs of a step's client, in order. Frames of a stream that the step itself opens
+        have stream 0 until `opened` sets its id.
 
         Refusals: NotFound for an unknown caller or stream, Conflict for a stream that has ended,
         InvalidRequest for a message that does not fit its operation.
@@ -122,7 +124,7 @@ class ClientCalls:
 
     def _subscription(self, step: SubscribeStep) -> Iterator[Input]:
         if bool(step.rpc) is bool(step.web_socket):
-            raise InvalidRequest("subscribe takes an rpc or a web_socket", rule="script")
+            raise InvalidRequest("`subscribe` needs either `rpc` or `web_socket`", rule="script")
         credential, participant = self._identity(step.as_)
         operation = None if step.web_socket else self._engine.contract.by_name(step.rpc)
         message = b""
@@ -136,7 +138,9 @@ class ClientCalls:
             yield StreamFrame(0, encode(frame), SCRIPT)
 
     def _coding(self, step: SubscribeStep) -> tuple[Decode, Encode]:
-        """How frames of a stream become JSON values, and those of its client bytes."""
+        """How frames of a stream become JSON values, and how JSON values become frames of its
+        client.
+        """
         if step.web_socket:
             return json.decode, _encode
         operation = self._engine.contract.by_name(step.rpc)
@@ -146,31 +150,35 @@ class ClientCalls:
             lambda frame: _message(request, frame),
         )
 
-    # ---- what came of them
+    # ---- answers and streams
 
     def opened(self, step: SubscribeStep, stream: int, rest: list[Input]) -> list[Input]:
-        """Follow the stream that a step opened; its frames still to be sent, now with its id."""
+        """Follow the stream that a step opened. Returns the frames that are still to be sent, with
+        its id.
+        """
         self.streams.begin(step, stream, *self._coding(step))
         return [replace(each, stream=stream) for each in rest if isinstance(each, StreamFrame)]
 
     def load_streams(self, saved: list[SavedSubscription]) -> None:
-        """Follow streams that were saved."""
+        """Follow the streams of a snapshot."""
         for one in saved:
             self.streams.resume(one, *self._coding(one.step))
 
     def readable(self, input_: Input, reply: Reply) -> Reply:
-        """A reply with a body of JSON, so that expectations read the same on both protocols."""
+        """A reply with a JSON body, so that expectations are the same for both protocols."""
         reply = truncated_reply(reply, reply.connection_fault, rpc=isinstance(input_, RpcCall))
         if not isinstance(input_, RpcCall) or reply.code:
             return reply
         operation = self._engine.contract.by_rpc(input_.method)
-        assert operation is not None  # the step was read with the same contract
+        assert (
+            operation is not None
+        )  # the body was checked against the same contract when the step was read
         return replace(reply, body=as_json(operation.response, reply.body))
 
-    # ---- who calls
+    # ---- callers
 
     def _caller(self, step: CallStep) -> tuple[VerifiedCredential, str | None]:
-        """Credentials and participant of a call, the latter from its header where it has one."""
+        """Credentials and participant of a call. A header may name another participant."""
         credential, participant = self._identity(step.as_)
         return credential, participant if step.participant is None else step.participant
 
@@ -195,13 +203,13 @@ class ClientCalls:
 
 
 def truncated_reply(reply: Reply, fault: str, *, rpc: bool) -> Reply:
-    """What a client has of an answer whose connection a fault breaks after the call was handled:
-    none, which reads as 503 or UNAVAILABLE. A slow answer arrives whole.
+    """The reply as a client sees it whose connection a fault breaks after the call was executed:
+    status 503 or UNAVAILABLE. A slow answer arrives whole.
     """
     if fault in ("", "slow_body") or reply.status >= 400 or reply.code:
         return reply
     code = Code.UNAVAILABLE
-    text = f"the connection broke before the answer was there ({fault}); the call was handled"
+    text = f"the connection broke before the answer arrived ({fault}); the call was executed"
     if rpc:
         return replace(reply, code=code, message=text, body=b"", headers=())
     body = json.encode({"code": int(code), "message": text, "details": []})
@@ -209,25 +217,27 @@ def truncated_reply(reply: Reply, fault: str, *, rpc: bool) -> Reply:
 
 
 def _message(kind: type[Message], content: Any) -> bytes:
-    """Protobuf bytes of a request written as JSON."""
+    """Protobuf bytes of a request that is written as JSON."""
     from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
 
     text = _encode(content) if content is not UNSET else b"{}"
     try:
         return protobuf_encoder(kind)(json_decoder(kind)(text))
     except BadInput as error:
-        raise InvalidRequest(f"that is no {kind.__name__}: {error}", rule="script") from error
+        raise InvalidRequest(
+            f"this is not a valid {kind.__name__}: {error}", rule="script"
+        ) from error
 
 
 def as_json(kind: type[Message], message: bytes) -> bytes:
-    """JSON of a protobuf message, so that expectations read the same on both protocols."""
+    """A protobuf message as JSON, so that expectations are the same for both protocols."""
     from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
 
     return json_encoder(kind, dialect_at("exchange", 0))(protobuf_decoder(kind)(message))
 
 
 def _at(value: Any, path: str) -> Any:
-    """The part of a JSON value at a dotted path; None when there is none."""
+    """The part of a JSON value at a dotted path; None if there is none."""
     for part in path.split("."):
         if isinstance(value, dict):
             value = value.get(part)
@@ -239,7 +249,7 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _filled(value: Any, values: dict[str, str]) -> Any:
-    """A part of a step with every known `${name}` replaced; the same object if there is none."""
+    """A part of a step with every known `${name}` replaced; the same object if it contains none."""
 
     def saved(match: re.Match[str]) -> str:
         return values.get(match[1], match[0])

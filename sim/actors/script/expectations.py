@@ -1,6 +1,6 @@
-"""What a step expects, checked against the running exchange and the reply of the step's own call.
+"""Checks the expectations of a step against the running exchange and the answer of its call.
 
-Each thing that does not hold is one line for a person.
+Each failure is one line of text.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _ENDED = (ExecutionType.REJECTED, ExecutionType.CANCELED, ExecutionType.EXPIRED)
 
 
 class Rejection(NamedTuple):
-    """That an order, or a change of it, was rejected, and why, for a person."""
+    """A rejected order, or a rejected change of an order, with the reason as text."""
 
     order_id: str
     says: str
 
 
 def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> list[str]:
-    """What does not hold. `own` is the client order id of the step's own order."""
+    """The expectations that do not hold. `own` is the client order id of the step's own order."""
     lines = list(_reply(expect, reply))
     for instrument in expect.instrument:
         lines += _instrument(engine, instrument)
@@ -76,7 +76,7 @@ def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> l
 
 
 def answer_of(reply: Reply) -> Any:
-    """The JSON value of an answer; its text where it is no JSON, None without a body."""
+    """The JSON value of an answer; text if it is not JSON, None without a body."""
     try:
         return json.decode(reply.body) if reply.body else None
     except DecodeError:
@@ -87,7 +87,7 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
     if not expects_answer(expect):
         return
     if reply is None:
-        yield "the step makes no call whose answer could be checked"
+        yield "this step has no call whose answer could be checked"
         return
     if expect.status is not None and reply.status != expect.status:
         body = shortened(reply.body.decode(errors="replace"))
@@ -103,10 +103,10 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
 
 
 def differences(expected: Any, actual: Any, where: str, *, anywhere: bool = False) -> Iterator[str]:
-    """How a JSON value fails to hold an expected one.
+    """The differences between a JSON value and an expected one.
 
-    Mappings match by the expected keys, numbers by value, whatever their JSON form. Lists match
-    item by item; with `anywhere`, each expected item must be held by some item of the list.
+    Mappings are compared by the expected keys, numbers by value in any JSON form. Lists are
+    compared item by item; with `anywhere`, each expected item must match some item of the list.
     """
     if isinstance(expected, dict):
         if not isinstance(actual, dict):
@@ -131,7 +131,7 @@ def differences(expected: Any, actual: Any, where: str, *, anywhere: bool = Fals
 
 
 def _nearest_miss(expected: Any, items: list[Any], where: str, index: int) -> Iterable[str]:
-    """Nothing if some item holds what is expected, else how the nearest one fails to."""
+    """Nothing if some item matches, else the differences of the nearest one."""
     misses = [
         list(differences(expected, item, f"{where}[{at}]", anywhere=True))
         for at, item in enumerate(items)
@@ -157,7 +157,7 @@ def _short(value: Any) -> str:
 
 
 def shortened(text: str, longest: int = 300) -> str:
-    """Text that says when it was cut."""
+    """Text, marked if it was cut."""
     return text if len(text) <= longest else text[:longest] + "…"
 
 
@@ -224,7 +224,11 @@ def _order(engine: Engine, expect: OrderExpect, clord_id: str) -> Iterator[str]:
     orders = engine.exchange.trading.orders.all()
     order = next((each for each in reversed(list(orders)) if each.clord_id == clord_id), None)
     if order is None:
-        yield f"no order was placed as {clord_id!r}" if clord_id else "it placed no order"
+        yield (
+            f"there is no order with the client order id {clord_id!r}"
+            if clord_id
+            else "this step placed no order"
+        )
         return
     name = f"order {clord_id}" if clord_id else "its order"
     if expect.state is not None and order.state != expect.state:
@@ -241,7 +245,7 @@ def _order(engine: Engine, expect: OrderExpect, clord_id: str) -> Iterator[str]:
 
 
 def rejections(events: Iterable[Event]) -> Iterator[Rejection]:
-    """Orders, and changes of orders, that the exchange rejected."""
+    """The orders and changes of orders that the exchange rejected."""
     for event in events:
         match event:
             case Executed(execution=one) if one.type is ExecutionType.REJECTED:
@@ -254,37 +258,37 @@ def rejections(events: Iterable[Event]) -> Iterator[Rejection]:
 
 
 def rejection_of(step: Step, rejected: Iterable[str]) -> str:
-    """What was rejected of what a step sent, with what to expect if it should be; empty if nothing
-    was, or if the step says how its order ends or what its call is answered with.
+    """The rejection of what a step sent, with the expectation that would accept it. Empty if
+    nothing was rejected, or if the step states the end of its order or the answer of its call.
     """
     expect = step.expect
     if expect is not None and (expect.order or expects_answer(expect)):
         return ""
     right = "{order: {state: REJECTED}}" if step.order is not None else "{refused: true}"
     rejections = "; ".join(rejected)
-    return f"{rejections}; expect {right} if it should be" if rejections else ""
+    return f"{rejections}; if this is intended, add `expect: {right}`" if rejections else ""
 
 
 def refusal_of(expect: Expect | None, reply: Reply | None) -> str:
-    """How the call of a step was refused; empty if it was not, or if the step says what it is
-    answered with.
+    """The refusal of a step's call, with the expectation that would accept it. Empty if it was not
+    refused, or if the step states its answer.
     """
     if reply is None or (reply.status < 400 and not reply.code):
         return ""
     if expect is not None and expects_answer(expect):
         return ""
     right = f"{{code: {reply.code}}}" if reply.status < 400 else f"{{status: {reply.status}}}"
-    return f"refused: {answer_text(reply)}; expect {right} if it should be"
+    return f"refused: {answer_text(reply)}; if this is intended, add `expect: {right}`"
 
 
 def expects_answer(expect: Expect) -> bool:
-    """Whether a step says what its call is answered with."""
+    """Whether a step states the answer of its call."""
     answer = (expect.status, expect.code, expect.header or None)
     return expect.json is not UNSET or any(each is not None for each in answer)
 
 
 def answer_text(reply: Reply | None) -> str:
-    """An answer in short: its status, or its gRPC code where that is an error, and its body."""
+    """An answer in short: its status, or its gRPC code if that is an error, and its body."""
     if reply is None:
         return "there is none"
     if reply.code and not reply.body:
@@ -293,7 +297,7 @@ def answer_text(reply: Reply | None) -> str:
 
 
 def _wrong_amounts(what: str, *amounts: tuple[str, str | None, int, int]) -> Iterator[str]:
-    """Amounts that differ: (name, expected text if any, actual value, its scale)."""
+    """The amounts that differ. An item is (name, expected text if any, actual value, its scale)."""
     for name, expected, value, scale in amounts:
         if expected is not None and not _equal(expected, decimal_text(value, scale)):
             yield f"{name} {what} is {decimal_text(value, scale)}, not {expected}"
@@ -324,7 +328,7 @@ def _book(engine: Engine, expect: BookExpect) -> Iterator[str]:
 
 
 def _level(text: str) -> tuple[Decimal, ...] | str:
-    """A price with its quantity; the text itself where a saved value made it something else."""
+    """A price with its quantity; the text itself if a saved value is not a level."""
     if LEVEL.fullmatch(text) is None:
         return text
     return tuple(Decimal(part.strip()) for part in text.replace("×", "x").split("x"))
@@ -375,9 +379,9 @@ def _fault(engine: Engine, expect: FaultExpect) -> Iterator[str]:
     faults_by_id = {one.id: one for one in (*faults.over(), *faults.all())}
     fault = faults_by_id.get(expect.id)
     if fault is None:
-        yield f"no fault is called {expect.id!r}; known: {', '.join(faults_by_id) or 'none'}"
+        yield f"there is no fault {expect.id!r}; known: {', '.join(faults_by_id) or 'none'}"
         return
-    if expect.struck is not None and fault.struck != expect.struck:
-        yield f"fault {fault.id} struck {fault.struck} times, not {expect.struck}"
+    if expect.affected is not None and fault.affected != expect.affected:
+        yield f"fault {fault.id} affected {fault.affected} of its matches, not {expect.affected}"
     if expect.seen is not None and fault.seen != expect.seen:
         yield f"fault {fault.id} matched {fault.seen} times, not {expect.seen}"

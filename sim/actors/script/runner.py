@@ -1,15 +1,15 @@
-"""The script runs the steps of a scenario, inside the simulation: `serve`, `sim run` and a replay
-all run them alike. In which order, and what `when` waits for, is in `step_order.py`.
+"""Runs the steps of a scenario inside the simulation, in the same way for `sim serve`, `sim run`
+and a replay. `step_order.py` decides the order of the steps and implements `when`.
 
-What a step is in the journal. `Stepped` begins it; everything that it does is an input of its own
-behind it, as if a client or a tester had sent it (`calls.py`). So each has its own record, and a
-replay takes all of them from the journal. After the last one, at the end of that input, the step's
-expectations are checked, and the result stands in the record of the input.
+A step in the journal: the input `Stepped` begins it. Everything that the step does follows as
+inputs of their own, as if a client or a tester had sent them (`calls.py`). So each has its own
+record, and a replay takes all of them from the journal. At the end of the last of these inputs the
+expectations are checked, and the result is stored in the record of that input.
 
-How a step ends. A failed expectation is a line of the report and does not stop the scenario. A call
-whose answer is deferred (a synchronous order on a slow engine) has no answer to check yet: the step
-stays pending under the name of that answer, and ends when the answer leaves. Steps behind it do not
-wait for that, so results stand in the order in which steps ended.
+The end of a step: a failed expectation is a line of the report and does not stop the scenario. A
+call whose answer is deferred (a synchronous order on a slow engine) has no answer to check yet. The
+step stays pending under the name of that answer, and ends when the answer is sent. Later steps do
+not wait for it, so the results are in the order in which the steps ended.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from sim.kernel.instants import Instant, format_span
 from sim.kernel.timers import Timer
 from sim.scenario.steps import Step, When
 
-# Keys of a step that say when and how it runs, and those that say what a client does. All others
-# are operator actions.
+# Keys of a step for when and how it runs, and keys for what a client does. All other keys are
+# operator actions.
 TIMING_KEYS = ("at", "when", "within", "name", "advance", "save", "expect")
 CLIENT_KEYS = ("call", "subscribe", "send", "disconnect")
 STEP_ACTIONS = check_steps(Step, ACTIONS.values(), (*TIMING_KEYS, *CLIENT_KEYS))
@@ -66,25 +66,25 @@ class Script(Extension):
         self._engine = engine
         self._order = StepOrder(engine)
         self._clients = ClientCalls(engine)
-        # by the input under way: answers of pending steps, and what was rejected
+        # of the present input: answers of pending steps, and rejections
         self._answered: list[tuple[int, Instant, Reply]] = []
         self._rejected: list[Rejection] = []
         self._watched: When | None = None
         self.seen = False
 
     def plan(self) -> None:
-        """Set timers for the steps up to the first that waits, or arm the first step."""
+        """Set timers for the steps up to the first that has a `when`, or arm the first step."""
         self._order.go_on(0, self._engine.run.start, running=False)
 
     def restart(self, steps: tuple[Step, ...]) -> None:
-        """Run these steps instead, from now on."""
+        """Replace the steps by these, from now on."""
         self._order.steps = steps
         self.load(ScriptState())
         self.plan()
         self.follow()
 
     def follow(self) -> None:
-        """Follow recurring markets if a step waits for one; else they publish no events."""
+        """Follow recurring markets if a step waits for one; otherwise they publish no events."""
         markets = self._engine.exchange.recurring
         triggers = [step.when for step in self.steps if step.when is not None]
         awaited = [when.instrument.symbol for when in triggers if when.instrument is not None]
@@ -97,12 +97,12 @@ class Script(Extension):
         return self._state.results
 
     def ran(self) -> Iterator[tuple[StepResult, Step]]:
-        """Results with their steps, in the order of results; saved values are filled in."""
+        """The results with their steps, in the order of the results. Saved values are filled in."""
         return ((result, self._step(result.step - 1)) for result in self._state.results)
 
     def watch(self, when: When | None) -> None:
-        """Look out for something on behalf of whoever moves the clock: `seen` tells when it has
-        happened. It changes nothing, and is no part of the state.
+        """Watch for an event on behalf of whoever moves the clock. `seen` tells whether it has
+        happened. It changes nothing and is not part of the state.
         """
         self._watched, self.seen = when, False
 
@@ -112,11 +112,11 @@ class Script(Extension):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps that it runs, in the order of the file."""
+        """The steps, in the order of the file."""
         return self._order.steps
 
     def _must_work(self, index: int) -> bool:
-        """Whether a refusal of a step is its failure."""
+        """Whether the step fails if it is refused."""
         expect = self.steps[index].expect
         return expect is None or expect.refused == "false"
 
@@ -126,10 +126,10 @@ class Script(Extension):
 
     @property
     def done(self) -> bool:
-        """Whether every step has run, or failed to."""
+        """Whether every step has run or has failed."""
         return len(self._state.results) == len(self.steps)
 
-    # ---- what the engine asks and reports
+    # ---- interface to the engine
 
     @property
     def timers(self) -> OutcomeHandlers:
@@ -138,27 +138,27 @@ class Script(Extension):
 
     @property
     def inputs(self) -> InputHandlers:
-        """The inputs that a script handles: the beginning of a step."""
+        """The types of input that a script handles: the beginning of a step."""
         return {Stepped: self._begin}
 
     def next_input(self) -> Input | None:
-        """What the step under way does next, or the beginning of the next step whose moment has
-        come.
-        """
+        """The next input of the present step, or the beginning of the next step that is due."""
         state = self._order.state
         if state.under_way is not None:
             return state.under_way.inputs[0]
         return Stepped(state.queue[0][0] + 1) if state.queue else None
 
     def cause_of(self, input_: Input) -> int:
-        """A step comes of the input that brought its moment; what a step does, of the step."""
+        """The input that caused an input of the script: for the beginning of a step the input that
+        made it due, for its other inputs the beginning.
+        """
         state = self._state
         if isinstance(input_, Stepped):
             return state.queue[0][2] if state.queue else 0
         return state.under_way.seq if state.under_way is not None else 0
 
     def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
-        """Wake the armed step if one of these events is what it waits for."""
+        """Wake the armed step if it waits for one of these events."""
         if self._watched is not None and not self.seen:
             self.seen = any(matches_event(self._watched, event) for event in events)
         if self._state.under_way is not None or self._state.pending:
@@ -168,9 +168,9 @@ class Script(Extension):
             self._order.wake(self._state.waiting)
 
     def on_call(self, input_: Input, outcome: Outcome) -> None:
-        """Wake the armed step if this client's call is what it waits for.
+        """Wake the armed step if it waits for this client's call.
 
-        A call of the step under way whose answer is deferred leaves that step pending.
+        A call of the present step whose answer is deferred leaves that step pending.
         """
         state, reply = self._order.state, outcome.reply
         if self._is_next(input_):
@@ -185,7 +185,7 @@ class Script(Extension):
                 self._order.wake(state.waiting)
 
     def on_answer(self, name: str, reply: Reply, outcome: Outcome) -> None:
-        """Take a deferred answer: the step whose call it answers ends with this input."""
+        """Take a deferred answer. The step whose call it answers ends with this input."""
         pending = self._state.pending.pop(name, None)
         if pending is not None:
             index, at, fault = pending
@@ -194,7 +194,7 @@ class Script(Extension):
             self._answered.append((index, at, truncated_reply(reply, fault, rpc=rpc)))
 
     def on_done(self, input_: Input, outcome: Outcome) -> None:
-        """The input is complete: keep frames on the script's own streams, and end the steps that
+        """An input is complete: keep frames of the script's own streams, and end the steps that
         have nothing left to do.
         """
         ours = self._is_next(input_)
@@ -225,25 +225,25 @@ class Script(Extension):
         self._order.go_on(index + 1, now, running=True)
 
     def _step(self, index: int) -> Step:
-        """A step with the values that earlier steps saved in the place of their `${name}`."""
+        """A step with the values of its `${name}` that earlier steps saved."""
         return self._clients.filled(self.steps[index], self._state.values)
 
     def _is_next(self, input_: Input) -> bool:
-        """Whether an input is what the step under way does next."""
+        """Whether an input is the next input of the present step."""
         under_way = self._order.state.under_way
         return under_way is not None and by_script(input_) and input_ == under_way.inputs[0]
 
     def _begin(self, input_: Input, outcome: Outcome) -> None:
-        """Begin the step at the head of the queue. What it does follows as inputs of their own;
-        one that does nothing, or cannot, ends at the end of this input.
+        """Begin the first step of the queue. Its actions follow as inputs of their own; a step
+        without an action, or whose action is impossible, ends at the end of this input.
         """
         state = self._state
         if not state.queue or input_ != Stepped(state.queue[0][0] + 1):
-            return  # of a journal from which inputs were taken away
+            return  # in a journal from which inputs were removed
         index, at, _ = state.queue.pop(0)
         following = index + 1
         if following < len(self.steps) and self.steps[following].when is not None:
-            # before this step acts, for it may cause what that one waits for
+            # before this step acts, because it may cause the event that the armed step waits for
             self._order.arm(following)
         step = _with_order_id(self._step(index))
         under_way = StepUnderWay(index, at, [input_], outcome.seq)
@@ -255,14 +255,16 @@ class Script(Extension):
         state.under_way = under_way
 
     def _require_values(self, step: Step, index: int) -> None:
-        """Refuse a step with a `${name}` that was to be saved by a step before it and was not."""
+        """Refuse a step with a `${name}` that no earlier step has saved."""
         for name in self._clients.unsaved(step):
             savers = [n for n in range(index) if name in self.steps[n].save]
-            by = f"{self.name_of(savers[-1])} saved none" if savers else "no step before saves it"
+            by = f"{self.name_of(savers[-1])} saved none" if savers else "no earlier step saves it"
             raise Conflict(f"${{{name}}} has no value: {by}", rule="script")
 
     def _opened(self, outcome: Outcome) -> None:
-        """Follow the stream that the step under way has opened; a refused one gets no frames."""
+        """Follow the stream that the present step has opened. A refused subscription gets no
+        frames.
+        """
         under_way = self._state.under_way
         assert under_way is not None
         step = self._step(under_way.index).subscribe
@@ -272,7 +274,7 @@ class Script(Extension):
         under_way.inputs = [first, *rest]
 
     def _continue_step(self, input_: Input, outcome: Outcome) -> None:
-        """Go on behind an input of the step under way; the step ends with its last one."""
+        """Continue after an input of the present step. The step ends with its last input."""
         state, under_way = self._state, self._state.under_way
         assert under_way is not None
         del under_way.inputs[0]
@@ -285,14 +287,17 @@ class Script(Extension):
             return
         state.under_way = None
         if under_way.refusal and isinstance(input_, Stepped) and self._must_work(under_way.index):
-            at, problems = under_way.at, [under_way.refusal]  # it did nothing else to be checked
+            at, problems = (
+                under_way.at,
+                [under_way.refusal],
+            )  # it has no other input at which it could be checked
             self._end(under_way.index, at, problems, outcome, refused=True)
             return
         reply = outcome.reply and self._clients.readable(input_, outcome.reply)
         self._check(under_way, reply, outcome)
 
     def _check(self, ended: StepUnderWay, reply: Reply | None, outcome: Outcome) -> None:
-        """Save what a step keeps of an answer, check its expectations, and end it."""
+        """Save parts of the answer, check the expectations of a step, and end it."""
         index = ended.index
         step = self._step(index)
         expected = step.expect.refused if step.expect is not None else "false"
@@ -312,9 +317,9 @@ class Script(Extension):
             own = own_order.clord_id if own_order is not None else ""
             try:
                 problems += failures(self._engine, step.expect, reply, own or step.name)
-            except Refusal as unknown:  # what the step asks about does not exist
+            except Refusal as unknown:  # the expectation names something that does not exist
                 problems.append(unknown.message)
-        if expected != "maybe" and not problems:  # else the answer has been shown already
+        if expected != "maybe" and not problems:  # otherwise a message already contains the answer
             problems += missing
         self._end(index, ended.at, problems, outcome, refused=refused)
 
@@ -332,20 +337,20 @@ class Script(Extension):
         outcome.steps.append(result)
 
     def save_streams(self) -> object:
-        """The script's own streams, with the frames that came on them."""
+        """The script's own streams, with the frames that arrived on them."""
         return self._clients.streams.save()
 
     def load_streams(self, state: Any) -> None:
-        """Go on with streams as they were, or without any."""
+        """Continue with the streams of a snapshot, or with none."""
         self._clients = ClientCalls(self._engine)
         self._clients.load_streams(state or [])
 
     def save(self) -> ScriptState:
-        """The state, not copied."""
+        """The state, not a copy."""
         return self._state
 
     def load(self, state: ScriptState) -> None:
-        """Go on from a saved state. The script's streams have ended by then, like all others."""
+        """Continue from a saved state. The script's streams have ended by then, like all others."""
         self._order.state = state
         self.load_streams(None)
 
@@ -366,7 +371,7 @@ def _sentence(refusal: Refusal) -> str:
 
 
 def _with_order_id(step: Step) -> Step:
-    """The step, its order under the step's name unless it has a client order id."""
+    """The step. Its order gets the name of the step as client order id if it has none."""
     if step.order is None or step.order.clord_id or not step.name:
         return step
     return replace(step, order=replace(step.order, clord_id=step.name))

@@ -1,4 +1,4 @@
-"""How far a script is: everything that a snapshot keeps of it. Indexes of steps count from 0."""
+"""The progress of a script, as snapshots store it. Indexes of steps count from 0."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from sim.kernel.instants import Instant
 
 
 class StepUnderWay(Struct):
-    """A step that has begun, with what it has yet to do. `at` is its moment, `seq` the input in
-    which it began, `rejected` why the exchange rejected orders or changes that it sent.
+    """A step that has begun, with its remaining inputs. `at` is its instant, `seq` the input in
+    which it began, `rejected` the reasons why the exchange rejected its orders or changes of
+    orders.
     """
 
     index: int
@@ -22,12 +23,12 @@ class StepUnderWay(Struct):
 
 
 class ScriptState(Struct):
-    """How far a script is: results so far, values that steps saved, and steps under way.
+    """The progress of a script: results so far, saved values, and unfinished steps.
 
-    `waiting` is the index of the armed step (-1: none) and `late` the timer that ends its patience.
-    `queue` holds (index, moment, input that brought it) of steps whose moment has come. `pending`
-    holds (index, moment, fault on the connection) of steps whose call has no answer yet, by the
-    name of the answer.
+    `waiting` is the index of the armed step (-1: none) and `late` the timer of its `within`.
+    `queue` contains (index, instant, input that made it due) of due steps. `pending` contains
+    (index, instant, fault on the connection) of steps whose call has no answer yet, by the name of
+    the answer.
     """
 
     results: list[StepResult] = field(default_factory=list)

@@ -1,19 +1,18 @@
 """When each step of a scenario runs.
 
-When steps run. Steps run in the order of the file. Each has a moment: its `at`, or, if that is a
-distance such as "+30s", so much after the moment of the step before it (`advance` adds to that
-moment). A step is a timer at its moment, like everything else that happens by itself. A step whose
-moment has come waits in a queue. While one waits no other timer fires: the engine ends the advance
-there, asks for the next input of the script, and handles it before anything else.
+Steps without `when`. Steps run in the order of the file. Each has an instant: its `at`, or, if that
+is a duration such as "+30s", so much after the instant of the previous step (`advance` adds to that
+instant). A step is a timer at its instant. A due step waits in a queue. While the queue is not
+empty no other timer fires: the engine interrupts the advance, asks the script for its next input,
+and handles that first.
 
-What `when` waits for. A step with `when` has no moment of its own: it waits for an event, or for a
-client's call. The script sets timers only up to the next waiting step. Right before the step that
-precedes it acts, the waiting step is armed: only then do events count, and what the preceding step
-itself causes counts too. At most one step is armed. When its event happens, its `at` counts from
-now; it and the steps behind it are planned from there, up to the next waiting one. Those whose
-moment is now join the queue, so they run right after the input that caused the event; the others
-become timers. If nothing happens for `within`, the step has failed and the script goes on with the
-step behind it.
+Steps with `when`. Such a step has no instant of its own: it waits for an event, or for a client's
+call. The script sets timers only up to the next such step. Right before the preceding step acts,
+the waiting step is armed: only from then on do events count, and so do events that the preceding
+step itself causes. At most one step is armed. When its event happens, its `at` counts from now; it
+and the steps after it are planned from there, up to the next waiting one. Those that are due now
+join the queue, so they run right after the input that caused the event; the others become timers.
+If nothing happens for `within`, the step fails and the script continues with the next step.
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ STEP_TIMER, LATE_TIMER = "script.step", "script.late"
 
 
 class StepOrder:
-    """The queue and the timers of the steps of a script. `state` is what the script saves."""
+    """The queue and the timers of the steps of a script. `state` is the part that snapshots
+    store.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -37,16 +38,16 @@ class StepOrder:
         self.state = ScriptState()
 
     def step_due(self, timer: Timer, outcome: Outcome) -> None:
-        """Queue a step whose moment has come."""
+        """Queue a step that is due."""
         self.state.queue.append((int(timer.subject) - 1, timer.due, self._input))
 
     @property
     def _input(self) -> int:
-        """The number of the input under way."""
+        """The number of the present input."""
         return int(self._engine.exchange.ctx.trace_id, 16)
 
     def go_on(self, index: int, now: Instant, *, running: bool) -> None:
-        """Arm a step if it waits, else plan it and the steps behind it from now on."""
+        """Arm a step if it has a `when`; otherwise plan it and the steps after it from now on."""
         if index < len(self.steps):
             if self.steps[index].when is not None:
                 self.arm(index)
@@ -54,9 +55,9 @@ class StepOrder:
                 self._schedule(index, now, running=running)
 
     def _schedule(self, index: int, now: Instant, *, running: bool) -> None:
-        """Set timers for a step and those behind it, up to the next that waits.
+        """Set timers for a step and those after it, up to the next one that has a `when`.
 
-        In a running scenario the first ones join the queue at once, as long as they are due.
+        In a running scenario the first ones join the queue at once if they are due.
         """
         state, timers = self.state, self._engine.exchange.ctx.timers
         at_once, moment = running, now
@@ -77,23 +78,23 @@ class StepOrder:
 
     @property
     def armed(self) -> When | None:
-        """What the armed step waits for; None when no step is armed."""
+        """The condition of the armed step; None if no step is armed."""
         waiting = self.state.waiting
         return self.steps[waiting].when if waiting >= 0 else None
 
     def arm(self, index: int) -> None:
-        """Have a step wait from now on, for as long as its `within`."""
+        """Let a step wait from now on, for at most its `within`."""
         ctx = self._engine.exchange.ctx
         due = ctx.now + self.steps[index].within
         self.state.waiting = index
         self.state.late = ctx.timers.schedule(due, LATE_TIMER, str(index + 1))
 
     def disarm(self) -> None:
-        """Have no step wait."""
+        """Let no step wait."""
         self._engine.exchange.ctx.timers.cancel(self.state.late)
         self.state.waiting, self.state.late = -1, 0
 
     def wake(self, index: int) -> None:
-        """Plan the step that waited, now that it has happened, and those behind it."""
+        """The event of the armed step has happened: plan the step and those after it."""
         self.disarm()
         self._schedule(index, self._engine.now, running=True)

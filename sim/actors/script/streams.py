@@ -1,6 +1,6 @@
-"""Subscriptions of a script: the frames that came on them, and what a step expects of these.
+"""Subscriptions of a script: the frames that arrived on them, and the expectations about these.
 
-Each stream counts the frames that a step has checked: the next step that looks at the stream sees
+Each stream counts the frames that a step has checked. The next step that checks the stream sees
 only later ones.
 """
 
@@ -22,7 +22,7 @@ _HEARTBEAT_KEYS = frozenset({"heartbeat", "resumeToken", "processedSentTime", "e
 
 
 class SavedSubscription(NamedTuple):
-    """A stream of the script as data: the step that opened it, and what came of it."""
+    """A stream of the script as data: the step that opened it, its frames and its end."""
 
     step: SubscribeStep
     id: int
@@ -33,7 +33,7 @@ class SavedSubscription(NamedTuple):
 
 
 class _Subscription:
-    """One stream of the script. `encode` makes a client's frame of a JSON value."""
+    """One stream of the script. `encode` makes a client's frame from a JSON value."""
 
     def __init__(
         self,
@@ -52,7 +52,9 @@ class _Subscription:
 
 
 class ScriptStreams:
-    """Streams by the name that a step gave them. A name used again means the newer stream."""
+    """Streams by the name that a step gave them. If a name is used again, it means the newer
+    stream.
+    """
 
     def __init__(self) -> None:
         self._by_name: dict[str, _Subscription] = {}
@@ -70,7 +72,7 @@ class ScriptStreams:
         self._by_name[step.name] = self._open_by_id[stream] = subscription
 
     def save(self) -> list[SavedSubscription]:
-        """Every stream that a step can still look at, and every open one."""
+        """Every stream that a later step may still check, and every open one."""
         every = {id(one): one for one in (*self._by_name.values(), *self._open_by_id.values())}
         return [
             SavedSubscription(
@@ -85,7 +87,7 @@ class ScriptStreams:
         decode: Callable[[bytes], Any],
         encode: Callable[[Any], bytes],
     ) -> None:
-        """Follow a stream that was saved, in the order in which `save` had them."""
+        """Follow a stream of a snapshot, in the order in which `save` returned them."""
         one = _Subscription(saved.step, saved.id, decode, encode)
         one.frames, one.checked, one.end = saved.frames, saved.checked, saved.end
         self._by_name[saved.step.name] = one
@@ -93,9 +95,9 @@ class ScriptStreams:
             self._open_by_id[saved.id] = one
 
     def encoded(self, name: str, frames: Sequence[Any]) -> tuple[int, list[bytes]]:
-        """A stream's id, and frames of its client as bytes.
+        """The id of a stream, and frames of its client as bytes.
 
-        NotFound when no step opened a stream of this name; Conflict when it has ended.
+        NotFound if no step opened a stream of this name; Conflict if it has ended.
         """
         subscription = self._open(name)
         return subscription.id, [subscription.encode(frame) for frame in frames]
@@ -105,14 +107,14 @@ class ScriptStreams:
         return self._open(name).id
 
     def leave(self, stream: int) -> None:
-        """Stop following a stream, which its client ended."""
+        """Stop following a stream that its client has ended."""
         self._open_by_id.pop(stream, None)
 
     def _open(self, name: str) -> _Subscription:
         subscription = self._by_name.get(name)
         if subscription is None:
-            remedy = "a name that an earlier `subscribe` gave"
-            raise NotFound(f"no stream is called {name!r}", rule="script", remedy=remedy)
+            remedy = "use the `name` of an earlier `subscribe` step"
+            raise NotFound(f"there is no stream {name!r}", rule="script", remedy=remedy)
         if self._open_by_id.get(subscription.id) is not subscription:
             raise Conflict(f"the stream {name!r} has ended", rule="script")
         return subscription
@@ -134,11 +136,11 @@ class ScriptStreams:
                     subscription.end = effect
 
     def failures(self, expectations: tuple[StreamExpect, ...]) -> Iterator[str]:
-        """What does not hold of the frames that came since a step last looked."""
+        """The expectations that do not hold for the frames that arrived since the last check."""
         for expect in expectations:
             subscription = self._by_name.get(expect.name)
             if subscription is None:
-                yield f"no stream is called {expect.name!r}"
+                yield f"there is no stream {expect.name!r}"
                 continue
             frames = subscription.frames[subscription.checked :]
             subscription.checked = len(subscription.frames)
@@ -152,9 +154,9 @@ def _is_heartbeat(frame: dict[str, Any]) -> bool:
 def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Iterator[str]:
     name = expect.name
     if expect.count is not None and len(frames) != expect.count:
-        yield f"{len(frames)} frames came on {name}, not {expect.count}{_listed(frames)}"
+        yield f"{len(frames)} frames arrived on {name}, not {expect.count}{_listed(frames)}"
     if not frames and (expect.has is not UNSET or expect.last is not UNSET):
-        yield f"nothing came on {name}"
+        yield f"no frame arrived on {name}"
     elif expect.has is not UNSET:
         yield from _frame_mismatch(expect, frames)
     if frames and expect.last is not UNSET:
@@ -166,7 +168,7 @@ def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Ite
 
 
 def _listed(frames: list[Any]) -> str:
-    """What frames hold, by their keys, and the last of them; nothing of none."""
+    """The keys of frames and the last frame, as text; "" for no frames."""
     if not frames:
         return ""
     kinds = (
@@ -179,11 +181,11 @@ def _listed(frames: list[Any]) -> str:
 
 
 def _frame_mismatch(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
-    """Nothing if some frame holds what is expected, else how the nearest one fails to."""
+    """Nothing if some frame matches, else the differences of the nearest one."""
     misses = [list(differences(expect.has, each, "frame", anywhere=True)) for each in frames]
     if all(misses):
         # The latest of the nearest.
         latest_first = zip(reversed(misses), reversed(frames), strict=True)
         miss, frame = min(latest_first, key=lambda pair: len(pair[0]))
         nearest = f"{'; '.join(miss)}, in {shortened(json.encode(frame).decode())}"
-        yield f"none of {len(frames)} frames on {expect.name} holds it; nearest: {nearest}"
+        yield f"none of {len(frames)} frames on {expect.name} matches; nearest: {nearest}"

@@ -1,4 +1,4 @@
-"""What a step can wait for (`when`): whether an event or a call is it, and how to say it."""
+"""The conditions of `when`: whether an event or a call meets one, and its description."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim.scenario.steps import When
 
 
 def matches_event(when: When, event: Event) -> bool:
-    """Whether an event is what is waited for."""
+    """Whether an event meets the condition."""
     match event:
         case Executed(execution=execution) if when.order is not None:
             order = execution.order
@@ -34,7 +34,7 @@ def matches_event(when: When, event: Event) -> bool:
 
 
 def matches_call(when: When, entry: LoggedCall) -> bool:
-    """Whether a client's call is what is waited for."""
+    """Whether a client's call meets the condition."""
     call = when.call
     if call is None or call.status not in (None, entry.status):
         return False
@@ -42,7 +42,7 @@ def matches_call(when: When, entry: LoggedCall) -> bool:
 
 
 def describe(when: When) -> str:
-    """What is waited for, in words."""
+    """The condition in words."""
     if when.order is not None:
         return f"order {when.order.name} to be {OrderState(when.order.state).name}"
     if when.instrument is not None:

@@ -1,4 +1,4 @@
-"""The script as people see it: every step with its place in the file, its state and its verdict."""
+"""The script for users: every step with its place in the file, its state and its result."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sim.scenario.steps import Step
 
 
 def script_view(script: Script) -> dict[str, Any]:
-    """Answer GET /_sim/v1/script: steps in the order of the file, and how many of them failed or
-    were refused.
+    """Answer GET /_sim/v1/script: the steps in the order of the file, and the number of failed or
+    refused ones.
     """
     ended = {result.step: result for result in script.results}
     rows = [step_row(step, n, ended.get(n)) for n, step in enumerate(script.steps, start=1)]
@@ -21,7 +21,7 @@ def script_view(script: Script) -> dict[str, Any]:
 
 
 def step_row(step: Step, number: int, result: StepResult | None) -> dict[str, Any]:
-    """A step as a row. `at` is when it ran, or when it will, in the words of the scenario."""
+    """A step as a row. `at` is when it ran, or when it will run, as in the scenario."""
     says, state = "", "pending"
     if result is not None:
         says = "; ".join(result.failures).removeprefix("refused: ")
@@ -39,7 +39,7 @@ def step_row(step: Step, number: int, result: StepResult | None) -> dict[str, An
 
 
 def verdict(row: dict[str, Any]) -> str:
-    """A step that failed or was refused, in one line: its place, its name, and why."""
+    """A failed or refused step in one line: its place, its name, and the reason."""
     where = f"{row['where']}: " if row["where"] else ""
     name = f" {row['name']!r}" if row["name"] else ""
     return f"{where}step {row['n']}{name} {row['state']}: {row['says']}"
@@ -50,4 +50,4 @@ def _moment(step: Step) -> str:
         return f"when {describe(step.when)}"
     if isinstance(step.at, int):
         return format_instant(step.at)
-    return step.at or "after the step before"
+    return step.at or "after the previous step"

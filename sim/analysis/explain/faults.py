@@ -26,11 +26,12 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
         "kind": "fault",
         "state": "IN_FORCE" if in_force else "OVER",
         "matched": fault.seen,
-        "struck": fault.struck,
+        "affected": fault.affected,
+        "struck": fault.affected,  # the former name of `affected`
         "summary": _summary(fault),
         "remedy": remedy,
         **fault_document(sim, name),
-        "chain": strikes(sim, name)[-_SHOWN:],
+        "chain": injections(sim, name)[-_SHOWN:],
     }
 
 
@@ -38,10 +39,10 @@ def _summary(fault: Fault) -> str:
     if not fault.seen:
         where = fault.spec.match.operation or "anything"
         return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
-    return f"it was injected into {fault.struck} of {fault.seen} matches: {fault.action}"
+    return f"it was injected into {fault.affected} of {fault.seen} matches: {fault.action}"
 
 
-def strikes(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:
+def injections(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:
     """Return what a fault affected, or what faults did to a subject, oldest first."""
     needle = f'"fault":"{name}"' if name else f'"subject":"{subject}"'
     return [

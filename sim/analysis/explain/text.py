@@ -122,8 +122,9 @@ def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str,
     explanation = explain(sim, subject)
     if explanation is None:
         raise UsageError(
-            "no refused call, order, stream, account, instrument, verification, webhook or fault"
-            f" is called {subject!r} at the end of this run"
+            f"nothing is called {subject!r} at the end of this run: name a refused call (`sim"
+            f" explain {path}` lists them), an order, stream/ID, an account, a symbol,"
+            " kyc/EXTERNAL_ID, webhook/EVENT_ID or fault/f1"
         )
     return explanation
 

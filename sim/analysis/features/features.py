@@ -16,7 +16,7 @@ same features are the same to a search; a run that met one more has seen somethi
 | date | a dated rule, and the side of its date on which a client was answered |
 | cash, position | kinds of changes of balances and positions |
 | auction | a market that left a collecting state, and the outcome |
-| fault, quirk, timer, action | what struck, fired, or an operator did |
+| fault, quirk, timer, action | what was injected or fired, or what an operator did |
 
 Everything is read from what an input left behind: its line of the journal, the request log, the
 outcome. Nothing is changed, and nothing is asked that would be an input.
@@ -76,7 +76,7 @@ class FeatureReader:
         self._before = ""  # kind of the previous event
         self._era = -1
         self._settled: set[tuple[str, str]] = set()
-        simulation.exchange.ctx.quirks.take_struck()
+        simulation.exchange.ctx.quirks.take_applied()
 
     def after_input(self, outcome: Outcome) -> list[str]:
         """Return the features of everything since the last call, in order, with repeats."""
@@ -89,9 +89,9 @@ class FeatureReader:
             line = read_line(raw)
             if not line.mark:
                 features += self._of_record(json.decode(line.input), json.decode(line.out))
-        for injection in outcome.struck:
+        for injection in outcome.injections:
             features += (f"fault:{injection.plane}|{kind}" for kind in _kinds_of(injection.act))
-        quirks = simulation.exchange.ctx.quirks.take_struck()
+        quirks = simulation.exchange.ctx.quirks.take_applied()
         features += (f"quirk:{name}" for name in quirks)
         features += self._states.take()
         if features:

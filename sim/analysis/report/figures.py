@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sim.actors.operator.views import ViewFilter, view
+from sim.analysis.errors import UsageError
 from sim.analysis.layout import counted, wrapped
 from sim.analysis.tables import print_table
+from sim.core.accounts.ledger import TRADING
+from sim.core.model.refusals import NotFound
 from sim.kernel.instants import format_instant
+from sim.scenario.suggestions import known_names
 from sim.simulation import Simulation
 
 TABLES = ("fills", "performance", "quotes", "ledger")
@@ -28,11 +32,15 @@ _COLUMNS = {
 def figures_of(simulation: Simulation, name: str) -> dict[str, Any]:
     """Return everything about an account, named by itself or by one of its users.
 
-    `positions` are the last figures of each instrument, `totals` their sums in dollars. Refuses an
-    unknown name as not found.
+    `positions` are the last figures of each instrument, `totals` their sums in dollars. Raises
+    UsageError for an unknown name.
     """
     engine = simulation.engine
-    account = engine.account_named(name)
+    try:
+        account = engine.account_named(name)
+    except NotFound:
+        accounts = [one.name for one in engine.exchange.trading.ledger if one.kind == TRADING]
+        raise UsageError(f"no account is called {name!r}{known_names(name, accounts)}") from None
     only = ViewFilter(account=account)
     (cash,) = view(engine, "accounts", only)["accounts"]
     rows = {one: _without_account(view(engine, one, only)[one]) for one in TABLES}

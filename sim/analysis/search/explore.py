@@ -10,7 +10,7 @@ verdict describes the result:
 | noticed | the only failures are answers of the affected call itself, which are unavoidable |
 | broke | another expectation failed |
 | invariant | an invariant of the exchange broke, or an internal error ended the run |
-| not struck | the fault changed the run so that its point was not passed |
+| not affected | the fault changed the run, so that its point was not passed |
 """
 
 from __future__ import annotations
@@ -37,7 +37,13 @@ from sim.scenario.scenario import Scenario
 from sim.scenario.variation import Change, with_changes
 from sim.simulation import Simulation
 
-HELD, NOTICED, BROKE, INVARIANT, UNSTRUCK = "held", "noticed", "broke", "invariant", "not struck"
+HELD, NOTICED, BROKE, INVARIANT, NOT_AFFECTED = (
+    "held",
+    "noticed",
+    "broke",
+    "invariant",
+    "not affected",
+)
 FAILURES_MAX = 12
 
 
@@ -170,7 +176,7 @@ def _explore_sets(
         outcome = by_trial[trial]
         passed = {(plane, operation): count for plane, operation, count in outcome.passed}
         tried.append(
-            SingleFaultResult(point, outcome.survived and outcome.verdict != UNSTRUCK, passed)
+            SingleFaultResult(point, outcome.survived and outcome.verdict != NOT_AFFECTED, passed)
         )
     sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
     results: list[Outcome] = []
@@ -220,8 +226,8 @@ def run_trial(trial: Trial) -> Outcome:
 def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
     if report.broken:
         return INVARIANT
-    if not all(fault.struck for fault in faults):
-        return UNSTRUCK
+    if not all(fault.affected for fault in faults):
+        return NOT_AFFECTED
     if report.ok:
         return HELD
     added = {fault.id for fault in faults}
@@ -238,8 +244,8 @@ def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
 def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -> None:
     if not outcomes:
         print(
-            "nothing was tried: the run passed no call, frame, delivery or order that a fault could"
-            " strike",
+            "nothing was tried: the run had no call, frame, delivery or order that a fault could"
+            " affect",
             file=out,
         )
         return
@@ -284,6 +290,6 @@ def _rows(outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
             "tried": len(tried),
             HELD: verdicts[HELD],
             NOTICED: verdicts[NOTICED],
-            UNSTRUCK: verdicts[UNSTRUCK],
+            NOT_AFFECTED: verdicts[NOT_AFFECTED],
             BROKE: ", ".join(outcome.trial.kind for outcome in tried if not outcome.survived),
         }

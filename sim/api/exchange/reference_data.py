@@ -217,7 +217,7 @@ def _add_conditions(
     """Add the conditions of a filter's clause and fields to the criteria."""
     conditions = parse_clause(requested_filter.where_clause)
     named = {condition.column for condition in conditions}
-    if named & _FAILING and exchange.ctx.quirks.strikes(INSTRUMENT_COLUMNS_FAIL):
+    if named & _FAILING and exchange.ctx.quirks.applies(INSTRUMENT_COLUMNS_FAIL):
         if named & _FAILING != {_EVENT}:
             raise InternalFailure(
                 rule="instrument_columns_fail",

@@ -118,7 +118,7 @@ def _check_edge_timeout(
     if (
         quirks.possible(UNFILTERED_REPORTS_TIME_OUT)
         and not is_narrow(request, conditions_of(request))
-        and quirks.strikes(UNFILTERED_REPORTS_TIME_OUT)
+        and quirks.applies(UNFILTERED_REPORTS_TIME_OUT)
     ):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
 
@@ -202,7 +202,7 @@ def search_trades(
     trades = select_trades(exchange, accounts, request, conditions)
     page, token = page_of(trades, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     narrow = is_narrow(request, conditions)
-    if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
+    if not narrow and exchange.ctx.quirks.applies(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
     exchange.add_service_time(NARROW_SEARCH if narrow else WIDE_SEARCH)
     return wire.SearchTradesResponse(

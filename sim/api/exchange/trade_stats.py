@@ -49,7 +49,7 @@ def get_trade_stats(
         return filter(test, exchange.trading.execution_log.between(instrument.symbol, since, until))
 
     bars = max(0, request.bars - 1) if assumptions.text(STATS_BARS) == "edges" else request.bars
-    lag = exchange.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
+    lag = exchange.ctx.quirks.applies(CLEARED_FIELDS_LAG)
     purges = assumptions.text(STATS_KEPT) == "market_data"
     since = max(start, purged_before(exchange, MARKET_DATA_RETENTION)) if purges else start
     whole, parts, starts, ends = trade_stats(trades(since, end), start, end, bars, lag)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct, field, json, structs
 
 from sim.contract.contract import Plane
-from sim.core.model.events import FaultStruck
+from sim.core.model.events import FaultInjected
 from sim.core.webhooks.payloads import shown_url
 from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import Instant, Span
@@ -304,10 +304,12 @@ class StepResult(Struct, frozen=True, omit_defaults=True):
 
 
 class Outcome(Struct, kw_only=True):
-    """Everything that came of one input. `stream` is the id of a stream that it opened; `cause` is
-    the nearest earlier input without which this one would not be (0: none); `warning` is for the
-    operator, about what could not be done for later. `struck` are injected faults, `answered`
-    attempts that scripted receivers answered.
+    """Everything that one input caused.
+
+    `stream` is the id of the stream that it opened (0: none). `cause` is the latest earlier input
+    that led to this one (0: none). `injections` are the faults that were injected; `answered` are
+    delivery attempts that scripted receivers answered. `warning` tells the operator what could not
+    be saved for later.
     """
 
     seq: int
@@ -315,7 +317,7 @@ class Outcome(Struct, kw_only=True):
     effects: list[Effect] = field(default_factory=list)
     fired: list[Fired] = field(default_factory=list)
     steps: list[StepResult] = field(default_factory=list)
-    struck: list[FaultStruck] = field(default_factory=list)
+    injections: list[FaultInjected] = field(default_factory=list)
     answered: list[DeliveryRecord] = field(default_factory=list)
     stream: int = 0
     value: object = None
@@ -323,11 +325,11 @@ class Outcome(Struct, kw_only=True):
     warning: str = ""
 
     def take(self, parts: Sequence[Outcome]) -> None:
-        """Have the effects, timers, results and warnings of several outcomes, in their order."""
+        """Combine the effects, timers, results and warnings of several outcomes, in order."""
         self.effects = [effect for part in parts for effect in part.effects]
         self.fired = [fired for part in parts for fired in part.fired]
         self.steps = [result for part in parts for result in part.steps]
-        self.struck = [struck for part in parts for struck in part.struck]
+        self.injections = [injection for part in parts for injection in part.injections]
         self.answered = [record for part in parts for record in part.answered]
         self.warning = "; ".join(filter(None, (part.warning for part in parts)))
 

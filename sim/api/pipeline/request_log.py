@@ -22,9 +22,9 @@ def is_called(caller: str, name: str) -> bool:
 class LoggedCall(Struct, frozen=True, gc=False):
     """One call and its answer.
 
-    `caller` is a firm, participant or API key id; `fault` is the id of the injected fault that
-    struck, or ""; `over` names limits that would have refused it, were they on; `why` explains
-    a refused call.
+    `caller` is a firm, participant or API key id. `fault` is the id of the injected fault that
+    affected the call, or "". `over` names limits that would have refused the call if they were on.
+    `why` explains a refused call.
     """
 
     seq: int

@@ -81,7 +81,7 @@ class Requests:
     def _casing(self, plane: str, operation: Operation) -> Casing:
         # The catalogue is the gateway's, whose parameters are camelCase on its own host too.
         own = plane == "retail" and not operation.service.startswith("Gateway")
-        if own and self._quirks.strikes(CAMEL_CASE_QUERY_IGNORED):
+        if own and self._quirks.applies(CAMEL_CASE_QUERY_IGNORED):
             return Casing.SNAKE
         return Casing.CAMEL_OR_SNAKE
 

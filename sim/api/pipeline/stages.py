@@ -52,12 +52,12 @@ class Services(Struct, frozen=True, kw_only=True):
 
 
 class CallState(Struct):
-    """What is known of one call on its way through the stages.
+    """The state of one call on its way through the stages.
 
-    `plane` is None for gRPC; `surface` is the plane's name or "grpc". `match` is what the router
-    found for a path. `fault` is the injected fault that struck, `ignored` the names of parameters
-    and keys that no message field takes. `refused_in` names the stage that refused. `over` names
-    the published limits that the call is over, and that are not enforced.
+    `plane` is None for gRPC; `surface` is the plane's name or "grpc". `match` is the router's
+    result for the path. `fault` is the injected fault that affected the call. `ignored` are names
+    of parameters and keys that the message does not have. `refused_in` names the stage that refused
+    the call. `over` names the published limits that the call exceeds but that are not enforced.
 
     Fields whose type admits Any are None until their stage has run. The stages behind it rely on
     the order of the tuples instead of asking again.
@@ -90,7 +90,7 @@ Stage: TypeAlias = Callable[[Any, CallState], None]
 
 
 def fault(call: Call, state: CallState) -> None:
-    """Let a fault strike that asks for no instrument, before anything else looks at the call."""
+    """Inject a fault that does not match by instrument, before any other stage."""
     if state.services.exchange.faults.armed:
         _strike(call, state, None)
 
@@ -150,7 +150,7 @@ def parse(call: Call, state: CallState) -> None:
 
 
 def fault_on_symbol(call: Call, state: CallState) -> None:
-    """Let a fault strike that asks for an instrument, now that the request names some."""
+    """Inject a fault that matches by instrument, once the instruments of the request are known."""
     if state.services.exchange.faults.by_symbol and state.request is not None:
         _strike(call, state, symbols_of(state.request))
 
@@ -269,7 +269,7 @@ def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> No
     exchange = state.services.exchange
     names = names_of(exchange, call.credential, call.participant, call.peer)
     operation = state.operation.name if state.operation else ""
-    action = exchange.faults.strike(state.surface, operation, names, symbols)
+    action = exchange.faults.inject(state.surface, operation, names, symbols)
     state.fault = action or state.fault
 
 

@@ -151,7 +151,7 @@ class Hub:
         stream = feed.accept(admitted)
         stream.session = self._session_of(feed, admitted)
         revoked = self._sessions.get(stream.session) if stream.session is not None else None
-        if revoked is not None and not self._exchange.ctx.quirks.strikes(SESSION_REVOCATION):
+        if revoked is not None and not self._exchange.ctx.quirks.applies(SESSION_REVOCATION):
             revoked = None
         self._check_pool(admitted.caller, freed=revoked is not None)
         if revoked is not None:

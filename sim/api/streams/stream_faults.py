@@ -97,7 +97,7 @@ class StreamFaults:
             "stream", stream.operation, stream.caller.names, subject=f"stream/{stream.id}"
         )
         if action is None:
-            duplicate, delay = exchange.ctx.quirks.strikes(STREAM_DUPLICATES), 0
+            duplicate, delay = exchange.ctx.quirks.applies(STREAM_DUPLICATES), 0
         elif action.status or action.effect in ("revoke", "reset"):
             return self._end_stream(stream, action)
         elif action.effect == "drop":

@@ -1,7 +1,8 @@
 """Check a run's clients against the documented rules for clients.
 
-Exit code 1 if a client broke a rule. A rule that never applied is reported as skipped. § marks the
-section of the specification (docs/reference/specification.md) that a rule comes from.
+Exit code 1 if a client broke a rule. A rule that never applied is reported as skipped. § is the
+section of the service's specification on which a rule is based; `sim catalogue ledger S7.1` prints
+the statements of section 7.1.
 
 examples:
   sim conformance run.ndjson --junit conformance.xml

@@ -1,9 +1,13 @@
-"""Explain why a call was refused, or why something is as it is.
+"""Explain why a call was refused, or the state of an order, an account or another subject.
 
 The subject is a refused call, an order, stream, account, instrument, verification, webhook or
 fault. The command replays the journal and asks the exchange. Without a subject it lists the
-refused calls with their request ids. Rules such as M34 and sections such as §7.1 are those of the
-reference, in docs/reference/rules.md and docs/reference/specification.md.
+refused calls with their request ids.
+
+The explanation cites decisions of the sandbox, such as rule M34, and sections of the service's
+specification, such as §7.1. The page "Rules" of the documentation lists the rules; `sim serve` also
+serves it, below /rules of its docs address. `sim catalogue ledger S7.1` prints the statements of a
+section.
 
 examples:
   sim explain run.ndjson

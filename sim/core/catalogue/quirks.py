@@ -85,7 +85,7 @@ def catalogue() -> dict[str, Quirk]:
     return {value.name: value for value in globals().values() if isinstance(value, Quirk)}
 
 
-_STRUCK_MAX = 1_000  # entries kept while nobody takes them
+_APPLIED_MAX = 1_000  # entries kept while nobody takes them
 _FRACTION = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 _DECIMAL = re.compile(r"0?\.(\d{1,9})", re.ASCII)
 
@@ -117,20 +117,20 @@ def parse_chance(value: object) -> Chance:
 class Quirks:
     """The current odds."""
 
-    __slots__ = ("_catalogue", "_decide", "_entropy", "_odds", "_struck")
+    __slots__ = ("_applied", "_catalogue", "_decide", "_entropy", "_odds")
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
         self._catalogue = catalogue()
         self._odds = {name: quirk.default for name, quirk in self._catalogue.items()}
-        self._struck: list[str] = []  # for observers; not part of the state
+        self._applied: list[str] = []  # for observers; not part of the state
         self._decide: Callable[[str], bool] | None = None
 
     def possible(self, quirk: Quirk) -> bool:
         """Return whether the quirk can occur at all."""
         return self._decide is not None or self._odds[quirk.name].numerator > 0
 
-    def strikes(self, quirk: Quirk) -> bool:
+    def applies(self, quirk: Quirk) -> bool:
         """Decide whether the quirk occurs this time. Certain outcomes draw no random number."""
         if self._decide is not None:
             return self._decide(quirk.name)
@@ -141,18 +141,18 @@ class Quirks:
             stream = self._entropy.stream(f"quirk.{quirk.name}")
             if not stream.chance(odds.numerator, odds.denominator):
                 return False
-        if len(self._struck) < _STRUCK_MAX:
-            self._struck.append(quirk.name)
+        if len(self._applied) < _APPLIED_MAX:
+            self._applied.append(quirk.name)
         return True
 
     def decided_by(self, decide: Callable[[str], bool]) -> None:
         """Use a function of the quirk's name in place of chance, for replays of known events."""
         self._decide = decide
 
-    def take_struck(self) -> list[str]:
+    def take_applied(self) -> list[str]:
         """Return the quirks that occurred since the last call, in order, with repeats."""
-        struck, self._struck = self._struck, []
-        return struck
+        applied, self._applied = self._applied, []
+        return applied
 
     def change(self, name: str, value: object) -> Quirk:
         """Set the odds of a quirk by name. Raises KeyError with the nearest name, or ValueError."""

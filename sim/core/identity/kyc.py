@@ -295,7 +295,7 @@ class Kyc(Stateful[KycState]):
             days = ctx.entropy.stream("kyc.review_days").between(1, 2)
             self._wait(case, REVIEW_TIMER, _business_days_later(ctx.now, days))
         elif stage is Stage.PROVISIONING:
-            if ctx.quirks.strikes(EMPTY_PARTICIPANT_WINDOW):
+            if ctx.quirks.applies(EMPTY_PARTICIPANT_WINDOW):
                 self._wait(case, PROVISION_TIMER, ctx.now + self._provision_delay())
             else:
                 self._provision(case)

@@ -162,7 +162,7 @@ class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     at: Instant
 
 
-class FaultStruck(Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True):
+class FaultInjected(Struct, frozen=True, tag="FaultStruck", tag_field="event", omit_defaults=True):
     """An injected fault affected a call, a frame, a delivery or one attempt of it, or the engine.
 
     `subject` names the target if it is not a call: a stream, an event of a webhook, an instrument.
@@ -193,5 +193,5 @@ Event: TypeAlias = (
     | KycDecided
     | MaintenanceChanged
     | RfqChanged
-    | FaultStruck
+    | FaultInjected
 )

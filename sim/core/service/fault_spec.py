@@ -1,8 +1,8 @@
-"""The format of faults: which calls, frames or deliveries a fault matches, and its effect on them.
+"""The format of faults: what a fault matches, and how it acts on it.
 
-A fault is a document in a scenario or in a call of the control plane. Its possible effects depend
-on what it matches (`KINDS`): a call, a frame of a stream, a webhook delivery. A document with an
-impossible effect is refused, never ignored.
+A fault is written in a scenario or in the body of a control call. Which acts are possible depends
+on what it matches (`KINDS`): a call, a stream frame, a webhook delivery, a command to the engine. A
+fault with an impossible act is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENGINE = ("place", "cross", "replace", "cancel")
 
 
 class Kind(Struct, frozen=True):
-    """A kind of fault: its key in `act`, the planes where it can happen, and its effect."""
+    """A kind of act: its key in `act`, the planes that support it, and its effect."""
 
     name: str
     planes: tuple[str, ...]
@@ -34,40 +34,42 @@ KINDS = (
     Kind(
         "status",
         PLANES[:-1],
-        "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it;"
-        " fails each attempt of a delivery that it matches",
+        "answers a call with this HTTP status and the gRPC code that corresponds to it; ends a"
+        " stream with it; makes a delivery attempt fail",
     ),
-    Kind("code", PLANES[:-1], "the same by gRPC code"),
+    Kind("code", PLANES[:-1], "the same, chosen by gRPC code"),
     Kind(
         "delay",
         PLANES,
-        "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, an"
-        " attempt of a delivery, the engine; with `duplicate` the second delivery of an event",
+        "delays by virtual time: an answer (504 from 30 s on), a frame and all frames after it, a"
+        " delivery attempt, or a command to the engine; with `duplicate`, the second delivery of an"
+        " event",
     ),
     Kind(
         "reset",
         PLANES[:-1],
-        "resets the connection instead of answering; ends a stream, or an attempt, that way",
+        "resets the connection: of a call instead of answering, of a stream, of a delivery attempt",
     ),
-    Kind("refuse", CALLS, "closes the connection before a byte is answered"),
+    Kind("refuse", CALLS, "closes the connection before the first byte of the answer"),
     Kind(
         "hang",
         (*CALLS, "webhook"),
-        "never answers: the client's own time-out ends the call; `webhook.timeout` ends an attempt",
+        "never answers: a call ends at the client's own timeout, a delivery attempt at"
+        " `webhook.timeout`",
     ),
     Kind(
         "half_close",
         CALLS,
-        "handles the call, then closes the connection in the middle of the answer",
+        "executes the call, then closes the connection in the middle of the answer",
     ),
-    Kind("slow_body", HTTP, "handles the call and sends the answer in slow pieces"),
-    Kind("drop", ("stream", "webhook"), "loses the frame, or the whole delivery of an event"),
+    Kind("slow_body", HTTP, "executes the call and sends the answer in slow pieces"),
+    Kind("drop", ("stream", "webhook"), "loses the frame, or all attempts to deliver the event"),
     Kind("duplicate", ("stream", "webhook"), "sends the frame twice, or delivers the event twice"),
-    Kind("reorder", ("stream",), "swaps the frame with the next"),
-    Kind("revoke", ("stream",), "ends the stream as a revoked session"),
+    Kind("reorder", ("stream",), "swaps the frame with the next one"),
+    Kind("revoke", ("stream",), "ends the stream like a revoked session"),
 )
 EFFECTS = tuple(kind.name for kind in KINDS if kind.name not in ("status", "code", "delay"))
-# Acts on the whole delivery of an event. Any other act of a webhook affects one attempt.
+# Acts on the whole delivery of an event. Any other act on a webhook affects one attempt.
 OF_DELIVERIES = ("drop", "duplicate")
 # Effects on an answer: the call is handled first.
 _OF_ANSWERS = ("half_close", "slow_body")
@@ -101,82 +103,89 @@ _MESSAGES = {
 
 
 class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which calls, frames or deliveries to match.
-
-    An empty field matches everything that the act applies to; names may contain `*`. `operation` is
-    "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` is any name of the caller;
-    `symbol` is an instrument that the call names in its path, query or body; `attempts` are
-    attempts of a delivery, counted from 1; `nth` matches the n-th match only, `every` each n-th;
-    `probability` is as for quirks; `from` and `until` are instants, or "+30s" relative to the
-    addition of the fault. Matches of a webhook are attempts; for `drop` and `duplicate` they are
-    events.
+    """What the fault matches. All given keys must match; a fault without keys matches everything
+    that its act supports. `nth`, `every` and `times` count calls, frames or commands; on webhooks
+    they count delivery attempts, for `drop` and `duplicate` events.
     """
 
     plane: Annotated[
-        str, "surface, stream, webhook or engine; every one but the engine when left out"
+        str,
+        "API, or stream, webhook or engine; by default every plane that supports the act, except"
+        " the engine",
     ] = ""
     operation: Annotated[
-        str, "Rpc or Service.Rpc, an event type of webhooks, or engine work; * matches any text"
+        str,
+        "operation, Rpc or Service.Rpc; for webhooks the event type; for the engine place, cross,"
+        " replace or cancel. `*` stands for any text",
     ] = ""
-    caller: Annotated[str, "firm, user, account or key id of the caller; * matches any text"] = ""
-    symbol: Annotated[str, "an instrument that the call names; * matches any text"] = ""
+    caller: Annotated[str, "caller: firm, user, account or key id. `*` stands for any text"] = ""
+    symbol: Annotated[
+        str, "instrument that the call names in its path, query or body. `*` stands for any text"
+    ] = ""
     attempts: Annotated[
-        str, "attempts of a webhook delivery: 1, 1..3 or 2..; all when left out"
+        str, "attempts of a webhook delivery, counted from 1: 1, 1..3 or 2..; all by default"
     ] = ""
-    nth: Annotated[int, Meta(ge=1), "only the n-th match"] = 0
-    every: Annotated[int, Meta(ge=1), "each n-th match"] = 0
-    probability: Annotated[str, "always, never, a fraction or a decimal below 1"] = "always"
-    from_: Annotated[str, "an instant, or +30s after the fault was added"] = field(
-        default="", name="from"
-    )
-    until: Annotated[str, "an instant, or +30s after the fault was added"] = ""
+    nth: Annotated[int, Meta(ge=1), "affect only the n-th match"] = 0
+    every: Annotated[int, Meta(ge=1), "affect every n-th match"] = 0
+    probability: Annotated[
+        str, "probability that a match is affected: always, never, a fraction or a decimal below 1"
+    ] = "always"
+    from_: Annotated[
+        str, "begin at this instant, or so long after the fault was added, such as +30s"
+    ] = field(default="", name="from")
+    until: Annotated[
+        str, "end at this instant, or so long after the fault was added, such as +30s"
+    ] = ""
 
 
 class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The effect: an error (`status`, `code` or both), a `delay`, and at most one effect on the
-    connection or the message.
-
-    `handled` means that the exchange handles the call and only its answer is lost, so that the
-    client cannot know. half_close and slow_body imply it.
+    """How the fault acts: with an error (`status` or `code`), a `delay`, or an effect on the
+    connection or message. A delay can be combined with an error or with one effect.
     """
 
-    status: Annotated[int, "HTTP error, 400 to 599"] = 0
-    code: Annotated[int | str, "gRPC status, such as UNAVAILABLE or 14"] = 0
+    status: Annotated[int, "HTTP status of the error, 400 to 599"] = 0
+    code: Annotated[int | str, "gRPC status of the error, such as UNAVAILABLE or 14"] = 0
     message: Annotated[str, "message of the error"] = ""
-    retry_after: Annotated[str, "Retry-After of the answer; a second for a 429"] = ""
-    delay: Annotated[str, "virtual time that it takes longer"] = ""
-    reset: Annotated[bool, "reset the connection"] = False
-    refuse: Annotated[bool, "close the connection before a byte is answered"] = False
-    hang: Annotated[bool, "never answer"] = False
-    half_close: Annotated[bool, "handle the call, then close in the middle of the answer"] = False
-    slow_body: Annotated[bool, "handle the call and send the answer in slow pieces"] = False
-    drop: Annotated[bool, "lose the frame, or the delivery of an event"] = False
-    duplicate: Annotated[bool, "send it twice"] = False
-    reorder: Annotated[bool, "swap the frame with the next"] = False
-    revoke: Annotated[bool, "end the stream as a revoked session"] = False
-    handled: Annotated[bool, "the exchange handles the call, and only its answer is lost"] = False
+    retry_after: Annotated[
+        str, "header Retry-After of the answer; by default one second with a 429, else none"
+    ] = ""
+    delay: Annotated[str, "delay in virtual time"] = ""
+    reset: Annotated[bool, "true: reset the connection"] = False
+    refuse: Annotated[bool, "true: close the connection before the first byte of the answer"] = (
+        False
+    )
+    hang: Annotated[bool, "true: never answer"] = False
+    half_close: Annotated[
+        bool, "true: execute the call, then close the connection in the middle of the answer"
+    ] = False
+    slow_body: Annotated[bool, "true: execute the call and send the answer in slow pieces"] = False
+    drop: Annotated[bool, "true: lose the frame, or all attempts to deliver the event"] = False
+    duplicate: Annotated[bool, "true: send the frame, or deliver the event, twice"] = False
+    reorder: Annotated[bool, "true: swap the frame with the next one"] = False
+    revoke: Annotated[bool, "true: end the stream like a revoked session"] = False
+    handled: Annotated[
+        bool,
+        "true: the exchange executes the call and only its answer is lost; half_close and slow_body"
+        " always do so",
+    ] = False
 
 
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fault: which calls, frames or deliveries it matches, and what it does to them.
+    """A fault: which calls, frames, deliveries or orders it matches, and how it acts on them."""
 
-    It is injected at most `times` times (0: no limit) and ends `ttl` after it was added ("":
-    never).
-    """
-
-    match: Annotated[FaultMatch, "which calls, frames or deliveries; everything when left out"] = (
-        field(default_factory=FaultMatch)
+    match: Annotated[FaultMatch, "what the fault matches; everything by default"] = field(
+        default_factory=FaultMatch
     )
-    act: Annotated[FaultAct, "what happens to them"]
-    times: Annotated[int, "it strikes at most so often; 0 without end"] = 0
-    ttl: Annotated[str, "it ends so long after it was added"] = ""
+    act: Annotated[FaultAct, "how the fault acts"]
+    times: Annotated[int, "how often it acts before it ends; 0, the default, means no limit"] = 0
+    ttl: Annotated[str, "time after which it ends, such as 1h; never by default"] = ""
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):
-    """The effect on one call, frame or attempt.
+    """A compiled act: the effect on one call, frame or attempt.
 
-    `status` 0 means no error; `effect` is one of EFFECTS or empty. `handled` means that it affects
-    the answer, after the call was handled.
+    `status` 0 means no error; `effect` is one of EFFECTS or empty. `handled` means that the call is
+    executed and only its answer is affected.
     """
 
     fault: str
@@ -209,7 +218,7 @@ class FaultAction(Struct, frozen=True, kw_only=True):
 
 
 def fault_from(document: object) -> FaultSpec:
-    """Return a fault from plain data, whose scalars may be text as in YAML.
+    """Return a fault from plain data, in which numbers and booleans may be text as in YAML.
 
     Raises ValueError with the position and the problem.
     """
@@ -231,15 +240,15 @@ def check(spec: FaultSpec) -> None:
     for text in (spec.match.from_, spec.match.until):
         moment(text, 0)
     if spec.ttl and parse_span(spec.ttl) <= 0:
-        raise ValueError("ttl must be positive")
+        raise ValueError("ttl must be a positive duration such as 1h")
     if spec.times < 0:
-        raise ValueError("times must be at least 1")
+        raise ValueError("times must be at least 1, or 0 for no limit")
     if spec.match.attempts:
         attempts_of(spec.match.attempts)
         if compile_act("", spec.act).of_delivery:
             raise ValueError(
-                "drop and duplicate happen to a whole delivery: leave `attempts` out, or write"
-                " `hang` to lose an attempt"
+                "drop and duplicate affect the whole delivery: remove `attempts`, or use `hang` to"
+                " make an attempt fail"
             )
     if spec.match.plane and spec.match.plane not in PLANES:
         raise ValueError(f"plane must be one of {', '.join(PLANES)}, not {spec.match.plane!r}")
@@ -248,10 +257,11 @@ def check(spec: FaultSpec) -> None:
 
 
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
-    """Return the planes that a fault matches and on which its act is possible.
+    """Return the planes that a fault matches and that support its act.
 
-    Only calls and commands to the engine name an instrument, only calls are handled, and only
-    deliveries have attempts. A fault affects the engine only if it names that plane.
+    Only calls and commands to the engine have an instrument, only calls can be executed without an
+    answer (`handled`), and only deliveries have attempts. A fault affects the engine only if it
+    names that plane.
     """
     matched = {spec.match.plane} if spec.match.plane else set(PLANES[:-1])
     if spec.match.attempts:
@@ -268,27 +278,29 @@ def planes_of(spec: FaultSpec) -> tuple[str, ...]:
 
 def _possible(act: FaultAct) -> str:
     kinds = [kind for kind in KINDS if getattr(act, kind.name)]
-    reasons = [f"{kind.name} can happen on {', '.join(kind.planes)}" for kind in kinds]
+    reasons = [f"{kind.name} is possible on {', '.join(kind.planes)}" for kind in kinds]
     if act.handled:
-        reasons.append("handled is said of calls")
+        reasons.append(f"handled is possible on {', '.join(CALLS)}")
     return "; ".join(reasons)
 
 
 def _matched(match: FaultMatch) -> str:
     plane = match.plane or "any plane"
     if match.attempts:
-        return f"{plane} by attempts, which only a webhook has"
-    return f"{plane} by symbol, which only calls and the engine have" if match.symbol else plane
+        return f"{plane} with attempts, which only webhook deliveries have"
+    if match.symbol:
+        return f"{plane} with a symbol, which only calls and commands to the engine have"
+    return plane
 
 
 def compile_act(name: str, act: FaultAct) -> FaultAction:
     """Compile an act. Raises ValueError if it has no effect or two at once."""
     effects = [effect for effect in EFFECTS if getattr(act, effect)]
     if len(effects) > 1:
-        raise ValueError(f"a fault does one of {' and '.join(effects)}, not both")
+        raise ValueError(f"a fault has one effect, not {' and '.join(effects)}: write two faults")
     code = _code(act.code)
     if act.status and not 400 <= act.status <= 599:
-        raise ValueError(f"status must be an HTTP error, 400 to 599, not {act.status}")
+        raise ValueError(f"status must be an HTTP error from 400 to 599, not {act.status}")
     status = act.status or (HTTP_OF_CODE[code] if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
     # Every 429 says when to retry (§7.1), including an injected one.
@@ -300,9 +312,15 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
     if not (status or effects or delay):
         raise ValueError(f"act needs one of status, code, delay, {', '.join(EFFECTS)}")
     if status and effects:
-        raise ValueError(f"a fault answers with a status or does {effects[0]}, not both")
+        raise ValueError(
+            f"a fault answers with an error or has the effect {effects[0]}, not both: write two"
+            " faults"
+        )
     if act.handled and not (status or effects):
-        raise ValueError("handled says that the answer is lost: add a status, reset or hang")
+        raise ValueError(
+            "handled needs a failure that replaces the answer: add a status, a code, reset, refuse"
+            " or hang"
+        )
     return FaultAction(
         fault=name,
         status=status,
@@ -331,7 +349,7 @@ def attempts_of(text: str) -> tuple[int, int]:
     """
     first, dots, last = text.partition("..")
     numbers = (first, last or "0") if dots else (first, first)
-    problem = f"attempts are a number such as 1, or a range such as 1..3 or 2.., not {text!r}"
+    problem = f"attempts must be a number such as 1, or a range such as 1..3 or 2.., not {text!r}"
     if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
         raise ValueError(problem)
     begin, end = map(int, numbers)

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from sim.core.catalogue.quirks import Chance, parse_chance
 from sim.core.model.context import Context
-from sim.core.model.events import FaultStruck
+from sim.core.model.events import FaultInjected
 from sim.core.model.refusals import Code, Injected
 from sim.core.model.stateful import Stateful
 from sim.core.service.fault_spec import (
@@ -63,7 +63,7 @@ class Fault(Struct, kw_only=True):
     ends: Instant | None
     added: Instant
     seen: int = 0
-    struck: int = 0
+    affected: int = 0
 
 
 class FaultsState(Struct):
@@ -87,7 +87,7 @@ class Faults(Stateful[FaultsState]):
         self._faults = self._state.faults
         self.by_symbol = False
         self.survey: dict[tuple[str, str], int] | None = None
-        self.struck: list[FaultStruck] = []
+        self.injections: list[FaultInjected] = []
 
     @property
     def armed(self) -> bool:
@@ -166,15 +166,15 @@ class Faults(Stateful[FaultsState]):
             ):
                 fault.seen += 1
                 # Every matching fault draws, so that its draws do not depend on faults before it.
-                if self._strikes(fault) and chosen is None:
-                    fault.struck += 1
+                if self._is_injected(fault) and chosen is None:
+                    fault.affected += 1
                     chosen = fault.action
-                    self._record_strike(chosen, plane, operation, caller, subject, attempt)
-                    if fault.struck == fault.spec.times:
+                    self._record_injection(chosen, plane, operation, caller, subject, attempt)
+                    if fault.affected == fault.spec.times:
                         self._finish(fault)
         return chosen
 
-    def strike(
+    def inject(
         self,
         plane: str,
         operation: str = "",
@@ -204,12 +204,12 @@ class Faults(Stateful[FaultsState]):
         """Return the action for an attempt to deliver an event (0: the whole delivery)."""
         return self.pick("webhook", kind, (firm,), subject=event, attempt=attempt)
 
-    def take_struck(self) -> list[FaultStruck]:
+    def take_injections(self) -> list[FaultInjected]:
         """Return the injections since the last call, in order."""
-        struck, self.struck = self.struck, []
-        return struck
+        injections, self.injections = self.injections, []
+        return injections
 
-    def _record_strike(
+    def _record_injection(
         self,
         action: FaultAction,
         plane: str,
@@ -218,7 +218,7 @@ class Faults(Stateful[FaultsState]):
         subject: str,
         attempt: int,
     ) -> None:
-        struck = FaultStruck(
+        injection = FaultInjected(
             fault=action.fault,
             plane=plane,
             operation=operation,
@@ -228,8 +228,8 @@ class Faults(Stateful[FaultsState]):
             act=str(action),
             at=self._ctx.now,
         )
-        self.struck.append(struck)
-        self._ctx.emit(struck)
+        self.injections.append(injection)
+        self._ctx.emit(injection)
 
     def _has_ended(self, fault: Fault) -> bool:
         return fault.ends is not None and self._ctx.now >= fault.ends
@@ -245,7 +245,7 @@ class Faults(Stateful[FaultsState]):
     def _index(self) -> None:
         self.by_symbol = any(fault.spec.match.symbol for fault in self._faults.values())
 
-    def _strikes(self, fault: Fault) -> bool:
+    def _is_injected(self, fault: Fault) -> bool:
         match = fault.spec.match
         if match.nth and fault.seen != match.nth:
             return False

@@ -194,7 +194,7 @@ class Webhooks:
             self._record_loss(notice, f"fault {action.fault}", action.fault)
             return event_id
         self._deliver(notice)
-        if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or action is not None:
+        if ctx.quirks.applies(WEBHOOK_DUPLICATES) or action is not None:
             self._deliver(notice, action.delay if action is not None else 0)
         return event_id
 

@@ -66,7 +66,7 @@ class Telemetry:
         meter = self._metrics.get_meter("sim")
         self._wall = meter.create_histogram("sim.wall_latency", "s")
         self._virtual = meter.create_histogram("sim.virtual_latency", "s")
-        self._faults = meter.create_counter("sim.faults_struck")
+        self._faults = meter.create_counter("sim.faults_injected")
         self._propagator = TraceContextTextMapPropagator()
         self._handler = LoggingHandler(logging.WARNING, self._logs)
         # The exporters log their own failures; those must not be exported again.
@@ -106,7 +106,7 @@ class Telemetry:
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
         """Count faults, tell the verdicts of steps."""
         self._then.after_input(simulation, outcome)
-        for injection in outcome.struck:
+        for injection in outcome.injections:
             self._faults.add(1, {"sim.plane": injection.plane})
         for step in outcome.steps:
             says = "; ".join(step.failures) or ("refused" if step.refused else "passed")

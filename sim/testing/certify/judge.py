@@ -171,7 +171,7 @@ def _is_exercised(leg: Leg, sim: Simulation, run: Run) -> bool:
     if leg.shows in ("faults", "pair"):
         faults = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
         injected_operations = Counter(
-            fault.spec.match.operation for fault in faults if fault.struck
+            fault.spec.match.operation for fault in faults if fault.affected
         )
         return max(injected_operations.values(), default=0) >= (2 if leg.shows == "pair" else 1)
     if leg.shows == "steps":

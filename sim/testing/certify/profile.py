@@ -27,7 +27,7 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of the client's tests: `scenario` is what it adds to the quickstart.
 
     `shows` says when the leg counts as exercised: `calls` (some client called), `faults` (an
-    injected fault struck), `pair` (two of one operation did), `steps` (a client called
+    injected fault affected the client), `pair` (two of one operation did), `steps` (a client called
     after a step of the script). `rests_on` are legs in which the tests have to pass before this one
     says something new.
     """
