@@ -1,8 +1,8 @@
 """Dialects: the JSON rules of a surface at an instant.
 
 Fields appear and disappear on dates, so the JSON of one message differs between instants. A dialect
-counts the dates that have passed, not the instant itself; so it changes only when some field comes
-or goes, and encoders can be cached by it.
+has the number of dates that have passed instead of the instant. So it changes only when a field
+appears or disappears, and encoders can be cached by it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
 
     @property
     def since(self) -> Instant:
-        """The last field date that has passed: fields that exist then exist in this dialect."""
+        """The last field date that has passed. A dialect has the fields that exist on that date."""
         return FIELD_DATES[self.epoch - 1] if self.epoch else EARLIEST
 
 

@@ -1,7 +1,7 @@
-"""JSON to Struct: one reader per message type, built on first use.
+"""Converts JSON to Structs, with one reader per message type that is built on first use.
 
 A reader takes plain values (dicts, lists, text, numbers), accepts each field in both spellings, and
-refuses a value that does not fit with the field's path. Unknown fields are ignored; their paths are
+refuses an invalid value with the path of the field. Unknown fields are ignored; their paths are
 appended to the list that the caller passes.
 """
 
@@ -17,16 +17,16 @@ from sim.api.codecs.json_values import Convert, element_reader, key_reader
 from sim.contract.wire_fields import BadBody, BadField, Field, fields_of
 from sim.messages import Message, find_message
 
-DEPTH_MAX = 100  # protobuf's own parsers stop there too
+DEPTH_MAX = 100  # the limit of protobuf's own parsers
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 class JsonDecoder(Protocol):
-    """Reads a body, as bytes or decoded; adds the paths of ignored fields to `unknown`.
+    """Reads a body, as bytes or decoded, and adds the paths of ignored fields to `unknown`.
 
-    BadBody or BadField when it does not fit.
+    BadBody or BadField if it does not fit.
     """
 
     def __call__(self, body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any: ...
@@ -36,8 +36,8 @@ class JsonDecoder(Protocol):
 def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> JsonDecoder:
     """Return the function that reads messages of a type. An empty body is the empty message.
 
-    With `zero_unknown_enums` the text of an unknown enum member reads as the zero member, instead
-    of being refused.
+    With `zero_unknown_enums`, unknown enum text is read as the zero member instead of being
+    refused.
     """
     read = _READERS[zero_unknown_enums].reader(cls)
 
@@ -68,7 +68,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def _too_deep(body: bytes) -> bool:
-    """Whether objects and lists nest too deep.
+    """Whether objects and lists are nested too deep.
 
     The parser has a limit too, but that depends on the stack of the process.
     """
@@ -85,7 +85,7 @@ def _too_deep(body: bytes) -> bool:
 class _Entry(NamedTuple):
     """How a field is read.
 
-    A value of the type `exact` is taken as it is. A `nested` value may contain unknown fields.
+    A value of the type `exact` is used unchanged. A `nested` value may contain unknown fields.
     """
 
     attribute: str
@@ -101,7 +101,7 @@ _EXACT = {"string": str, "bool": bool}
 
 
 class _Readers:
-    """The readers for one rule about unknown enum texts.
+    """The readers for one rule about unknown enum text.
 
     Each reader's table is filled after the reader is registered, so a type may contain itself.
     """

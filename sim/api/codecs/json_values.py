@@ -1,6 +1,6 @@
-"""Convert one JSON value to a field's value, for every kind of field but messages.
+"""Converts one JSON value to a field's value, for every kind of field except messages.
 
-Errors carry no path: the reader that called adds it.
+Errors have no path: the calling reader adds it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Convert: TypeAlias = Callable[[Any, list[str]], Any]
 
 
 def element_reader(field: Field, *, zero_unknown_enums: bool = False) -> Convert:
-    """Return the converter of one value of a field that is no message."""
+    """Return the converter of one value of a field that is not a message."""
     if field.kind == "enum":
         return _enum(find(field.type_name), zero_unknown_enums, field.bare_enum, field.other_prefix)
     if field.kind in INTEGER_RANGES:

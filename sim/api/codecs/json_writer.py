@@ -92,7 +92,9 @@ class _Writers:
         return encode
 
     def _large_list(self, cls: type[Message]) -> Field | None:
-        """Return the first field that is a list of large messages, in a type that is not large."""
+        """Return the first field that is a list of large messages, if the type itself is not
+        large.
+        """
         if cls.__full_name__ in LARGE_MESSAGES:
             return None
         lists = (
@@ -213,8 +215,8 @@ class _Writers:
             cls = find_message(field.type_name)
             if self._large_list(cls) is not None:
                 raise TypeError(
-                    f"{field.type_name} holds a list of large messages, so it stands in no other"
-                    " message"
+                    f"{field.type_name} has a list of large messages, so no other message may"
+                    " contain it"
                 )
             return self._writer(cls)
         if field.kind == "enum":
@@ -261,7 +263,7 @@ _FUNCTIONS |= dict.fromkeys(("struct", "value", "list_value"), "plain")
 
 
 class _EnumTexts(dict[int, str]):
-    """Quoted member names, without a prefix, by number; an unknown number stands for itself."""
+    """Quoted member names, without a prefix, by number. An unknown number is written as itself."""
 
     def __init__(self, enum: Any, prefix: str) -> None:
         super().__init__({int(member): f'"{member.name.removeprefix(prefix)}"' for member in enum})

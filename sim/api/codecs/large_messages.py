@@ -1,12 +1,12 @@
 """Events and markets of the gateway: large messages whose JSON is encoded once.
 
-A page of events has megabytes, and the next page shows mostly the same events. Handlers show the
-same object again as long as nothing changed in it, and never change one that was shown. So its
-bytes are cached by the object's identity, and a list of such messages is joined from cached bytes,
-without ever being text.
+A page of events has megabytes, and the next page contains mostly the same events. Handlers return
+the same object again as long as nothing has changed in it, and never change a returned object. So
+its bytes are cached by the object's identity, and a list of such messages is joined from cached
+bytes without becoming text.
 
-Tags and teams are reference data that never change and stand in every market: their text is cached
-in the same way.
+Tags and teams are reference data that never change and are part of every market: their text is
+cached in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sim.messages import Message
 
 LARGE_MESSAGES = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
 SHARED_MESSAGES = frozenset(("gateway.v1.Tag", "gateway.v1.Team"))
-# Stands in a text where a list of large messages belongs. JSON text never holds this character.
+# A placeholder for a list of large messages. JSON text never contains this character.
 LIST_MARK = "\0"
 
 _GENERATION_MAX = 12_000_000  # bytes of a generation, for each message type and dialect
@@ -26,10 +26,10 @@ _SHARED_MAX = 4096  # messages of a type in a dialect
 
 
 def caching_encoder(write: Callable[[Message], str]) -> Callable[[Message], bytes]:
-    """Return an encoder that caches what `write` makes of each object.
+    """Return an encoder that caches the output of `write` for each object.
 
-    The cache has two generations. When the young one is full it becomes the old one, and what
-    nobody asked for meanwhile is dropped.
+    The cache has two generations. When the young one is full it becomes the old one, and the
+    entries of the old one that were not used in the meantime are dropped.
     """
     young: dict[int, tuple[Message, bytes]] = {}
     old: dict[int, tuple[Message, bytes]] = {}
@@ -37,7 +37,7 @@ def caching_encoder(write: Callable[[Message], str]) -> Callable[[Message], byte
 
     def encode(message: Message) -> bytes:
         nonlocal young, old, size
-        # An entry keeps its message alive, so an id in the cache belongs to no other object.
+        # An entry keeps its message alive, so its id cannot belong to another object.
         entry = young.get(id(message))
         if entry is not None:
             return entry[1]
@@ -70,7 +70,9 @@ def caching_writer(write: Callable[[Message], str]) -> Callable[[Message], str]:
 def splicing_encoder(
     write: Callable[[Any], str], attribute: str, encode_element: Callable[[Message], bytes]
 ) -> Callable[[Any], bytes]:
-    """Return an encoder of messages with a list of large ones, for which `write` writes a mark."""
+    """Return an encoder for messages with a list of large ones, for which `write` writes a
+    placeholder.
+    """
 
     def encode(message: Any) -> bytes:
         before, _, after = write(message).partition(LIST_MARK)

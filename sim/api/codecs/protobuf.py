@@ -42,7 +42,7 @@ def protobuf_encoder(cls: type[Message]) -> Callable[[Any], bytes]:
 
 
 def protobuf_decoder(cls: type[Message]) -> Callable[[bytes], Any]:
-    """Return the function that reads messages of a type. BadBody when the bytes do not fit."""
+    """Return the function that reads messages of a type. BadBody if the bytes do not fit."""
     return _codec().decoder(cls)
 
 
@@ -125,7 +125,7 @@ class _Codec:
     def _written(
         self, prefix: str, cls: type[Message], lines: Callable[[str, type[Message]], list[str]]
     ) -> str:
-        # The name is taken before the source is written, so that a type may hold itself.
+        # The name is reserved before the source is written, so that a type may contain itself.
         name = self._names.get((prefix, cls))
         if name is None:
             name = self._names[prefix, cls] = f"{prefix}_{len(self._names)}"

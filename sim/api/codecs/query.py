@@ -1,6 +1,6 @@
-"""Text to Struct: query strings, variables of a path, and form bodies.
+"""Converts text to Structs: query strings, variables of a path, and form bodies.
 
-Every value arrives as text, and nested fields are spelled with dots: `account.id`.
+Every value is text, and nested fields are written with dots: `account.id`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Pairs: TypeAlias = Sequence[tuple[str, str]]
 PARAMETERS_MAX = 10_000  # of one query string or form
 
 _READABLE = SCALARS | {"timestamp", "duration"}
-# What the public service's gateway takes for a truth value.
+# The spellings of booleans that the gateway of the public service accepts.
 _TRUTH = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) | dict.fromkeys(
     ("false", "False", "FALSE", "f", "F", "0"), False
 )
@@ -31,16 +31,16 @@ _NUMBER = re.compile(r"-?[0-9]{1,20}")
 
 
 class Casing(Enum):
-    """Which spellings of a parameter count; other spellings are ignored like unknown names."""
+    """The accepted spellings of a parameter; other spellings are ignored like unknown names."""
 
     SNAKE = "snake"
     CAMEL_OR_SNAKE = "camel_or_snake"
 
 
 class QueryDecoder(Protocol):
-    """Reads a query string, raw or as pairs; adds ignored parameters to `unknown`.
+    """Reads a query string, raw or as pairs, and adds ignored parameters to `unknown`.
 
-    BadField when a value does not fit.
+    BadField if a value does not fit.
     """
 
     def __call__(self, query: str | Pairs, unknown: list[str] | None = None) -> Any: ...
@@ -50,8 +50,8 @@ class QueryDecoder(Protocol):
 def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) -> QueryDecoder:
     """Return the function that reads messages of a type from query strings.
 
-    A repeated field takes every value of its parameter; any other parameter may come once. Without
-    `blanks` an empty text is no entry of a list: `symbols=` names no symbol.
+    A repeated field gets every value of its parameter; any other parameter may occur once. Without
+    `blanks` an empty text is not an entry of a list: `symbols=` names no symbol.
     """
 
     def decode(query: str | Pairs, unknown: list[str] | None = None) -> Any:
@@ -101,7 +101,7 @@ def form_decoder(cls: type[Message]) -> Callable[..., Any]:
 
 
 def apply_path(request: Message, params: Mapping[str, str]) -> None:
-    """Put the variables of a path ("account.id") into a request; they win over body and query."""
+    """Set the variables of a path ("account.id") in a request; they override body and query."""
     for name, text in params.items():
         target = _target(type(request), name, Casing.SNAKE)
         if target is None:
@@ -110,7 +110,7 @@ def apply_path(request: Message, params: Mapping[str, str]) -> None:
 
 
 class _Target:
-    """Where a parameter goes: the messages on the way, then the field that takes the value."""
+    """The destination of a parameter: the messages on the way, then the field."""
 
     def __init__(self, way: tuple[Field, ...], field: Field) -> None:
         self.path = ".".join(step.name for step in (*way, field))
@@ -144,7 +144,7 @@ _targets: dict[tuple[type[Message], Casing], dict[str, _Target]] = {}
 
 
 def _target(cls: type[Message], name: str, casing: Casing) -> _Target | None:
-    # Unknown names are not cached: clients could invent them without end.
+    # Unknown names are not cached, because clients can send any name.
     targets = _targets.setdefault((cls, casing), {})
     target = targets.get(name)
     if target is None:
@@ -189,8 +189,10 @@ def _text_reader(field: Field) -> Callable[[str], Any]:
 
 
 def _refuse_composite(text: str) -> Any:
-    """Refuse a message or a map: it has no form as one text, and ignoring it would hide that."""
-    raise BadField("", "has no form as one text; send its fields, each as a parameter of its own")
+    """Refuse a message or a map: it cannot be written as one text, and ignoring it would hide
+    that.
+    """
+    raise BadField("", "cannot be sent as one parameter; send each of its fields as a parameter")
 
 
 def _truth(text: str) -> bool:

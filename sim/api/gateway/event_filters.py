@@ -1,8 +1,8 @@
-"""Filters and sort order of event lists: flags over the places of the catalogue.
+"""Filters and sort order of event lists, as flags over the positions of the catalogue.
 
-Flags have one byte for each place; a list has the places that all of its filters flag. The
-catalogue answers for fixed properties, the market index for those that trading changes, so no
-filter reads a market.
+Flags have one byte for each position; a list has the events that all of its filters flag. The
+catalogue has the flags of fixed properties, the market index those of properties that trading
+changes, so no filter reads a market.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ Bounds = tuple[Any, Any]
 
 
 class EventFilters(NamedTuple):
-    """Filters of a list: events must pass every test and be flagged by all of `flags`.
+    """Filters of a list: an event must pass every test and be flagged by all of `flags`.
 
-    A test may use only what all games of a league share: category, tags, series, switches.
+    A test may use only properties that all games of a league share: category, tags, series,
+    switches.
     """
 
     tests: list[Test]
@@ -40,13 +41,13 @@ class EventFilters(NamedTuple):
 
 
 def events_numbered(index: MarketIndex, ids: Iterable[int]) -> Flags:
-    """Flag the events with some numbers."""
+    """Flag the events with these numbers."""
     events = map(index.reference.event_numbered, ids)
     return events_named(index, (event.slug for event in events if event is not None))
 
 
 def events_named(index: MarketIndex, slugs: Iterable[str]) -> Flags:
-    """Flag the events with some slugs."""
+    """Flag the events with these slugs."""
     places = map(index.catalogue.place_of_event, slugs)
     return flags_of((at for at in places if at is not None), len(index.catalogue.events))
 

@@ -80,7 +80,7 @@ def event_view(exchange: Exchange, event: Event) -> Event:
         markets = _listed(exchange, event)
         version = (game, *(market_version(exchange, market) for market in markets))
     else:
-        # All markets of a dormant event are alike; what changes one that is not is noted.
+        # All markets of a dormant event are identical; a change of one ends its dormancy.
         version = (
             game,
             trading.lifecycle.dormant_changed_at,
@@ -117,9 +117,10 @@ def _listed(exchange: Exchange, event: Event) -> list[Market]:
 
 
 def how_it_stands(exchange: Exchange, event: Event) -> Game:
-    """Return the state of an event's game: as reported, else by the clock, else its end.
+    """Return the state of an event's game: as reported, else by the game clock, else its final
+    state.
 
-    A game reported only as ended is over, with the score of its periods.
+    A game that was reported only as ended is over, with the score of its periods.
     """
     games, slug = exchange.games, event.slug
     game = games.simulated_game(slug) or _planned_result(exchange, event) or games.get(slug)
@@ -128,7 +129,9 @@ def how_it_stands(exchange: Exchange, event: Event) -> Game:
     period = "FT" if game.period in (None, "", "NS") else game.period
     if game.home_score is None and game.away_score is None and game.periods:
         parts = list(game.periods.values())
-        if not {"S1", "M1"}.isdisjoint(game.periods):  # sets and maps are won
+        if not {"S1", "M1"}.isdisjoint(
+            game.periods
+        ):  # the score of a period counts won sets or maps
             parts = [(int(home > away), int(away > home)) for home, away in parts]
         home, away = (sum(side) for side in zip(*parts, strict=True))
         return replace(game, period=period, home_score=home, away_score=away)

@@ -6,12 +6,12 @@ from sim.core.model.games import Game
 from sim.kernel.instants import NS_PER_S, Instant, format_instant
 from sim.messages.gateway_v1 import Event, EventState, PeriodScore, PeriodScore_Type
 
-# What periods of regular time are called: quarters, halves, sets, maps, thirds, innings, rounds.
+# Names of regular periods: quarters, halves, sets, maps, thirds, innings, rounds.
 _REGULAR = ("Q", "H", "S", "M", "P", "I", "R")
 
 
 def whole_seconds(at: Instant) -> Instant:
-    """Return an instant as reference data has it."""
+    """Return an instant with the precision of reference data."""
     return at // NS_PER_S * NS_PER_S
 
 
@@ -46,7 +46,7 @@ def show_game(view: Event, game: Game) -> None:
 
 
 def _periods(game: Game) -> dict[str, tuple[int, int]]:
-    """Return the score (home, away) of each period; of halves where the goals are known."""
+    """Return the score (home, away) of each period, and of halves if the goals are known."""
     if game.periods or game.goals is None:
         return game.periods
     halves = {

@@ -26,7 +26,7 @@ _SECTIONS = {"general": "All", "trending": "Trending"}
 def list_leagues(
     exchange: Exchange, caller: Caller, request: wire.ListLeaguesRequest
 ) -> wire.ListLeaguesResponse:
-    """List leagues in order of listing, 50 on a page."""
+    """List leagues in listing order, 50 on a page."""
     limit = min(request.limit or LEAGUES_MAX, LEAGUES_MAX)
     leagues = page(exchange.reference.leagues, limit, request.offset)
     return wire.ListLeaguesResponse(leagues=leagues)
@@ -88,7 +88,7 @@ def _section(
     leagues: list[str],
     request: wire.ListLeagueEventsRequest | wire.ListSportEventsRequest,
 ) -> dict[str, Any]:
-    """Fields of the answer about a page of leagues: games, or futures; in order of listing, or
+    """Fields of the answer about a page of leagues: games, or futures; in listing order, or the
     busiest first. Finished events are left out.
     """
     kind = request.type or "sport"

@@ -54,7 +54,7 @@ def check_order(
 
 
 def folded(name: str) -> str:
-    """Return a sort name as keys spell it; clients may use either casing."""
+    """Return a sort name in the spelling of the keys; clients may use either casing."""
     return name.replace("_", "").lower()
 
 
@@ -66,8 +66,8 @@ def arranged(
 ) -> Iterable[T]:
     """Sort rows by the named keys, the first one first, descending unless "asc".
 
-    None sorts as the smallest. Equal rows keep their order of listing; a name without a key is
-    ignored (see `check_order` for valid names).
+    None is the smallest value. Equal rows keep their listing order; unknown names are ignored
+    (`check_order` refuses invalid ones).
     """
     for name in reversed(order_by):
         key = keys.get(folded(name))
@@ -81,16 +81,18 @@ def _with_none(key: Callable[[T], Any]) -> Callable[[T], Any]:
 
 
 def within(value: float | None, low: float | None, high: float | None) -> bool:
-    """Return whether a value lies within inclusive bounds; None lies only within no bounds."""
+    """Return whether a value lies within inclusive bounds; None is within only if there are
+    none.
+    """
     if low is None and high is None:
         return True
     return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
 
 def of_sport(market: Market, sports: Container[str]) -> bool:
-    """Return whether a market has a requested sports market type, by its present or former name.
+    """Return whether a market has the requested sports market type, by its present or former name.
 
-    The former name has left the answers, not the parameters (§9).
+    The former name no longer appears in answers, but parameters still accept it (§9).
     """
     return market.sports_market_type in sports or market.sports_market_type_v2 in sports
 

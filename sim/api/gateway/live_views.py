@@ -1,10 +1,10 @@
-"""Views of markets: reference data with what trading changes (§2.10, §2.11). Those of events are in
-`event_views.py`.
+"""Views of markets: reference data with the values that trading changes (§2.10, §2.11).
+`event_views.py` has the views of events.
 
 Reference data never change. A view is a copy with the live fields filled in (quotes, prices,
-states, volumes). It is kept until its *version* changes: everything that the live fields depend on,
-compared by value. The same functions compute the values that lists filter and sort by
-(`market_index.py`), so a list never contradicts the views in it.
+states, volumes). It is cached until its *version* changes: the values on which the live fields
+depend. The same functions compute the values by which lists filter and sort (`market_index.py`), so
+a list never contradicts the views in it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _STATUSES = {
     _S.TERMINATED: _M.MARKET_STATUS_RESOLVED,
     _S.PENDING: _M.MARKET_STATUS_UNSPECIFIED,
 }
-# Metadata of an instrument on an index, with the names that the gateway gives them.
+# Metadata of an instrument on an index, by their names on the gateway.
 _ON_INDEX = {
     "crypto_market_type": "cryptoMarketType",
     "crypto_horizon": "cryptoHorizon",
@@ -65,14 +65,14 @@ _markets: AnswerCache[Market] = AnswerCache()
 
 
 def listed(exchange: Exchange, market: Market) -> bool:
-    """Return whether a market has an instrument now; after a rewind a manually listed one may
-    not.
+    """Return whether a market has an instrument now; after a rewind a manually listed one may have
+    none.
     """
     return market.slug in exchange.instruments
 
 
 def market_view(exchange: Exchange, market: Market) -> Market:
-    """Return a market as it is now."""
+    """Return the view of a market."""
     version = market_version(exchange, market)
     return _markets.get(
         exchange, market.slug, version, lambda: _market(exchange, market, version.state)
@@ -80,8 +80,8 @@ def market_view(exchange: Exchange, market: Market) -> Market:
 
 
 def dormant_views(exchange: Exchange, markets: list[Market]) -> list[Market]:
-    """Return the markets of an event to which nothing has happened, as they are now: before they
-    are over and settle, all of them are alike.
+    """Return the views of the dormant markets of an event: until they are over and settle, they are
+    identical.
     """
     version = market_version(exchange, markets[0])
     if version.state in OVER_STATES:
@@ -96,8 +96,8 @@ def dormant_views(exchange: Exchange, markets: list[Market]) -> list[Market]:
 
 
 class _MarketVersion(NamedTuple):
-    """What a view of a market depends on: its book, its state and settlement, the fees in force,
-    the hour in which volumes end, and what an index says of it.
+    """The values on which a view of a market depends: its book, state and settlement, the fees in
+    force, the hour in which volumes end, and its index.
     """
 
     book: int
@@ -130,9 +130,9 @@ def market_version(exchange: Exchange, market: Market) -> _MarketVersion:
 def _settlement_version(
     exchange: Exchange, slug: str, state: InstrumentState, on_index: bool
 ) -> object:
-    """Return what tells one settlement of a market from the next.
+    """Return a value that distinguishes the settlements of a market.
 
-    A market that settles by itself is asked only while its state leaves the answer open.
+    It is computed only in states in which the market may be settled.
     """
     trading = exchange.trading
     settlement = trading.settlements.newest_record(slug)
@@ -150,8 +150,8 @@ def _settlement_version(
 def _market(
     exchange: Exchange, market: Market, state: InstrumentState, moved: Instant = 0
 ) -> Market:
-    """Return a market in a state as it is now; `moved` is when it came to it, where that is
-    known.
+    """Return the view of a market in a state; `moved` is the instant at which it reached the state,
+    if known.
     """
     trading, slug = exchange.trading, market.slug
     instrument, book = exchange.instruments.require(slug), trading.books.touched(slug)
@@ -199,7 +199,7 @@ def _market(
 
 
 def _index_facts(exchange: Exchange, instrument: Instrument) -> dict[str, str]:
-    """Return the metadata of an instrument, with the price that has settled it by its index."""
+    """Return the metadata of an instrument on an index, with the price that has settled it."""
     trading, symbol = exchange.trading, instrument.symbol
     if instrument.index_condition is None or trading.settlements.get(symbol) is None:
         return instrument.metadata
@@ -222,9 +222,9 @@ def is_closed(state: InstrumentState, paid: Callable[[], bool]) -> bool:
 def _side_prices(
     instrument: Instrument, stats: SymbolStats, bid: Price | None, ask: Price | None
 ) -> tuple[Price | None, Price | None]:
-    """Return what a contract of the long and of the short side costs; None where nobody knows.
+    """Return the price of a contract of the long and of the short side; None if unknown.
 
-    That is the best offer, and one dollar less the best bid; else what the contract is worth.
+    That is the best offer, and one dollar less the best bid; otherwise the value of the contract.
     """
     one = instrument.price_scale
     if stats.settlement_px is not None:
@@ -255,13 +255,13 @@ def last_change(
     settled: Settlement | None,
     moved: Instant = 0,
 ) -> Instant:
-    """Return when a market was last traded, settled or moved to a state, in whole seconds.
+    """Return when a market last traded, settled or changed its state, in whole seconds.
 
-    Before the first of these that is when it was listed. `settled` is the settlement of one that is
-    over, and `moved` when it was moved to its state, where that is known.
+    Without any of these it is the instant of its listing. `settled` is the settlement of a market
+    that is over, and `moved` the instant of its last change of state, if known.
     """
     trading, lifecycle = exchange.trading, exchange.trading.lifecycle
-    # positive for an instrument with a state of its own
+    # positive for an instrument that is not dormant
     moved = moved or lifecycle.change_key(symbol)
     if moved <= 0:
         moved = lifecycle.last_change(exchange.instruments.require(symbol))

@@ -27,7 +27,7 @@ from sim.messages.gateway_v1 import Event
 
 I_co = TypeVar("I_co", bound=KeyIndex | SparseAmounts | Codes, covariant=True)
 
-NOWHERE = 255  # the code of a place where no instrument is listed
+NOWHERE = 255  # the code of a market without an instrument
 LISTED = tuple(InstrumentState)
 
 
@@ -172,7 +172,7 @@ ENDED = Aspect(index=Codes, event=_columns("ended"))
 PERIOD = Aspect(index=KeyIndex, event=_columns("period"))
 FINISHED = Aspect(index=KeyIndex, event=_finished)
 
-# By which lists sort, by name.
+# The keys by which lists can be sorted.
 SORTED_BY: Mapping[str, Aspect[KeyIndex | SparseAmounts]] = {
     "volume": VOLUME,
     "volumenum": VOLUME,

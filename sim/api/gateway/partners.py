@@ -1,4 +1,4 @@
-"""Events under the ids that partners use for them."""
+"""Events by the ids of partners."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sim.messages import gateway_v1 as wire
 def get_partner_event(
     exchange: Exchange, caller: Caller, request: wire.GetPartnerEventRequest
 ) -> wire.GetPartnerEventResponse:
-    """Return the event with a partner's own id, with the sides of its markets."""
+    """Return the event with a partner's id, with the sides of its markets."""
     event = _event(exchange, request.partner_key, request.external_id)
     if event is None:
         raise NotFound(
             f"event not found: {request.partner_key[:40]}/{cut(request.external_id)}",
             remedy=(
-                "give the event an id in `world.events[].partners`, or ask by its gameId as the"
+                "give the event an id in `world.events[].partners`, or use its gameId as the"
                 " assumption partners.game_ids names it"
             ),
         )

@@ -57,8 +57,8 @@ def get_price_history(
 def _window(
     exchange: Exchange, instrument: Instrument, request: wire.GetPriceHistoryRequest
 ) -> tuple[Instant, Instant]:
-    """First and last instant of the history. ALL reaches back to the listing, LIVE to the start of
-    the event, or an hour where it has none.
+    """First and last instant of the history. ALL begins at the listing, LIVE at the start of the
+    event, or an hour ago if it has none.
     """
     now = exchange.now
     if request.timestamp is not None:

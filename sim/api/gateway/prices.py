@@ -24,7 +24,7 @@ def get_asset_price_history(
     exchange: Exchange, caller: Caller, request: wire.GetAssetPriceHistoryRequest
 ) -> wire.GetAssetPriceHistoryResponse:
     """Return candles of up to ten assets, one series each, by symbol. The window is clamped, never
-    refused, and every series says what it covers.
+    refused, and every series states the window that it covers.
     """
     symbols = _symbols(request.assets)
     bucket = _bucket(request.bucket)

@@ -43,7 +43,7 @@ def get_sport(
 def list_sport_listings(
     exchange: Exchange, caller: Caller, request: wire.ListSportListingsRequest
 ) -> wire.ListSportListingsResponse:
-    """List one entry for each league, which the older interface called a sport."""
+    """List one entry for each league; the older interface called a league a sport."""
     sports = [_listing(exchange, league) for league in exchange.reference.leagues]
     return wire.ListSportListingsResponse(sports=sports)
 
@@ -63,8 +63,8 @@ def list_teams(
 def list_provider_teams(
     exchange: Exchange, caller: Caller, request: wire.ListProviderTeamsRequest
 ) -> wire.ListProviderTeamsResponse:
-    """List teams by their ids at a data vendor: at every vendor if none is named, all teams if no
-    id is.
+    """List teams by their ids at a data vendor: at every vendor if none is named, and all teams if
+    no id is named.
     """
     rows = teams_of_provider(exchange, request)
     teams = {provider.provider_id: _sports_team(team) for team, provider in rows}
@@ -104,7 +104,7 @@ def teams_where(exchange: Exchange, filters: wire.TeamFilters | TeamsFilters) ->
 def teams_of_provider(
     exchange: Exchange, request: wire.ListProviderTeamsRequest | GetSportsTeamsForProviderRequest
 ) -> Iterator[tuple[wire.Team, wire.TeamProvider]]:
-    """Yield each team that a request by vendor ids asks for, with its id at the vendor."""
+    """Yield each team of a request by vendor ids, with its id at the vendor."""
     for team in exchange.reference.teams:
         if request.league in ("", team.league):
             for provider in team.provider_ids:

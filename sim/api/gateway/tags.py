@@ -27,7 +27,7 @@ _SERIES_KEYS: dict[str, Any] = {
 def list_tags(
     exchange: Exchange, caller: Caller, request: wire.ListTagsRequest
 ) -> wire.ListTagsResponse:
-    """Tags in order of listing; all where no limit is given."""
+    """Tags in listing order; all of them without a limit."""
     tags = exchange.reference.tags
     return wire.ListTagsResponse(tags=page(tags, request.limit, request.offset, default=len(tags)))
 
@@ -52,7 +52,9 @@ def get_tag_by_slug(
 def list_tag_events(
     exchange: Exchange, caller: Caller, request: wire.ListTagEventsRequest
 ) -> wire.ListTagEventsResponse:
-    """Events with a tag, largest volume first; active and not closed unless asked otherwise."""
+    """Events with a tag, the largest volume first. By default only active events that are not
+    closed.
+    """
     tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
     active = True if request.active is None else request.active
     closed = False if request.closed is None else request.closed

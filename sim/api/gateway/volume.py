@@ -1,4 +1,4 @@
-"""Volume of a market in dollars: over its life, the last day, week, month and year."""
+"""Volume of a market in dollars: in total, and in the last day, week, month and year."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim.kernel.instants import DAY, HOUR, Instant
 
 
 class Volumes(NamedTuple):
-    """Dollars traded: ever, and in windows that end now and begin on a whole hour."""
+    """Dollars traded: in total, and in windows that end now and begin on a whole hour."""
 
     total: float
     day: float
@@ -29,8 +29,8 @@ _WINDOWS = (DAY, 7 * DAY, 30 * DAY, 365 * DAY)
 
 
 class _Sums:
-    """Running sums of a market's trades: `sums[i]` is the notional of the first i, of which `busts`
-    count nothing.
+    """Running sums of a market's trades: `sums[i]` is the notional of the first i. Busted trades
+    have no notional; `busts` counts them.
     """
 
     __slots__ = ("busts", "last", "sums", "times")
@@ -42,9 +42,7 @@ class _Sums:
         self.last: Trade | None = None
 
     def read(self, exchange: Exchange, symbol: str) -> None:
-        """Take in the trades that are new; all of them again after the exchange was rewound or a
-        trade undone.
-        """
+        """Read the new trades, or all of them after a rewind or a bust."""
         trades = exchange.trading.trades
         seqs = trades.of_symbol(symbol)
         count, busts = len(self.times), exchange.trading.statistics.busts(symbol)

@@ -1,14 +1,15 @@
 """The text of access tokens: JSON Web Tokens that the issuer signs with RS256.
 
-The exchange decides what a token says and allows (`core/identity/credentials.py`); here its claims
-become text, and text becomes the fingerprint by which the exchange knows it. Each environment has
-one key, bundled in `fixtures/keys`, so a client may keep the published half over many runs. Such a
-signature proves nothing to anybody, since everyone has the key: a token counts because it was
-issued, not because its signature holds.
+The exchange decides about the content and validity of a token (`core/identity/credentials.py`).
+This module turns claims into text, and text into the fingerprint by which the exchange knows a
+token. Each environment has one key, bundled in `fixtures/keys`, so a client can keep its public
+half over many runs. Such a signature proves nothing, because everybody has the key: a token is
+valid because it was issued, not because of its signature.
 
-A token names this machine as its client did (`aud`, `iss`). Ports differ between runs and
-fingerprints must not, so these two claims are left out of them; the signature covers them. The
-cryptography package is imported with the first token, because it takes a third of a cold start.
+A token contains the address of this machine as its client wrote it (`aud`, `iss`). Ports differ
+between runs and fingerprints must not, so these two claims are not part of the fingerprint; the
+signature covers them. The cryptography package is imported for the first token, because its import
+takes a third of a cold start.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def signed(environment: str, claims: Mapping[str, object]) -> str:
 
 
 def fingerprint_of(token: str) -> str:
-    """Return the name of a token that does not reveal it: 32 hexadecimal digits.
+    """Return the fingerprint of a token: 32 hexadecimal digits that do not reveal it.
 
-    A text that no environment signed has a name that no issued token has.
+    A text that no environment signed gets a fingerprint that no issued token has.
     """
     text, _, _ = token.rpartition(".")
     header, claims = (_object(part) for part in text.partition(".")[::2])
@@ -61,14 +62,14 @@ def key_id(environment: str) -> str:
 
 @cache
 def public_numbers(environment: str) -> tuple[str, str]:
-    """Return exponent and modulus of an environment's key, as a JSON Web Key writes them."""
+    """Return exponent and modulus of an environment's key in the form of a JSON Web Key."""
     numbers = _key(environment).public_key().public_numbers()
     return _integer(numbers.e), _integer(numbers.n)
 
 
 @lru_cache(maxsize=4096)
 def _signed(environment: str, text: str) -> str:
-    """Return header and claims with their signature. PKCS #1 v1.5 draws nothing at random."""
+    """Return header and claims with their signature. PKCS #1 v1.5 draws no random numbers."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 

@@ -1,4 +1,4 @@
-"""Which accounts a call may read or trade on (§5.1 items 7 and 8).
+"""The accounts that a call may read or trade on (§5.1 items 7 and 8).
 
 With x-participant-id the caller is that participant, without it the whole firm.
 """
@@ -25,7 +25,7 @@ def firm_of(exchange: Exchange, caller: Caller) -> Firm:
 
 
 def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
-    """Return the calling firm for what concerns it as a whole.
+    """Return the calling firm for an operation on the firm as a whole.
 
     PermissionDenied for a participant's token.
     """
@@ -37,7 +37,7 @@ def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
 
 
 def participant_required(rule: str) -> PermissionDenied:
-    """Return the refusal of a read that the environment allows with x-participant-id only."""
+    """Return the refusal of a read for which the environment requires x-participant-id."""
     return PermissionDenied(
         rule=rule,
         remedy=(
@@ -64,9 +64,10 @@ def trading_account(caller: Caller, named: str) -> str:
 
 
 def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the accounts of a read: those named, else the participant's, else all of the firm's.
+    """Return the accounts of a read: the named ones, or else the participant's, or else all of the
+    firm's.
 
-    PermissionDenied for an account that the caller may not act for.
+    PermissionDenied for an account for which the caller may not act.
     """
     for account in named:
         if account not in caller.accounts:
@@ -87,7 +88,7 @@ def ledger_account(exchange: Exchange, caller: Caller, named: str) -> str:
 
 
 def balance_account(exchange: Exchange, caller: Caller, named: str) -> str:
-    """Return the trading account that a position or balance call names.
+    """Return the trading account of a position or balance call.
 
     "invalid account" for a clearing account, or for one that does not exist (rule P26).
     """

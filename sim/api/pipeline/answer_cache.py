@@ -1,7 +1,7 @@
-"""Values that handlers keep from one request to the next, per exchange.
+"""Values that handlers cache between requests, per exchange.
 
-Cached values are not part of the saved state. Each must follow from its key and version alone, so
-that an exchange that was rewound, or one with an empty cache, answers the same bytes.
+Cached values are not part of the saved state. Each must be a function of its key and version alone,
+so that an exchange that was rewound, or one with an empty cache, answers the same bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CAPACITY = 8192
 
 
 class AnswerCache(Generic[T]):
-    """One value per key, built again when its version changes. Cleared when it is full."""
+    """One value per key, rebuilt when its version changes. The cache is cleared when it is full."""
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
         self._capacity = capacity
@@ -24,7 +24,7 @@ class AnswerCache(Generic[T]):
     def get(
         self, exchange: Exchange, key: Hashable, version: Hashable, build: Callable[[], T]
     ) -> T:
-        """Return the value for a key at a version; `build` makes it when it is not cached."""
+        """Return the value of a key at a version; `build` makes it if it is not cached."""
         table: dict[Hashable, tuple[Hashable, T]] | None = exchange.answer_caches.get(self)
         if table is None:
             table = exchange.answer_caches[self] = {}

@@ -1,4 +1,5 @@
-"""Who calls, and whether they may: identity, scope, participant, in this order (§5.1, §5.2).
+"""Authentication and authorization of a call: identity, scope, participant, in this order (§5.1,
+§5.2).
 
 | Answer | Meaning |
 |---|---|
@@ -22,7 +23,7 @@ from sim.core.model.context import Context
 
 
 class Parties(Protocol):
-    """What authentication reads of the exchange."""
+    """The parts of the exchange that authentication reads."""
 
     @property
     def ctx(self) -> Context: ...
@@ -33,12 +34,12 @@ class Parties(Protocol):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """An authenticated caller on a plane ("grpc" there).
+    """An authenticated caller on a plane (or "grpc").
 
-    `account` is the account of the participant that the call acts for, or of the API key;
-    `accounts` are all that the caller may act for. Only the token issuer looks at `credential`.
-    `bound` says that the token itself is a participant's, and acts for nobody else of the firm;
-    `audience` is the address for which it was asked, "" for the environment's name.
+    `account` is the account of the participant for whom the call acts, or of the API key;
+    `accounts` are all accounts for which the caller may act. Only the token issuer uses
+    `credential`. `bound` means that the token belongs to a participant and cannot act for others of
+    the firm; `audience` is the address for which it was requested, "" for the environment's name.
     """
 
     plane: str
@@ -61,8 +62,8 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name this caller goes by, the most precise first: what faults match and logs show.
-        Empty for the public.
+        """Every name of this caller, the most precise first, for faults and logs. Empty for the
+        public.
         """
         names = (self.participant, self.firm, self.client_id, self.api_key)
         return tuple(name for name in names if name)
@@ -116,9 +117,9 @@ def authenticate_caller(
 def names_of(
     parties: Parties, credential: VerifiedCredential, participant: str | None, peer: str
 ) -> tuple[str, ...]:
-    """Return the names a call goes by before it is authenticated, the most precise first.
+    """Return the names of a caller before authentication, the most precise first.
 
-    Injected faults match them. They say nothing about the call's rights.
+    Injected faults match them. They say nothing about the rights of the caller.
     """
     firm = key = None
     if credential.kind == "bearer":
@@ -149,9 +150,10 @@ def _firm_caller(
     header: str | None,
     peer: str,
 ) -> Caller:
-    """Return a firm's caller, acting for the participant of its header or of its token.
+    """Return a firm's caller, acting for the participant of the header or of the token.
 
-    The header counts where the operation requires a participant, or admits one and it was sent.
+    The header is used if the operation requires a participant, or if it admits one and the header
+    was sent.
     """
     firm, scopes, token_participant, audience = _firm_of(parties, credential)
     user = parties.firms.participant_of(firm, token_participant) if token_participant else None
@@ -179,8 +181,8 @@ def _firm_caller(
 def _firm_of(
     parties: Parties, credential: VerifiedCredential
 ) -> tuple[Firm, tuple[str, ...], str | None, str]:
-    """Return the firm of a credential, its scopes, the participant whose token it is, and the
-    audience asked for.
+    """Return the firm of a credential, its scopes, the participant of its token, and the requested
+    audience.
     """
     if credential.kind == "script":
         firm = parties.firms.require(credential.key)
@@ -193,7 +195,9 @@ def _firm_of(
 
 
 def _check_bound(participant: str, operation: Operation, header: str | None) -> None:
-    """Refuse a participant's token for somebody else, and for changes of the firm as a whole."""
+    """Refuse a participant's token for another participant, and for changes to the firm as a
+    whole.
+    """
     if header and header != participant:
         remedy = f"this token speaks for {participant} alone"
         raise refusals.PermissionDenied(rule="participant-token", remedy=remedy)
@@ -203,7 +207,7 @@ def _check_bound(participant: str, operation: Operation, header: str | None) -> 
 
 
 def key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
-    """Return the caller of a retail key. InvalidSignature when the call is not signed rightly."""
+    """Return the caller of a retail key. InvalidSignature if the call is not signed correctly."""
     if credential.kind == "none":
         raise refusals.MissingKeyHeaders(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[""])
     if credential.kind not in ("api_key", "script") or credential.problem:

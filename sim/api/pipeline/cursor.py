@@ -1,5 +1,5 @@
-"""Cursors of lists: opaque text that names the last row of a page, so that rows added
-meanwhile neither repeat nor vanish.
+"""Cursors of lists: opaque text that names the last row of a page, so that rows that are added in
+the meantime are neither repeated nor skipped.
 """
 
 from __future__ import annotations
@@ -18,25 +18,29 @@ def write_cursor(*parts: str | int) -> str:
 
 
 def read_cursor(cursor: str, count: int) -> list[str]:
-    """The parts of a cursor. Refuses one that `write_cursor` did not make with as many."""
+    """The parts of a cursor. Refuses text that `write_cursor` did not make from this number of
+    parts.
+    """
     try:
         parts = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split("\n")
     except (Error, ValueError):
         parts = []
-    if len(parts) != count or write_cursor(*parts) != cursor:  # the decoder skips foreign letters
+    if (
+        len(parts) != count or write_cursor(*parts) != cursor
+    ):  # the decoder ignores letters outside the alphabet
         raise bad_cursor()
     return parts
 
 
 def bad_cursor() -> InvalidRequest:
-    """The refusal of a cursor nobody gave out."""
+    """The refusal of an invalid cursor."""
     return InvalidRequest(
         "cursor is not valid", remedy="send nextCursor of the page before as it is"
     )
 
 
 def page_size(limit: int) -> int:
-    """How many rows a page has: 100 where nothing is asked, and at most 100."""
+    """The number of rows of a page: 100 by default and at most."""
     if limit < 0:
         raise InvalidRequest(
             "limit must not be negative", remedy=f"send 1 to {PAGE_MAX}, or leave it out"

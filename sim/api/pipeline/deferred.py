@@ -1,12 +1,12 @@
-"""Answers that depend on an input still to come, and the functions that build them then.
+"""Answers that depend on a later input, and the functions that build them.
 
 A handler that cannot answer yet returns a `DeferredResponse`. The host keeps the caller waiting
 until the engine emits the effect `Resolve` of the same name. Two calls do this: a webhook
 registration waits for the answer to its test delivery, and a synchronous order waits for the
 matching engine.
 
-`Finisher` says how the engine builds such an answer once its time has come; `api/registry.py` lists
-them by kind, so the engine knows no handler by name.
+A `Finisher` tells the engine how to build such an answer. `api/registry.py` lists them by kind, so
+the engine does not depend on handlers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from sim.messages import Message
 
 
 class DeferredResponse(Struct, frozen=True):
-    """What a handler returns instead of a response it cannot build yet.
+    """A response that a handler cannot build yet.
 
-    `pending_on` names the effect that will bring the answer. `deadline` is the instant at which the
-    clock brings it at the latest; 0 where somebody outside has to act.
+    `pending_on` names the effect that brings the answer. `deadline` is the instant at which the
+    clock brings it at the latest; 0 if it depends on somebody outside.
     """
 
     pending_on: str
@@ -35,10 +35,10 @@ class DeferredResponse(Struct, frozen=True):
 
 
 class Finisher(Struct, frozen=True):
-    """How one kind of deferred answer is built.
+    """Builds one kind of deferred answer.
 
     `build(exchange, pending)` gets the core's record of the deferred call (a `PendingRegistration`,
-    a `Wait`) and returns the response or the refusal, which leaves on `plane`.
+    a `Wait`) and returns the response or the refusal, in the form of `plane`.
     """
 
     plane: Plane

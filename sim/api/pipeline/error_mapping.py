@@ -1,4 +1,4 @@
-"""From a refusal to HTTP status and body, or gRPC status, per surface (§7).
+"""Maps a refusal to HTTP status and body, or to a gRPC status, for each surface (§7).
 
 | Surface | Body |
 |---|---|
@@ -6,8 +6,8 @@
 | retail | `{"status", "message"}`; so is 429 of the gateway; plain text without a key |
 | token issuer | an OAuth error object |
 
-`Retry-After` is in whole seconds, at least 1 (rule R4); a 405 has `Allow` (RFC 9110).
-Clients branch on status and code, never on the text (§7.2).
+`Retry-After` is in whole seconds, at least 1 (rule R4); a 405 has `Allow` (RFC 9110). Clients must
+depend on status and code, never on the text (§7.2).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim.core.model import refusals
 from sim.core.model.refusals import HTTP_OF_CODE, Refusal
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, format_seconds
 
-# Where §7.1 differs from the mapping of codes.
+# Refusals whose status in §7.1 differs from the mapping of codes.
 _HTTP_OF_CLASS: dict[type[Refusal], int] = {
     refusals.MethodNotAllowed: 405,
     refusals.OrderDone: 409,
@@ -48,7 +48,7 @@ def http_status(refusal: Refusal) -> int:
 
 
 def refused(refusal: Refusal, plane: str, ready_at: Instant = 0, request_id: str = "") -> Reply:
-    """Return the reply that clients of a plane see; "grpc" counts as a plane here."""
+    """Return the reply to clients of a plane; "grpc" counts as a plane here."""
     code, message = grpc_code(refusal), refusal.message
     reply = Reply(
         code=code,
@@ -90,10 +90,10 @@ def _body(code: int, message: str) -> bytes:
 
 
 class Explanation(Struct, frozen=True, gc=False):
-    """Why a call was refused, and what would have worked; `plain` is what people are shown.
+    """Why a call was refused, and what would have worked.
 
-    `stage` refused it. `answered_in` is the input that brought the refusal of a call which waited
-    for `orders`; 0 for all others.
+    `stage` is the stage that refused it. `answered_in` is the input that brought the refusal of a
+    call that waited for `orders`; 0 for all others.
     """
 
     request_id: str
@@ -113,7 +113,7 @@ class Explanation(Struct, frozen=True, gc=False):
     orders: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
-        """As an object of JSON, with times in words."""
+        """The explanation as a JSON object, with durations and instants as text."""
         retry_after = self.retry_after
         plain = {
             **asdict(self),
@@ -130,8 +130,8 @@ class Explanation(Struct, frozen=True, gc=False):
 def explanation(
     refusal: Refusal, code: int, *, request_id: str, operation: str, now: Instant, stage: str
 ) -> Explanation:
-    """Explain to people why a call was refused; `code` is the gRPC status of its reply."""
-    return Explanation(  # positional arguments: a Struct searches for each keyword
+    """Explain the refusal of a call; `code` is the gRPC status of its reply."""
+    return Explanation(  # positional arguments, because keywords of a Struct cost time
         request_id,
         operation,
         type(refusal).__name__,

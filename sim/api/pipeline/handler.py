@@ -1,8 +1,8 @@
-"""How a function says which operation it serves.
+"""Connects a function to the operation that it serves.
 
-`@handles("Service.Rpc")` wraps a function in a `Handler`, a value; it registers nothing.
-`api/registry.py` collects the handlers of the packages. A name that the contract does not know, and
-a second handler for one operation, are errors when the modules load.
+`@handles("Service.Rpc")` wraps a function in a `Handler`; it registers nothing. `api/registry.py`
+collects the handlers of the packages. An unknown operation, and a second handler for one operation,
+are errors when the modules are imported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def handles(
 ) -> Callable[[Callable[[Exchange, Caller, Request], Answer]], Handler[Request, Answer]]:
     """Declare that a function serves the operation "Service.Rpc".
 
-    UnknownOperation, with the nearest name, when the contract has no operation of this name.
+    UnknownOperation, with the nearest name, if the contract has no operation of this name.
     """
     name = load_contract().by_name(operation).name
 

@@ -1,8 +1,8 @@
-"""What enters a simulation and what comes out of it, as data.
+"""The inputs and outcomes of a simulation, as data.
 
-Inputs are redacted: verified credentials and fingerprints stand where secrets were
-(`redaction.py`). They are exactly what the journal holds and what a replay feeds back in, so tags
-and field names are part of the journal's format.
+Inputs are redacted: they contain verified credentials and fingerprints instead of secrets
+(`redaction.py`). The journal contains them in exactly this form, and a replay feeds them back in.
+Tags and field names are therefore part of the journal's format.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from sim.kernel.timers import Timer
 
 
 class VerifiedCredential(Struct, frozen=True, omit_defaults=True):
-    """What verification found out about a caller's credentials. `problem` is "" when they hold.
+    """The result of verifying a caller's credentials. `problem` is "" if they are valid.
 
     | kind | key |
     |---|---|
     | none | |
     | bearer | fingerprint of the token |
     | api_key | id of the key |
-    | assertion | client id; `claims` holds what the token issuer needs |
+    | assertion | client id; `claims` has what the token issuer needs |
     | script | firm or key id of a scenario's step; no call from outside has this kind |
 
-    `nonce` is what the client drew at random (the fingerprint of an assertion's jti), and
-    `audience` the address that it called this API by: both are journalled for replay, but outside
-    the digest.
+    `nonce` is the random part of the client's credentials (the fingerprint of an assertion's jti),
+    and `audience` the address by which the client called this API. Both are journalled for replay,
+    but are not part of the digest.
     """
 
     kind: str
@@ -49,9 +49,9 @@ class VerifiedCredential(Struct, frozen=True, omit_defaults=True):
 
 NOBODY = VerifiedCredential(kind="none")
 
-# The `peer` of what a scenario's script does. That of a client is an address.
+# The `peer` of inputs of a scenario's script. The `peer` of a client is an address.
 SCRIPT = "script"
-# That of the answers of scripted receivers of webhooks.
+# The `peer` of answers of scripted webhook receivers.
 RECEIVER = "receiver"
 
 # ---- inputs
@@ -60,9 +60,9 @@ RECEIVER = "receiver"
 class RestCall(Struct, frozen=True, tag="rest", omit_defaults=True):
     """One HTTP request on a plane.
 
-    `body` is text; a body that is no UTF-8 is `binary` instead. `participant` is the
-    x-participant-id header; the exchange reads no other. `oversize` is the size of a body that the
-    shell did not read because it is too large.
+    `body` is text; a body that is not UTF-8 is `binary` instead. `participant` is the
+    x-participant-id header, the only header that the exchange reads. `oversize` is the size of a
+    body that the server did not read because it is too large.
     """
 
     plane: Plane
@@ -89,9 +89,9 @@ class RpcCall(Struct, frozen=True, tag="rpc", omit_defaults=True):
 
 
 class StreamOpened(Struct, frozen=True, tag="open", omit_defaults=True):
-    """A client began a stream.
+    """A client opened a stream.
 
-    For a server-streaming rpc `message` is the request, for a bidirectional one it is empty. For a
+    For a server-streaming rpc `message` is the request; for a bidirectional one it is empty. For a
     WebSocket `method` is the path.
     """
 
@@ -112,29 +112,31 @@ class StreamFrame(Struct, frozen=True, tag="frame", omit_defaults=True):
 
 
 class StreamHungUp(Struct, frozen=True, tag="hangup", omit_defaults=True):
-    """The client's side of a stream is gone."""
+    """The client closed its side of a stream, or disconnected."""
 
     stream: int
     peer: str = ""
 
 
 class Advanced(Struct, frozen=True, tag="advance"):
-    """Time moves to an instant; each timer due until then fires at exactly its own instant.
+    """Time moves to an instant. Each timer that is due until then fires at its own instant.
 
-    It moves less far when a step of the scenario becomes due on the way: the step comes first.
+    It stops early if a step of the scenario becomes due on the way: the step runs first.
     """
 
     to: Instant
 
 
 class Stepped(Struct, frozen=True, tag="step"):
-    """A step of the scenario begins; steps count from 1. What it does are inputs of their own."""
+    """A step of the scenario begins; steps count from 1. The actions of the step are inputs of
+    their own.
+    """
 
     step: int
 
 
 class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
-    """An operator's action that changes the world; `arguments` is the JSON text of its body."""
+    """An operator action that changes the exchange. `arguments` is the JSON text of its body."""
 
     action: str
     subject: str = ""
@@ -143,7 +145,9 @@ class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
 
 
 class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
-    """The answer of a webhook receiver. Status 0: no HTTP answer came, `error` says why."""
+    """The answer of a webhook receiver. Status 0: there was no HTTP answer, and `error` says
+    why.
+    """
 
     attempt: str
     status: int = 0
@@ -153,7 +157,7 @@ class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
 
 
 class AnswerDue(Struct, frozen=True, tag="answer_due"):
-    """A deferred answer must leave now, as things stand, because nobody moves the clock."""
+    """A deferred answer must be sent now, because nobody moves the clock."""
 
     pending_on: str = field(name="awaits")
 
@@ -173,8 +177,8 @@ Input: TypeAlias = (
 
 
 def by_script(input_: Input) -> bool:
-    """Whether an input is the scenario's own, of a step or a scripted receiver: a run of the same
-    scenario makes it by itself.
+    """Whether an input is the scenario's own, from a step or a scripted receiver. A run of the same
+    scenario makes it again.
     """
     return isinstance(input_, Stepped) or getattr(input_, "peer", "") in (SCRIPT, RECEIVER)
 
@@ -183,7 +187,9 @@ _read_input = json.Decoder(Input).decode
 
 
 def without_nonce(entering: Input) -> tuple[Input, bytes]:
-    """Return the input as digested, and JSON of what is the client's or this run's own, or b""."""
+    """Return the input as it enters the digest, and JSON of the parts that belong to the client or
+    to this run only, or b"".
+    """
     credential = getattr(entering, "credential", NOBODY)
     if credential.nonce == "" and credential.audience == "":
         return entering, b""
@@ -195,7 +201,7 @@ def without_nonce(entering: Input) -> tuple[Input, bytes]:
 
 
 def recorded_input(line: Line) -> Input:
-    """Return the input of a journal line with its nonce put back. DecodeError without an input."""
+    """Return the input of a journal line with its nonce restored. DecodeError if there is none."""
     entered: Input = _read_input(line.input)
     if line.aside and isinstance(entered, RestCall):
         aside = json.decode(line.aside, type=dict[str, str])
@@ -212,13 +218,13 @@ class Reply(Struct, kw_only=True):
     | Field | Meaning |
     |---|---|
     | status, code | HTTP status; gRPC status |
-    | ready_at | when the answer may leave |
-    | journal | body for the journal where the real one holds a secret |
+    | ready_at | when the answer may be sent |
+    | journal | body for the journal if the real one contains a secret |
     | shared | the body is public, and many callers get the same object |
     | chunks | a streamed body or the messages of a download, made when read; `body` is empty |
-    | pending_on | name of the effect `Resolve` that will bring the answer, "" when this is it |
-    | deadline | when the clock brings it at the latest; 0: somebody outside has to act |
-    | connection_fault | what an injected fault does to the connection |
+    | pending_on | name of the effect `Resolve` that brings the answer; "" if this is the answer |
+    | deadline | when the clock brings it at the latest; 0: it depends on somebody outside |
+    | connection_fault | the effect of an injected fault on the connection |
     """
 
     status: int = 200
@@ -269,7 +275,7 @@ class Post(Struct, frozen=True, tag="post"):
 
     @property
     def shown_url(self) -> str:
-        """The URL as whatever is printed, sent or written to a file to be shared has it."""
+        """The URL without secrets, for output and for files that can be shared."""
         return shown_url(self.url)
 
 
@@ -292,8 +298,9 @@ class Fired(Struct, frozen=True):
 
 
 class StepResult(Struct, frozen=True, omit_defaults=True):
-    """How a step of the scenario ended; `step` counts from 1. `failures` has a line for each thing
-    that does not hold. `refused`: the exchange did not let it do what it wanted.
+    """The result of a step of the scenario; `step` counts from 1. `failures` has a line for each
+    expectation that does not hold. `refused` means that the exchange refused the action of the
+    step.
     """
 
     step: int
@@ -334,6 +341,6 @@ class Outcome(Struct, kw_only=True):
         self.warning = "; ".join(filter(None, (part.warning for part in parts)))
 
 
-# Who acts on a kind of timer, and on a type of input.
+# The handlers of timers by kind, and of inputs by type.
 OutcomeHandlers: TypeAlias = Mapping[str, Callable[[Timer, Outcome], None]]
 InputHandlers: TypeAlias = Mapping[type[Struct], Callable[[Input, Outcome], None]]

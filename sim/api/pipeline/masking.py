@@ -1,7 +1,7 @@
-"""Masks what the journal must not hold of an answer: secrets, and addresses of this run.
+"""Masks the parts of an answer that must not be in the journal: secrets, and addresses of this run.
 
 The contract marks both kinds of fields (`secret`, `address`), at the top level of a message only. A
-secret becomes a fingerprint. An address becomes a word, because ports differ between runs and
+secret becomes a fingerprint. An address becomes a fixed word, because ports differ between runs and
 digests must not.
 """
 
@@ -26,12 +26,12 @@ def masked_fields(cls: type[Message]) -> tuple[Field, ...]:
 
 
 def fingerprint(secret: str) -> str:
-    """Return what stands for a secret: enough to tell two apart, too little to use one."""
+    """Return a fingerprint of a secret, which distinguishes secrets but does not reveal them."""
     return "sha256:" + fingerprint_of(secret)
 
 
 def masked(message: Struct) -> Any:
-    """Return a copy for the journal, or the message itself where nothing is masked."""
+    """Return a masked copy for the journal, or the message itself if nothing is masked."""
     masks = {
         field.attribute: fingerprint(value) if field.secret else ADDRESS
         for field in masked_fields(type(message))

@@ -1,4 +1,4 @@
-"""The instruments that a request names, for faults that ask for an instrument."""
+"""The instruments in a request, for faults that match by instrument."""
 
 from __future__ import annotations
 

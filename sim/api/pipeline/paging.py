@@ -1,6 +1,6 @@
 """Offset page tokens: base64 of {"offset":N} (rule R7).
 
-Rows are read anew for every page, so pages shift when rows come or go in between (§4.3).
+Rows are read again for every page, so pages shift if rows are added or removed in between (§4.3).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def token_of(offset: int) -> str:
 
 
 def offset_of(token: str) -> int:
-    """Return the row of a token; 0 without one. InvalidRequest for a token that is not ours."""
+    """Return the row of a token; 0 without one. InvalidRequest for an invalid token."""
     if not token:
         return 0
     try:
@@ -55,7 +55,7 @@ def offset_of(token: str) -> int:
 def page_length(requested: int, default: int, *, refuse: bool = False) -> int:
     """Return the length of a page: `default` for 0, at most 1000.
 
-    A longer page is cut, or with `refuse` an error (rule P24).
+    A longer page is shortened, or with `refuse` refused (rule P24).
     """
     if refuse and not 0 <= requested <= PAGE_MAX:
         raise InvalidRequest(

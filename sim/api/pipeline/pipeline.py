@@ -1,13 +1,13 @@
-"""The path of every call: which stages it walks through, in which order.
+"""The path of every call: its stages and their order.
 
 There are four kinds of calls, and one tuple of stages for each: requests over REST, unary calls
-over gRPC, subscriptions (streams that a feed serves until somebody ends them) and downloads (gRPC
-streams that a handler answers and that end by themselves). `stages.py` holds the stages. What is
-listed first decides first: a call that would fail in two stages is refused by the earlier one.
+over gRPC, subscriptions (streams that a feed serves until they are ended) and downloads (gRPC
+streams that a handler answers and that end by themselves). `stages.py` has the stages. A call that
+would fail in two stages is refused by the earlier one.
 
-Where a refusal leaves the stages, the name of the stage goes into the explanation of the refusal.
-Any other exception is a mistake of the sandbox that has left something half done; it leaves the
-pipeline, and the engine ends the run.
+If a stage refuses the call, the name of the stage becomes part of the explanation. Any other
+exception is a bug of the sandbox that may have left the state half changed; it leaves the pipeline,
+and the engine ends the run.
 """
 
 from __future__ import annotations
@@ -50,22 +50,24 @@ REST: Stages = (
     stages.render,
 )
 RPC: Stages = tuple(stage for stage in REST if stage is not stages.size)
-SUBSCRIPTION: Stages = RPC[: RPC.index(stages.handle)]  # from there on a feed answers
+SUBSCRIPTION: Stages = RPC[: RPC.index(stages.handle)]  # from here on a feed answers
 DOWNLOAD: Stages = RPC
 
-# What happens to an answer afterwards, be it a refusal or not.
+# Stages that process every answer, including refusals.
 ANSWERED: Stages = (stages.apply_fault, stages.edge, stages.log)
 DOWNLOADED: Stages = (stages.apply_fault, stages.log)
 
-# Stages that do nothing unless a fault is armed or a maintenance window is open. Calls to a quiet
-# exchange skip them: one function call for each would cost a cheap request several percent.
+# Stages without effect unless there is a fault or an open maintenance window. Without either,
+# calls skip them, because a function call for each would cost a cheap request several percent.
 DISTURBANCES = frozenset(
     {stages.fault, stages.maintenance, stages.fault_on_symbol, stages.apply_fault}
 )
 
 
 class Path:
-    """The stages and closing stages of one kind of call, and those that remain in quiet times."""
+    """The stages and closing stages of one kind of call, and the stages without the skipped
+    ones.
+    """
 
     __slots__ = ("closing", "quiet_closing", "quiet_stages", "stages")
 
@@ -80,9 +82,9 @@ _SUBSCRIPTION, _DOWNLOAD = Path(SUBSCRIPTION, ()), Path(DOWNLOAD, DOWNLOADED)
 
 
 class AdmittedSubscription(Struct, kw_only=True):
-    """A subscription that passed every stage and may go to its feed.
+    """A subscription that passed every stage and is given to its feed.
 
-    `request` is None for WebSockets and bidirectional rpcs, whose frames bring it.
+    `request` is None for WebSockets and bidirectional rpcs, whose frames contain the requests.
     """
 
     operation: Operation
@@ -95,7 +97,7 @@ class AdmittedSubscription(Struct, kw_only=True):
 
 
 class Pipeline:
-    """Walks calls through their stages."""
+    """Passes calls through their stages."""
 
     def __init__(
         self,
@@ -184,7 +186,7 @@ class Pipeline:
 
 
 def _walk(call: Call, state: CallState, path: Path) -> None:
-    """Walk a call through stages until one refuses it, then through the closing stages."""
+    """Pass a call through stages until one refuses it, then through the closing stages."""
     exchange = state.services.exchange
     if exchange.maintenance.active or exchange.faults.armed:
         walked, closing = path.stages, path.closing
@@ -195,8 +197,8 @@ def _walk(call: Call, state: CallState, path: Path) -> None:
         for stage in walked:
             stage(call, state)
     except Refusal as refusal:
-        # Its traceback refers to this frame and the state, which refers to the refusal: a circle
-        # that only the garbage collector would free.
+        # The traceback refers to this frame and the state, which refers to the refusal: a reference
+        # cycle that only the garbage collector would free.
         refusal.__traceback__ = None
         state.refuse(refusal, stage.__name__)
     for stage in closing:
@@ -205,6 +207,6 @@ def _walk(call: Call, state: CallState, path: Path) -> None:
 
 @cache
 def _routers(contract: Contract) -> dict[str, Router]:
-    """The routers by plane. They hold nothing of a simulation, so all simulations share them."""
+    """The routers by plane. They have no state of a simulation, so all simulations share them."""
     planes: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
     return {plane: Router(contract.routes(plane)) for plane in planes}

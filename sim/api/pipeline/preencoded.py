@@ -1,8 +1,8 @@
-"""Responses that many requests share, encoded once.
+"""Responses that many requests share and that are encoded once.
 
 A handler that answers many callers with the same message (an order book, a list of instruments)
-keeps a `PreencodedResponse` until the message changes. The pipeline asks it for bytes, and it
-encodes only the first time for each dialect.
+keeps a `PreencodedResponse` until the message changes. The message is encoded only the first time
+for each dialect.
 """
 
 from __future__ import annotations

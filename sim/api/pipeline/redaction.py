@@ -5,39 +5,38 @@ signing secrets, social security numbers, one-time codes and session tokens. The
 fields of request bodies that hold one (option `field`, `secret`). API key ids, client ids and
 account names are public.
 
-**Where it is replaced.** At one place: the shell hands the raw call to `redact_rest`, `redact_rpc`
-or `redact_open`, and only what these return (`RestCall`, `RpcCall`, `StreamOpened`) is handled and
-journalled. Nothing below this module ever sees a secret. Three replacements are made:
+**Where it is replaced.** In one place: the server passes the raw call to `redact_rest`,
+`redact_rpc` or `redact_open`, and only what these return (`RestCall`, `RpcCall`, `StreamOpened`) is
+handled and journalled. Nothing below this module ever sees a secret. Three replacements are made:
 
 1. Credentials are verified (`verification.py`), and a `VerifiedCredential` takes their place: the
    claimed identity, and the first problem with it. Signatures and tokens themselves are dropped.
-2. A secret field of a body becomes `sealed:<shape>:<fingerprint>`, see `redact_text`. The shape
-   keeps what validation asks of the value (nine digits, so many bytes of key), so a wrong value is
-   refused for the same reason as it would be in clear. A value of a wrong type keeps its type only.
-3. A token or signing secret that a client wrote where none belongs (in a path, a query, another
-   field or header, or as the name of a field of a form) becomes the word `sealed`. Such a call is
-   refused or the value is ignored, but it would still stand in the journal. So does the value of
-   a key of a body or a frame that is called like a secret, such as `passphrase`, and the user
-   information of a webhook's URL.
+2. A secret field of a body becomes `sealed:<shape>:<fingerprint>` (`redact_text`). The shape keeps
+   what validation needs (nine digits, the number of bytes of a key), so an invalid value is refused
+   for the same reason as without redaction. A value of a wrong type keeps its type only.
+3. A token or signing secret that a client sent in a wrong place (in a path, a query, another field
+   or header, or as the name of a field of a form) becomes the word `sealed`. Such a call is refused
+   or the value is ignored, but it would be in the journal otherwise. So does the value of a key of
+   a body or a frame with a name such as `passphrase`, and the user information of a webhook's URL.
 
-**Which fingerprint.** BLAKE2b with a key that the run's seed determines. Equal secrets have equal
+**Fingerprints.** BLAKE2b with a key that depends on the run's seed. Equal secrets have equal
 fingerprints within a run, so the exchange can still notice that an SSN is used twice. The same
-secret looks different in another run. A fingerprint hides a secret from eyes and logs; somebody who
-holds the journal and its seed could still try all SSNs.
+secret has another fingerprint in another run. A fingerprint hides a secret from readers; somebody
+who has the journal and its seed could still try all SSNs.
 
 **Why a replay needs no secret.** The journal holds the result of verification, not what was
-verified. A replay feeds that result back in and verifies nothing; so it needs no private key, and
-it does not matter that the client's clock has moved on. What the client drew at random (the id of
-an assertion) is journalled beside the call and left out of the digest, so two runs of the same
-client have one digest.
+verified. A replay uses that result and verifies nothing, so it needs no private key, and the clock
+of the client does not matter. The random part of a client's call (the id of an assertion) is
+journalled beside the call and left out of the digest, so two runs of the same client have one
+digest.
 
-**The exception.** To sign webhooks the sender needs the signing secret in clear. `signing_secrets`
+**The exception.** To sign webhooks the sender needs the signing secret itself. `signing_secrets`
 holds it by fingerprint, in memory only; a replay has none and signs nothing. The URL of a webhook
-stands in the journal whole, so that a run that goes on from there still reaches its receiver; what
-is printed, sent or written to be shared has `shown_url` of it.
+is in the journal unchanged, so that a run that continues from there reaches its receiver;
+everything that is printed, sent or written to be shared has `shown_url` instead.
 
-gRPC messages pass as they are: no request that gRPC serves has a secret field (a test holds the
-contract to that). Responses are masked in `masking.py`, with the same aim.
+gRPC messages are not changed: no request of gRPC has a secret field (a test holds the contract to
+that). Responses are masked in `masking.py`, with the same aim.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ _SECRET_PARAMETER = re.compile(
     r"|(?:secret|private|api)_?key|password|signature|authorization)=[^&]*",
     re.ASCII | re.IGNORECASE,
 )
-# A JSON key that is called like a secret, in a text that has a hint of one, with its text value.
+# A JSON key with the name of a secret, and its text value.
 _SECRET_KEY = re.compile(
     r'("(?:(?:access|session|auth|refresh|id)?_?token|(?:client|signing|api)?_?secret(?:_?key)?'
     r'|private_?key|passphrase|password|otp|client_?assertion)"\s*:\s*)"(?!sealed[:"])(?:[^"\\]|\\.)*"',
@@ -82,13 +81,15 @@ _SECRET_KEY = re.compile(
 _URL_USER = re.compile(r'("webhook_?url"\s*:\s*"[^"@]*?:(?:\\?/){2})[^"/?#]*@', re.IGNORECASE)
 _HINTS = ("oken", "ecret", "ass", "rivate", "TOKEN", "SECRET", "PASS", "PRIVATE", '"otp')
 _FRAME_HINTS = tuple(hint.encode() for hint in (*_HINTS, "eyJ", "whsec_"))
-# What a field of a form is called. A JSON body sent as a form is one field whose name is the body.
+# The name of a field of a form. A JSON body sent as a form is one field whose name is the body.
 _FORM_NAME = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 _EMPTY_OF_TYPE: dict[type, Any] = {int: 0, float: 0, bool: False, list: [], dict: {}}
 
 
 class RedactionContext(VerificationContext, Protocol):
-    """What redaction needs besides: where signing secrets are kept, outside journal and state."""
+    """The context of redaction: verification, and the store of signing secrets outside journal and
+    state.
+    """
 
     @property
     def signing_secrets(self) -> dict[str, bytes]: ...
@@ -114,9 +115,9 @@ def redact_rest(
     wall: Instant | None,
     oversize: int = 0,
 ) -> RestCall:
-    """Return one HTTP request as it is journalled.
+    """Return one HTTP request in the form for the journal.
 
-    `headers` answers to lower-case names; `oversize` is the size of a body that was not read.
+    `headers` accepts lower-case names; `oversize` is the size of a body that was not read.
     """
     form = False
     credential = NOBODY
@@ -149,7 +150,7 @@ def redact_rest(
 
 
 def redact_rpc(method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> RpcCall:
-    """Return one unary gRPC request as it is journalled."""
+    """Return one unary gRPC request in the form for the journal."""
     texts = Headers(metadata)
     credential = bearer(texts.optional("authorization"))
     return RpcCall(valid_text(method), message, _participant(texts), credential, peer)
@@ -164,9 +165,9 @@ def redact_open(
     wall: Instant | None,
     web_socket: bool = False,
 ) -> StreamOpened:
-    """Return the beginning of a stream as it is journalled.
+    """Return the opening of a stream in the form for the journal.
 
-    A WebSocket handshake is signed as GET of its path; `method` may carry a query.
+    A WebSocket handshake is signed as GET of its path; `method` may contain a query.
     """
     texts, method = Headers(metadata), valid_text(method)
     if web_socket:
@@ -179,7 +180,7 @@ def redact_open(
 
 
 def _participant(headers: Headers) -> str | None:
-    """The participant that a call names; a token that stands there by mistake is replaced."""
+    """The participant of a call. A token that was sent there by mistake is replaced."""
     participant = headers.optional("x-participant-id")
     return participant and _without_tokens(participant)
 
@@ -198,7 +199,7 @@ def _token_call(
     if form and (names := _repeated_names(body)):
         return NOBODY, urlencode([(name, "") for name in names]).encode()
     request = token_request(context, fields, wall)
-    if "client_secret" in fields:  # no field of this call, but stock clients may send one
+    if "client_secret" in fields:  # not a field of this call, but generic OAuth clients may send it
         fields["client_secret"] = _PLACEHOLDER
     if assertion := fields.get("client_assertion"):
         is_text = isinstance(assertion, str)
@@ -218,8 +219,8 @@ def redact_body(
 ) -> bytes:
     """Replace the secret fields of a JSON body.
 
-    A body that is no JSON object is replaced as a whole: it may hold the secret, and is refused
-    either way.
+    A body that is not a JSON object is replaced as a whole: it may contain the secret, and is
+    refused in any case.
     """
     fields = _fields(body, form=False)
     if fields is None:
@@ -228,7 +229,7 @@ def redact_body(
 
 
 def _redact_whole(body: bytes, key: bytes, signing_secrets: dict[str, bytes]) -> bytes:
-    """A body of which nothing may stay. JSON stays JSON, so it is refused for what is wrong."""
+    """Replace a whole body. JSON stays JSON, so that it is refused for its real problem."""
     redacted = redact_text(body, key, signing_secrets)
     return redacted.encode() if _decoded(body) is msgspec.UNSET else msgspec.json.encode(redacted)
 
@@ -250,7 +251,7 @@ def redact_fields(
 
 @lru_cache(maxsize=1024)
 def redact_query(query: str) -> str:
-    """Replace secrets in a query string. None belongs there, but people write them."""
+    """Replace secrets in a query string. Queries should have none, but clients send them."""
     return _without_tokens(_SECRET_PARAMETER.sub(r"\1=" + _PLACEHOLDER, query))
 
 
@@ -258,8 +259,8 @@ def redact_text(value: str | bytes, key: bytes, signing_secrets: dict[str, bytes
     """Return "sealed:<shape>:<fingerprint>" for a secret.
 
     The shape is d<n> for n digits, w<n> for a signing secret of n bytes, x<n> for any other n
-    characters. Empty text and text that is redacted already stay as they are. The key of a
-    webhook signing secret goes to `signing_secrets`, where the oldest make room.
+    characters. Empty text and redacted text stay unchanged. The key of a webhook signing secret
+    goes to `signing_secrets`, where it may replace the oldest.
     """
     text = value if isinstance(value, str) else value.decode("latin-1")
     if not text or REDACTED.fullmatch(text):
@@ -279,8 +280,8 @@ def redact_text(value: str | bytes, key: bytes, signing_secrets: dict[str, bytes
 
 
 def redact_frame(message: bytes) -> bytes:
-    """Return a client's frame as it is journalled. Credentials do not belong into frames, but
-    clients of other services send them there. A message of protobuf passes as it is.
+    """Return a client's frame in the form for the journal. Frames should have no credentials, but
+    clients of other services send some. A protobuf message is not changed.
     """
     if not message.startswith((b"{", b"[")) or not any(part in message for part in _FRAME_HINTS):
         return message
@@ -292,7 +293,7 @@ def redact_frame(message: bytes) -> bytes:
 
 def _without_secrets(text: str) -> str:
     """Replace tokens and signing secrets in the text of a message, and the values of JSON keys that
-    are called like one.
+    have the name of a secret.
     """
     text = _without_tokens(text)
     if "@" in text and "webhook" in text:
@@ -303,7 +304,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _without_tokens(text: str) -> str:
-    """Replace tokens and signing secrets wherever they stand in a text."""
+    """Replace tokens and signing secrets anywhere in a text."""
     if "eyJ" in text or "whsec_" in text:
         return _TOKEN_OR_KEY.sub(_PLACEHOLDER, text)
     return text
@@ -314,7 +315,7 @@ def _redaction_key(context: RedactionContext) -> bytes:
 
 
 def _text(body: bytes) -> tuple[str, bytes]:
-    """Return a body as (text, b""), or as ("", body) when it is no UTF-8."""
+    """Return a body as (text, b""), or as ("", body) if it is not UTF-8."""
     try:
         return body.decode(), b""
     except UnicodeDecodeError:
@@ -337,14 +338,14 @@ def _fields(body: bytes, form: bool) -> dict[str, Any] | None:
 
 
 def _repeated_names(body: bytes) -> list[str]:
-    """The names of a form in which one stands twice, for which it is refused; [] for others."""
+    """The repeated names of a form, for which it is refused."""
     names = [name for name, _ in parse_qsl(body.decode(), keep_blank_values=True)]
     repeats = len(set(names)) < len(names)
     return [name if _FORM_NAME.fullmatch(name) else _PLACEHOLDER for name in names if repeats]
 
 
 def _decoded(body: bytes) -> Any:
-    """What JSON says; UNSET where it is none."""
+    """The value of a JSON text; UNSET if it is not JSON."""
     try:
         return msgspec.json.decode(body)
     except UNREADABLE:
@@ -367,7 +368,9 @@ def _secrets_of(plane: str, path: str) -> frozenset[str]:
 
 
 def _misplaced_secrets(plane: str, body: bytes) -> frozenset[str]:
-    """Names of secret fields of a plane, for a body that holds one where no call takes it."""
+    """Names of all secret fields of a plane, for a body with a secret in a call that has no secret
+    field.
+    """
     keys = _secret_keys().get(plane)
     return frozenset(keys.values()) if keys and any(key in body for key in keys) else frozenset()
 

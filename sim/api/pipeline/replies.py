@@ -1,6 +1,7 @@
-"""Build replies: encode what handlers return for the plane and protocol of the call, or a refusal.
+"""Builds replies: encodes the results of handlers, or a refusal, for the plane and protocol of the
+call.
 
-Answers that hold a secret get a masked copy for the journal.
+Answers that contain a secret get a masked copy for the journal.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _WIRE_SWITCHES = (
 
 
 def wire_switches(assumptions: Assumptions) -> frozenset[str]:
-    """Names of the switches of JSON fields that are on: those that are not at their default."""
+    """Names of the switches of JSON fields that are on, that is, not at their default."""
     return frozenset(one.name for one in _WIRE_SWITCHES if assumptions.text(one) != one.default)
 
 
 class Replies:
-    """Builds replies as of virtual now."""
+    """Builds replies at virtual now."""
 
     def __init__(self, ctx: Context, *, vendor_prefix: bool) -> None:
         self._ctx = ctx
@@ -53,10 +54,10 @@ class Replies:
         self._dialects: dict[Plane, Dialect] = {}
         self._dialects_hold: tuple[Instant, Instant] = (0, 0)  # from, until
         self._switched = -1
-        self.epoch = 0  # how often somebody has travelled in time
+        self.epoch = 0  # how many times the exchange was moved to another moment
 
     def dialect(self, plane: Plane) -> Dialect:
-        """Return the JSON rules of a plane that are in force now."""
+        """Return the JSON rules of a plane at virtual now."""
         now, (begin, end) = self._ctx.now, self._dialects_hold
         if not begin <= now < end or self._switched != self._ctx.assumptions.changes:
             self._dialects.clear()
@@ -111,7 +112,7 @@ class Replies:
         return reply
 
     def download(self, operation: Operation, answer: Iterator[Any]) -> Reply:
-        """Answer with a gRPC stream that ends by itself, encoded while it is read."""
+        """Answer with a gRPC stream of a handler, which is encoded while it is read."""
         reply = self._grpc()
         reply.chunks = map(protobuf_encoder(operation.response), self._parts(answer))
         return reply
@@ -125,8 +126,8 @@ class Replies:
         )
 
     def _parts(self, answer: Iterator[Any]) -> Iterator[Any]:
-        """Yield the messages of a download. Unavailable once the exchange has travelled in time,
-        because the rows that the download reads are gone.
+        """Yield the messages of a download. Unavailable once the exchange was moved to another
+        moment, because the rows that the download reads no longer exist.
         """
         epoch = self.epoch
         while True:
@@ -151,7 +152,7 @@ class Replies:
         return reply
 
     def refused(self, refusal: Refusal, plane: str) -> Reply:
-        """Build the refusal that clients of a plane see; "grpc" counts as a plane here."""
+        """Build the refusal for clients of a plane; "grpc" counts as a plane here."""
         ctx = self._ctx
         if isinstance(refusal, refusals.EdgeTimeout):
             ctx.service_time = refusal.after

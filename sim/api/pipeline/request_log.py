@@ -1,4 +1,4 @@
-"""The request log: the last calls with their answers, to verify clients and explain refusals."""
+"""The request log: the last calls and their answers, for tests of clients and for explanations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAPACITY = 50_000
 
 
 def is_called(caller: str, name: str) -> bool:
-    """Whether a caller has a name: its whole name, or the last part of it."""
+    """Whether a name is that of the caller: its whole name, or the last part of it."""
     return name in (caller, caller.rpartition("/")[2])
 
 
@@ -65,7 +65,7 @@ class RequestLog:
 
     def __init__(self) -> None:
         self._entries: deque[LoggedCall] = deque(maxlen=CAPACITY)
-        # Entries as they were before a deferred refusal changed them, with the input of that
+        # Entries before a deferred refusal changed them, with the input of that
         # refusal.
         self._changed: list[tuple[int, LoggedCall]] = []
 
@@ -91,8 +91,8 @@ class RequestLog:
     def select(
         self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
     ) -> list[dict[str, Any]]:
-        """Return matching rows; `operation` may be "Service.Rpc" or the rpc alone, `caller` a whole
-        name or its last part, `since` is a seq.
+        """Return matching rows; `operation` may be "Service.Rpc" or only the rpc, `caller` a whole
+        name or its last part, `since` is a sequence number.
         """
         return [
             entry.row()
@@ -117,7 +117,7 @@ class RequestLog:
         return entries[::-1]
 
     def corrected(self, seq: int) -> list[tuple[LoggedCall, LoggedCall]]:
-        """Return the calls that an input gave another answer: as they were, and as they are."""
+        """Return the calls whose answer a later input changed: before and after the change."""
         changed = [before for by, before in self._changed if by == seq]
         return [
             (before, entry) for before in changed for entry in self.entries(before.seq, before.seq)
@@ -128,7 +128,7 @@ class RequestLog:
         return [entry for entry in self._entries if first <= entry.seq <= last]
 
     def explain(self, request_id: str) -> dict[str, Any] | None:
-        """Return why a call was refused; None when the id is unknown or the call was answered."""
+        """Return why a call was refused; None if the id is unknown or the call was not refused."""
         for entry in reversed(self._entries):
             why = entry.why
             if why is not None and why.request_id == request_id:
@@ -149,12 +149,12 @@ class RequestLog:
         return log
 
     def become(self, other: RequestLog) -> None:
-        """Take over the calls of another log."""
+        """Replace the calls by those of another log."""
         self._entries = other._entries.copy()
         self._changed = other._changed.copy()
 
     def truncate(self, seq: int) -> None:
-        """Forget the calls, and the changes to earlier ones, after an input (a rewind)."""
+        """Remove the calls, and the changes to earlier ones, after an input (for a rewind)."""
         while self._entries and self._entries[-1].seq > seq:
             self._entries.pop()
         while self._changed and self._changed[-1][0] > seq:

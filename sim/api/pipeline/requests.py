@@ -1,5 +1,4 @@
-"""Read request messages from what a call carries: path and query, JSON or form body, protobuf
-bytes.
+"""Reads the request messages of calls: path and query, JSON or form body, protobuf bytes.
 
 Input that does not fit its message is refused with InvalidRequest.
 """
@@ -16,16 +15,16 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED, Quirks
 from sim.core.model import refusals
 
-# Unknown enum text in a filter of reference data means its zero member;
+# In a filter of reference data, unknown enum text is read as the zero member;
 # everywhere else it is refused.
 _LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
 
-# How many requests without a body are kept. Clients could invent queries without end.
+# Number of cached requests without a body. It is limited, because clients can send any query.
 _CACHED_MAX = 1024
 
 
 class Requests:
-    """Reads requests, and caches those that path and query determine.
+    """Reads requests, and caches those that depend on path and query only.
 
     Clients repeat the same reads, and handlers do not change requests.
     """
@@ -79,7 +78,7 @@ class Requests:
         return request
 
     def _casing(self, plane: str, operation: Operation) -> Casing:
-        # The catalogue is the gateway's, whose parameters are camelCase on its own host too.
+        # These operations are the gateway's, whose parameters are camelCase.
         own = plane == "retail" and not operation.service.startswith("Gateway")
         if own and self._quirks.applies(CAMEL_CASE_QUERY_IGNORED):
             return Casing.SNAKE

@@ -1,9 +1,9 @@
-"""From path to operation: one tree of path segments per plane.
+"""Finds the operation of a path, with one tree of path segments per plane.
 
-A literal segment is preferred to a variable. Where the preferred branch has no operation for the
-verb, the other branch is tried, so `GET /orders/open` and `POST /orders/{id}` can coexist. A path
-that exists under other verbs is a 405 that names them; HEAD is a verb like any other. Segments are
-percent-decoded once, after splitting, so an encoded slash stays inside its segment. A path with a
+A literal segment is preferred to a variable. If the preferred branch has no operation for the verb,
+the other branch is tried, so `GET /orders/open` and `POST /orders/{id}` can coexist. A path that
+exists with other verbs is a 405 that names them; HEAD is a verb like any other. Segments are
+percent-decoded once, after splitting, so an encoded slash stays within its segment. A path with a
 trailing slash is a different path.
 """
 
@@ -23,12 +23,12 @@ PathParams: TypeAlias = "MappingProxyType[str, str]"
 
 _NO_PARAMS: MappingProxyType[str, str] = MappingProxyType({})
 _PART = re.compile(r"/(?:\{([a-z0-9_.]+)(?:=([^{}]+))?\}|([^/{}]+))")
-_CACHED_MAX = 4096  # paths; clients could invent them without end
+_CACHED_MAX = 4096  # cached paths; limited, because clients can send any path
 
 
 class Match(Struct, frozen=True):
-    """The operation at a path, the values of its variables by field path ("account.id"), and "*"
-    where an HTTP body fills the request.
+    """The operation of a path, the values of its variables by field path ("account.id"), and "*" if
+    the HTTP body fills the request.
     """
 
     operation: Operation
@@ -49,7 +49,7 @@ class MethodNotAllowed(Struct, frozen=True):
 class _Node(Struct):
     literals: dict[str, _Node] = {}
     variable: _Node | None = None
-    rest: _Node | None = None  # takes one or more segments, "**"
+    rest: _Node | None = None  # matches one or more segments, "**"
     leaves: dict[str, _Leaf] = {}
 
 
@@ -75,7 +75,7 @@ class Router:
             self._add(route)
 
     def match(self, verb: str, path: str) -> Match | NotFound | MethodNotAllowed:
-        """Find the operation at a path as sent: percent-encoded, without query."""
+        """Find the operation of a path, percent-encoded and without query."""
         cached = self._known.get((verb, path))
         if cached is not None:
             return cached

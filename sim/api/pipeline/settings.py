@@ -1,8 +1,7 @@
-"""Settings of the process that runs a simulation, as opposed to what happens in the simulation.
+"""Settings of the process that runs a simulation, which are not part of the scenario.
 
-The scenario describes the world. Settings say which clocks the process trusts, what it adds to
-answers, and whom it may call. The few that change what comes out (`RECORDED`) stand in the
-journal's header.
+They say which clocks the process trusts, what it adds to answers, and where webhooks may go. The
+few that change answers (`RECORDED`) are in the journal's header.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     | Field | Meaning |
     |---|---|
-    | host | address of the listeners; any but loopback makes the control plane ask for a token |
-    | public_host | what addresses call this machine, in lower case; "" for `host` |
-    | latency | on a manual clock, a reply that takes time waits for it ("hold"), or leaves at |
-    | | once and names that time ("elide") |
-    | opaque | no `x-sim-*` header or trailer leaves the process |
+    | host | address of the listeners; beyond loopback the control plane requires a token |
+    | public_host | host name of this machine in addresses, in lower case; "" for `host` |
+    | latency | on a manual clock, a reply that takes time waits for it ("hold"), or is sent at |
+    | | once with the time in a header ("elide") |
+    | opaque | send no `x-sim-*` header or trailer |
     | vendor_prefix | use the vendor-prefixed JSON names of §2.10 instead of the neutral ones |
     | client_clock | the clock that clients' assertions and timestamps are compared with |
     | token_url | address of the token endpoint, which an assertion may name as its `aud` |
@@ -35,7 +34,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     | webhook_clock | the clock that stamps deliveries; auto: virtual now if a receiver accepts it |
     | webhook_hosts | hosts besides loopback that webhooks may go to, in lower case |
     | max_body | largest request body and WebSocket frame accepted, bytes |
-    | stream_buffer | bytes that may wait for a slow reader; then the stream ends, or skips ahead |
+    | stream_buffer | bytes that may wait for a slow reader; then the stream ends or skips frames |
     | docs_url | address of the docs listener, for links |
     | scenarios | folder below which the control plane may read scenario files, "" for none |
     """
@@ -56,7 +55,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     scenarios: str = ""
 
     def recorded(self) -> dict[str, Any]:
-        """Return the settings for a journal's header: those in `RECORDED` that are not default."""
+        """Return the settings for a journal's header: those of `RECORDED` that are not at their
+        default.
+        """
         default = Settings()
         return {
             name: getattr(self, name)
@@ -65,5 +66,5 @@ class Settings(Struct, frozen=True, kw_only=True):
         }
 
 
-# Settings that change answers, or what is accepted. A replay takes them from the journal.
+# Settings that change answers or acceptance. A replay takes them from the journal.
 RECORDED = ("vendor_prefix", "max_body", "webhook_hosts")

@@ -1,9 +1,9 @@
 """Cryptographic checks of RS256 client assertions and Ed25519 request signatures (§5.1, §5.2).
 
-The functions are pure: text, keys and instants in, a problem or "" out. Each kind of credential has
-one algorithm, which is chosen here and never by the client's header, so a forged `alg` cannot steer
-verification. The cryptography package is imported with the first signature, because it takes a
-third of a cold start.
+The functions are pure: they take text, keys and instants, and return a problem or "". Each kind of
+credential has one algorithm, which is fixed here and never taken from the client's header, so a
+forged `alg` has no effect. The cryptography package is imported for the first signature, because
+its import takes a third of a cold start.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-ASSERTION_SKEW: Span = seconds(60)  # how far ahead of us the client's clock may be
+ASSERTION_SKEW: Span = seconds(60)  # how far the client's clock may be ahead of the server's
 
-_NUMBER_MAX = 1 << 40  # seconds; beyond it a claim is no date
+_NUMBER_MAX = 1 << 40  # seconds; a larger claim is not a date
 
 
 class VerifiedAssertion(NamedTuple):

@@ -1,12 +1,12 @@
-"""The stages that a call walks through, and the state they share.
+"""The stages that a call passes, and the state that they share.
 
-A stage is a function `stage(call, state)`. It reads the redacted call and writes what it finds into
+A stage is a function `stage(call, state)`. It reads the redacted call and writes its result into
 the call's own `CallState`. It refuses by raising a `Refusal`; the first refusal is the answer, and
-the stage's name is part of its explanation. A stage decides from the call, the exchange and virtual
-now alone: it keeps nothing between two calls. `pipeline.py` says which stages a kind of call walks
-through, and in which order.
+the stage's name is part of its explanation. A stage depends only on the call, the exchange and
+virtual now; it keeps nothing between two calls. `pipeline.py` defines the stages of each kind of
+call and their order.
 
-The closing stages (`apply_fault`, `edge`, `log`) run for every answer, refusals included. They
+The closing stages (`apply_fault`, `edge`, `log`) run for every answer, including refusals. They
 change or record the reply and never raise.
 """
 
@@ -36,12 +36,12 @@ from sim.core.trading.synchronous import EDGE_TIMEOUT
 
 Call: TypeAlias = RestCall | RpcCall | StreamOpened
 
-# What stops during maintenance (§1 item 5, rule W6). The gateway and the token issuer go on.
+# Planes that stop during maintenance (§1 item 5, rule W6); the gateway and the token issuer do not.
 _STOPS_FOR_MAINTENANCE = frozenset({"retail", "exchange", "grpc"})
 
 
 class Services(Struct, frozen=True, kw_only=True):
-    """What the stages of every call use."""
+    """The parts of the simulation that the stages use."""
 
     exchange: Exchange
     handlers: Mapping[str, AnyHandler]
@@ -59,8 +59,8 @@ class CallState(Struct):
     of parameters and keys that the message does not have. `refused_in` names the stage that refused
     the call. `over` names the published limits that the call exceeds but that are not enforced.
 
-    Fields whose type admits Any are None until their stage has run. The stages behind it rely on
-    the order of the tuples instead of asking again.
+    Fields whose type admits Any are None until their stage has run. Later stages rely on
+    the order of the tuples instead of checking again.
     """
 
     services: Services
@@ -79,7 +79,7 @@ class CallState(Struct):
     over: tuple[str, ...] = ()
 
     def refuse(self, refusal: Refusal, stage: str) -> None:
-        """Make a refusal the reply, in the name of a stage."""
+        """Make a refusal of a stage the reply."""
         self.refusal, self.refused_in = refusal, stage
         self.reply = self.services.replies.refused(refusal, self.surface)
 
@@ -102,9 +102,9 @@ def maintenance(call: Call, state: CallState) -> None:
 
 
 def route(call: Call, state: CallState) -> None:
-    """Refuse an address that has no operation, or none on this date.
+    """Refuse an address without an operation, or without one on this date.
 
-    The retail API asks for credentials first: without them every address but health is 401.
+    The retail API checks credentials first: without them every address but health is 401.
     """
     operation = state.operation
     if state.plane == "retail" and _needs_key(operation):
@@ -116,14 +116,14 @@ def route(call: Call, state: CallState) -> None:
 
 
 def size(call: RestCall, state: CallState) -> None:
-    """Refuse a body that is too large; the shell did not read one that is much too large."""
+    """Refuse a body that is too large. The server does not read a body that is much too large."""
     body_max = state.services.max_body
     if (call.oversize or len(call.body)) > body_max:
         raise refusals.PayloadTooLarge(rule="S7.1-6", remedy=f"send at most {body_max} bytes")
 
 
 def authenticate(call: Call, state: CallState) -> None:
-    """Establish who calls; scope and participant are checked too, each with its own refusal."""
+    """Establish the caller; also check scope and participant, each with its own refusal."""
     state.caller = authenticate_caller(
         state.services.exchange,
         state.operation,
@@ -141,7 +141,7 @@ def rate_limit(call: Call, state: CallState) -> None:
 
 
 def parse(call: Call, state: CallState) -> None:
-    """Read the request message. Streams whose frames bring their requests have none yet."""
+    """Read the request message. Streams whose frames contain their requests have none yet."""
     requests, operation = state.services.requests, state.operation
     if isinstance(call, RestCall):
         state.request = requests.rest(call, state.match, state.ignored)
@@ -179,7 +179,9 @@ def render(call: Call, state: CallState) -> None:
 
 
 def apply_fault(call: Call, state: CallState) -> None:
-    """Apply a fault that let the call be handled: another status, or a broken connection."""
+    """Apply a fault that acts after the call was executed: another status, or a broken
+    connection.
+    """
     if state.fault is None:
         return
     if state.fault.status:
@@ -189,15 +191,15 @@ def apply_fault(call: Call, state: CallState) -> None:
 
 
 def edge(call: Call, state: CallState) -> None:
-    """Refuse an answer that takes longer than the edge waits (§8).
+    """Refuse an answer that takes longer than the timeout of the edge (§8).
 
-    What the call asked for stays done. A connection that a fault breaks stays broken, and the
-    deadline of a deferred answer is not the edge's affair here.
+    The call has been executed nevertheless. A connection that a fault breaks stays broken, and the
+    deadline of a deferred answer is handled elsewhere.
     """
     if state.services.exchange.ctx.service_time <= EDGE_TIMEOUT:
         return
     if not state.reply.connection_fault and not state.reply.pending_on:
-        remedy = "ask again: whatever made the answer slow may be over"
+        remedy = "try again: the reason for the slow answer may be over"
         late = refusals.AnswerTooLate(EDGE_TIMEOUT, rule="S7.1-9", remedy=remedy)
         state.refuse(late, edge.__name__)
 
@@ -245,7 +247,7 @@ def log(call: Call, state: CallState) -> None:
 
 
 class _Unrouted(NamedTuple):
-    """Stands for an operation in a count of calls that name none."""
+    """A substitute for the operation of calls to unknown addresses, for counts."""
 
     rpc: str = ""
     limits: tuple[str, ...] = ()
@@ -256,7 +258,9 @@ def _needs_key(operation: Operation | None) -> bool:
 
 
 def _check_key(call: Call, state: CallState) -> None:
-    """Refuse a retail call that is not signed, or not rightly; unsigned ones count by address."""
+    """Refuse a retail call without a valid signature; calls without a signature are counted by
+    address.
+    """
     exchange = state.services.exchange
     if call.credential.kind == "none":
         nobody = Caller(plane="retail", peer=call.peer)
@@ -265,7 +269,7 @@ def _check_key(call: Call, state: CallState) -> None:
 
 
 def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> None:
-    """Ask the injected faults about this call; one that answers in place of the handler raises."""
+    """Inject a fault that matches this call; one that replaces the handler's answer raises."""
     exchange = state.services.exchange
     names = names_of(exchange, call.credential, call.participant, call.peer)
     operation = state.operation.name if state.operation else ""
@@ -274,13 +278,13 @@ def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> No
 
 
 def _not_served(call: Call, state: CallState) -> Refusal:
-    """The refusal of an address that nothing answers now."""
+    """The refusal of an address that has no operation now."""
     if state.plane is None:
         assert not isinstance(call, RestCall)
         if call.method.startswith("/grpc.reflection."):
             remedy = "build stubs from the published bundle: reflection needs an entitlement"
             return refusals.PermissionDenied(rule="S7.2-5", remedy=remedy)
-        remedy = "`sim catalogue operations` lists what gRPC serves"
+        remedy = "`sim catalogue operations` lists the gRPC methods"
         return refusals.UnknownMethod(rule="S4.3-22", remedy=remedy)
     if state.operation is not None:
         remedy = f"{state.operation.name} is not served on this date"

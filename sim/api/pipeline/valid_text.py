@@ -1,17 +1,17 @@
-"""Text from outside is made Unicode before anything reads it: what cannot be encoded as UTF-8 could
-be acted upon, but never journalled.
+"""Converts text from outside to valid Unicode before anything reads it: text that cannot be encoded
+as UTF-8 cannot be journalled.
 
-| Where | Bytes that are no UTF-8 |
+| Where | Bytes that are not UTF-8 |
 |---|---|
 | request target of HTTP | refused with 400 by the parser, as is every byte above 0x7f (RFC 9112) |
 | header names, control characters in headers | refused with 400 by the parser (RFC 9110, §5.5) |
-| header values, gRPC metadata | read as ISO 8859-1, which every byte sequence is |
-| percent-encoded text in paths, queries, forms | U+FFFD for each, as browsers have it |
+| header values, gRPC metadata | read as ISO 8859-1, in which every byte is valid |
+| percent-encoded text in paths, queries, forms | U+FFFD for each, as in browsers |
 | JSON | refused with 400; lone surrogates too |
 | strings of protobuf messages | INVALID_ARGUMENT |
 | text frames of WebSockets | the socket is closed with 1007 (RFC 6455, §8.1) |
 
-So a credential or participant of odd bytes is one that nobody has, and is refused as such.
+A credential or participant with such bytes does not exist, and is refused for that reason.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from collections.abc import Mapping
 
 
 def valid_text(text: str) -> str:
-    """Text of a header as Unicode: bytes that the parser kept as surrogates (PEP 383) make it be
-    read as ISO 8859-1 instead of UTF-8.
+    """The text of a header as valid Unicode. If the parser kept bytes as surrogates (PEP 383), the
+    text is read as ISO 8859-1 instead of UTF-8.
     """
     if text.isascii():
         return text
@@ -33,7 +33,7 @@ def valid_text(text: str) -> str:
 
 
 class Headers:
-    """Headers of a call, or its metadata, with values that are valid text; names in lower case."""
+    """The headers or metadata of a call, with values that are valid text and lower-case names."""
 
     __slots__ = ("_found",)
 

@@ -1,8 +1,8 @@
-"""Verify the credentials that a call carries.
+"""Verifies the credentials of a call.
 
-Everything here turns headers and bodies into a `VerifiedCredential`: who the caller claims to be,
-and the first problem with that claim, or "". Whether the caller may do what the call asks is
-decided later, in `authentication.py`, from this result alone; so a replay verifies nothing.
+These functions turn headers and bodies into a `VerifiedCredential`: the claimed identity, and the
+first problem with that claim, or "". `authentication.py` decides later, from this result alone,
+what the caller may do. A replay therefore verifies nothing.
 
 | Plane | Credential | Verified against |
 |---|---|---|
@@ -31,13 +31,13 @@ from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, TIM
 from sim.kernel.instants import Instant
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-# A secret key in base64, of 32 or 64 bytes, where a client mixed it up with its id.
+# A secret key in base64, of 32 or 64 bytes, which a client may send instead of the key's id.
 _SECRET_KEY = re.compile(r"[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 
 class VerificationContext(Protocol):
-    """What verification reads: who is registered, and which clocks count."""
+    """The data that verification reads: registered firms and keys, and the accepted clocks."""
 
     @property
     def exchange(self) -> Parties: ...
@@ -46,7 +46,9 @@ class VerificationContext(Protocol):
 
 
 class TokenRequest(NamedTuple):
-    """A token request as verified: its credential, and whether it names an audience of ours."""
+    """A verified token request: its credential, and whether its audience is an address of this
+    environment.
+    """
 
     credential: VerifiedCredential
     audience_known: bool
@@ -54,9 +56,9 @@ class TokenRequest(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def bearer(header: str | None) -> VerifiedCredential:
-    """Verify an Authorization header. Kind "none" when there is no header.
+    """Verify an Authorization header. Kind "none" if there is no header.
 
-    The result holds the token's fingerprint, never the token.
+    The result contains the token's fingerprint, never the token.
     """
     if not header:
         return NOBODY
@@ -72,9 +74,9 @@ def bearer(header: str | None) -> VerifiedCredential:
 def api_key(
     context: VerificationContext, verb: str, path: str, headers: Headers, wall: Instant | None
 ) -> VerifiedCredential:
-    """Verify the three retail headers. Kind "none" when none of them was sent.
+    """Verify the three retail headers. Kind "none" if none of them was sent.
 
-    What is signed is the path alone: the service refuses a signature that covers the query too.
+    Only the path is signed: the service refuses a signature that covers the query too.
     """
     key_id = headers.get("x-pm-access-key")
     timestamp = headers.get("x-pm-timestamp")
@@ -100,8 +102,8 @@ def api_key(
 def token_request(
     context: VerificationContext, fields: Mapping[str, Any], wall: Instant | None
 ) -> TokenRequest:
-    """Verify the client assertion in the fields of a token request. Its audience is one of the
-    names that this environment has; what the caller's Host header says is none of them.
+    """Verify the client assertion in the fields of a token request. Its audience must be a name of
+    this environment; the caller's Host header is not used.
     """
     credentials = context.exchange.credentials
     environment = credentials.environment
@@ -132,8 +134,8 @@ def token_request(
 
 @lru_cache(maxsize=64)
 def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
-    """Addresses in each spelling that a client may use: besides the name that they have, a machine
-    has three for itself, and something in between may end TLS.
+    """The addresses in every spelling that a client may use: the configured name, the three names
+    of the local machine, and https if something in between terminates TLS.
     """
     spellings = []
     for address in addresses:
@@ -146,7 +148,7 @@ def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _accepted_clocks(context: VerificationContext, wall: Instant | None) -> tuple[Instant, ...]:
-    """Instants that a client's clock may agree with.
+    """The instants with which a client's clock may agree.
 
     Without a wall clock (in process, in scripts) virtual now is the only one.
     """

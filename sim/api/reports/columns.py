@@ -1,4 +1,4 @@
-"""Columns of orders, executions and trades that filters may name (rule R9)."""
+"""Columns of orders, executions and trades that filters can use (rule R9)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim.core.model.orders import Execution, Order, Trade
 from sim.kernel.instants import trade_date
 from sim.messages import exchange_v1 as wire
 
-# §4.3: structured filters know fewer columns than clauses; times are not among them.
+# §4.3: structured filters support fewer columns than clauses, and no times.
 FIELD_FILTERS = (
     "symbol",
     "account",
@@ -57,7 +57,7 @@ EXECUTION_COLUMNS: dict[str, Column[Execution]] = {
     "update_time": moment(lambda execution: execution.at),
     "transact_time": moment(lambda execution: execution.at),
 }
-# What anybody may ask about a trade: nothing about who made it.
+# The columns of a trade for everybody, without those that identify its participants.
 TRADE_COLUMNS: dict[str, Column[Trade]] = {
     "symbol": text(lambda trade: trade.symbol),
     "state": member(wire.TradeState, "TRADE_STATE_", lambda trade: trade.state),
@@ -72,7 +72,9 @@ TRADE_COLUMNS: dict[str, Column[Trade]] = {
 
 
 def trade_columns(accounts: Sequence[str]) -> dict[str, Column[Trade]]:
-    """Return the trade columns with those of the caller's side: the aggressor's if both are its."""
+    """Return the trade columns including those of the caller's side; of the aggressor if the caller
+    has both sides.
+    """
     own = frozenset(accounts)
 
     def side(trade: Trade) -> Execution:

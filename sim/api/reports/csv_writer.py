@@ -1,9 +1,10 @@
-"""Rows of messages as CSV in chunks: a header of proto names, then one line a row (rule R12).
+"""Writes rows of messages as CSV in chunks: a header of proto names, then one line a row (rule
+R12).
 
-Nested messages become dotted columns; lists and maps are written as JSON text. Values read as in
-JSON: enumerations by name, instants as RFC 3339. Each run of plain fields is read by one
-`attrgetter`, because a function per cell is too slow (a trade with its 125 columns takes 30 µs, and
-took 260 µs).
+Nested messages become dotted columns; lists and maps are written as JSON text. Values have the same
+form as in JSON: enumerations by name, instants as RFC 3339. Each run of plain fields is read by one
+`attrgetter`, because a function for each cell is too slow (a trade with its 125 columns takes 30 µs
+instead of 260 µs).
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class _Columns(NamedTuple):
 def csv_chunks(
     cls: type[Message], rows: Iterable[Message], *, header_alone: bool = True
 ) -> Iterator[bytes]:
-    """Yield rows of a message type as CSV, behind a header.
+    """Yield rows of a message type as CSV, after a header.
 
-    Without rows: the header alone, or nothing. Rows are read when their chunk is.
+    Without rows: only the header, or nothing. Rows are read when their chunk is requested.
     """
     names, write = _columns(cls)
     remaining = iter(rows)
@@ -70,7 +71,7 @@ def columns_of(cls: type[Message]) -> tuple[str, ...]:
 
 @cache
 def _columns(cls: type[Message]) -> _Columns:
-    """Return the columns of a message type: their names, and what writes a message into them."""
+    """Return the columns of a message type: their names, and the functions that write them."""
     names: list[str] = []
     parts: list[_Write] = []
     plain: list[Field] = []
@@ -108,7 +109,7 @@ def _nested(field: Field) -> bool:
 
 
 def _inside(attribute: str, columns: _Columns) -> _Write:
-    """Return the writer of a nested message, whose cells are empty where it is not set."""
+    """Return the writer of a nested message, whose cells are empty if it is not set."""
     read, write = attrgetter(attribute), columns.write
     empty = [None] * len(columns.names)
 
@@ -123,9 +124,9 @@ def _inside(attribute: str, columns: _Columns) -> _Write:
 
 
 def _plain(fields: tuple[Field, ...]) -> _Write:
-    """Return the writer of consecutive fields that hold no message.
+    """Return the writer of consecutive fields that are not messages.
 
-    The CSV writer turns numbers and texts into cells; only other values are converted here.
+    The CSV writer converts numbers and text to cells; only other values are converted here.
     """
     read = attrgetter(*(field.attribute for field in fields))
     single = len(fields) == 1

@@ -1,9 +1,9 @@
-"""Select the orders, executions and trades of a report (rules R7-R10).
+"""Selects the orders, executions and trades of a report (rules R7-R10).
 
-A search takes two steps. First an index yields candidates: the rows with the ids of the request if
-it names any, else the rows of the accounts, symbol, indexed fields and time window. Then every
-filter of the request is tested on each candidate, also those that the index served. Results are
-iterators: a page reads no further than its end.
+A search has two steps. First an index yields candidates: the rows with the ids in the request if it
+has any, else the rows of the accounts, symbol, indexed fields and time window. Then every filter of
+the request is applied to each candidate, including those for which the index was used. Results are
+iterators: a page does not read beyond its end.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _STATES: dict[int, frozenset[OrderState]] = {
     _Filter.ORDER_STATE_FILTER_PENDING_RISK: frozenset({OrderState.PENDING_RISK}),
 }
 
-# Fields of requests that select by equality, with the attribute of a row that must be equal.
+# Fields of requests that filter by equality, with the attribute of a row that must be equal.
 _ORDER_FIELDS = {
     "order_id": "id",
     "clord_id": "clord_id",
@@ -69,14 +69,14 @@ _EXECUTION_FIELDS = {
 }
 _TRADE_FIELDS = {"trade_id": "id", "symbol": "symbol", "trade_link_id": "id"}
 
-# The fields among them that have an index. Rows with a side, type or state are searched for among
+# Those of them that have an index. Rows with a side, type or state are searched among
 # the rows of the accounts in the window.
 _ORDER_INDEXES = {
     name: _ORDER_FIELDS[name] for name in (*_CLIENT_FIELDS, "cross_id", "host_cross_id")
 }
 _EXECUTION_INDEXES = {name: _EXECUTION_FIELDS[name] for name in _CLIENT_FIELDS}
 
-# What makes a search a narrow one (rule R6): columns of filters, fields of requests.
+# A search with one of these is narrow (rule R6): columns of filters, fields of requests.
 _NARROW_COLUMNS = ("symbol", "order_id", "clord_id", "trade_id", "exec_id")
 _NARROW_FIELDS = (*_NARROW_COLUMNS, "exec_ids", "trade_link_id")
 
@@ -91,13 +91,13 @@ Test = Callable[[R], bool]
 
 
 class Window(NamedTuple):
-    """Instants from start to end, both included; None does not bind."""
+    """Instants from start to end, both included; None means no bound."""
 
     start: Instant | None
     end: Instant | None
 
     def intersect(self, other: Window) -> Window:
-        """Return the instants that lie in both windows."""
+        """Return the intersection of two windows."""
         starts = [start for start in (self.start, other.start) if start is not None]
         ends = [end for end in (self.end, other.end) if end is not None]
         return Window(max(starts, default=None), min(ends, default=None))
@@ -153,13 +153,15 @@ class _Search:
         return [test(attribute, value) for attribute, value in values if value]
 
     def ids(self, id: str, column: str) -> tuple[str, ...] | None:
-        """Return the ids of which a row must have one, by a field or a condition; None for any."""
+        """Return the ids of which a row must have one, from a field or a condition; None if there
+        is no such filter.
+        """
         return (id,) if id else values_of(self.conditions, column)
 
     def window(self, *columns: str) -> Window:
-        """Return the window of the request, narrowed by conditions on columns of a row's instant.
+        """Return the window of the request, narrowed by conditions on the instant of a row.
 
-        InvalidRequest for a reversed window, unless the assumption says that it is empty.
+        InvalidRequest for a reversed window, unless the assumption treats it as empty.
         """
         window = Window(self.request.start_time, self.request.end_time)
         in_order(self.exchange, *window)
@@ -187,7 +189,7 @@ class _Search:
         return rows.select(self.accounts, self._value("symbol"), window.start, window.end, texts)
 
     def _value(self, name: str) -> str:
-        """Return the one value that a field, or a condition of its name, requires; else ""."""
+        """Return the only value that a field, or a condition on it, allows; else ""."""
         value: str = getattr(self.request, name)
         if value:
             return value
@@ -225,7 +227,9 @@ def select_orders(
     else:
         candidates: Iterable[Order] = filter(None, map(orders.get, ids or ()))
         if ids is None:
-            candidates = orders.open_of(accounts)  # few, however many orders the account had
+            candidates = orders.open_of(
+                accounts
+            )  # open orders are few, even if the account has had many
         tests.append(lambda order: order.created in window)
         selected = orders.rows.some((order.seq - 1 for order in candidates), accounts)
     newest_first = reversed(selected)
@@ -329,7 +333,7 @@ def _passing(rows: Iterator[R], tests: Iterable[Test[R]]) -> Iterator[R]:
 
 
 def _window_of(condition: Condition) -> Window:
-    """Return the window that a condition on an instant leaves."""
+    """Return the window that satisfies a condition on an instant."""
     match condition.operator:
         case _Op.FILTER_OPERATOR_EQ:
             at = parse_instant(condition.values[0])

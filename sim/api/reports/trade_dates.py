@@ -1,4 +1,6 @@
-"""Trade dates of a report as instants: a trade day begins and ends at 17:00 Eastern (rule L11)."""
+"""Converts trade dates of a report to instants: a trade day begins and ends at 17:00 Eastern (rule
+L11).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from sim.messages.exchange_v1 import Date
 def trade_days(
     first: Date | None, last: Date | None, *, name: str = "transact_trade_date"
 ) -> tuple[Instant | None, Instant | None]:
-    """Return the first and the last instant of a range of trade days; None for an open side.
+    """Return the first and the last instant of a range of trade days; None without a bound.
 
     `name` is the name of the request's fields without start_ or end_.
     """
@@ -24,12 +26,12 @@ def trade_days(
 
 
 def in_order(exchange: Exchange, start: Instant | None, end: Instant | None) -> None:
-    """Refuse a window that ends before it starts, unless the assumption says that it is empty."""
+    """Refuse a window that ends before it starts, unless the assumption treats it as empty."""
     if start is None or end is None or start <= end:
         return
     if exchange.ctx.assumptions.text(REVERSED_WINDOW) == "refuse":
         raise InvalidRequest(
-            "the end of the window lies before its start",
+            "the end of the window is before its start",
             rule="S7.1-1",
             remedy="send a window with start before end",
         )

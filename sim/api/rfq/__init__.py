@@ -1,1 +1,1 @@
-"""Combos and requests for quotes, as the retail and the exchange host share them."""
+"""Combos and requests for quotes, shared by the retail and the exchange host."""

@@ -1,6 +1,6 @@
 """Pages of requests, quotes and their trades.
 
-A cursor holds the place of the last row of a page, and a digest of who asked for what: with other
+A cursor contains the position of the last row of a page and a digest of the query. With other
 filters, another limit of trades or another participant it is refused.
 """
 
@@ -19,7 +19,7 @@ _DIGITS_MAX = 18
 
 
 def page_size(limit: int) -> int:
-    """Return how many rows a page has. Refuses what is not in 0 to 100; 0 is 100."""
+    """Return the number of rows of a page, 100 for 0. Refuses a number outside 0 to 100."""
     if not 0 <= limit <= PAGE_MAX:
         raise InvalidRequest(
             f"limit must be 1 to {PAGE_MAX}", rule="rfq", remedy="leave limit out for 100 rows"
@@ -28,12 +28,14 @@ def page_size(limit: int) -> int:
 
 
 def bound_cursor(place: int, *query: object) -> str:
-    """Return a cursor of a row's place, for this query only."""
+    """Return a cursor for the position of a row, for this query only."""
     return write_cursor(place, _digest(query))
 
 
 def place_of(cursor: str, *query: object) -> int | None:
-    """Return the place in a cursor, None for the first page. Refuses that of another query."""
+    """Return the position in a cursor, None for the first page. Refuses the cursor of another
+    query.
+    """
     if not cursor:
         return None
     place, digest = read_cursor(cursor, 2)
@@ -45,7 +47,7 @@ def place_of(cursor: str, *query: object) -> int | None:
 def page(
     rows: Iterable[tuple[int, R]], limit: int, cursor: str, *query: object
 ) -> tuple[list[R], str]:
-    """Return a page of rows, which have rising places, and the cursor of the next page."""
+    """Return a page of rows, which have rising positions, and the cursor of the next page."""
     size, first = page_size(limit), place_of(cursor, *query) or 0
     taken = list(islice((each for each in rows if each[0] >= first), size + 1))
     following = bound_cursor(taken[size][0], *query) if len(taken) > size else ""

@@ -1,6 +1,7 @@
-"""What happens to requests and quotes as frames, for the gRPC stream and the private WebSocket.
+"""Frames about requests and quotes, for the gRPC stream and the private WebSocket.
 
-Requests and fills are told to everybody, quotes to the requester and the maker alone.
+Everybody gets those about requests and fills; only the requester and the maker get those about
+quotes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sim.messages import exchange_v1 as wire
 
 
 def concerns(event: RfqChanged, account: str | None) -> bool:
-    """Whether an account may hear of a change."""
+    """Whether an account may receive a change."""
     quote = event.quote
     return quote is None or account in (event.rfq.account, quote.account)
 
@@ -22,7 +23,7 @@ def concerns(event: RfqChanged, account: str | None) -> bool:
 def change_frame(
     exchange: Exchange, event: RfqChanged, account: str | None
 ) -> wire.StreamRFQEventsResponse:
-    """Return a change as an account hears of it."""
+    """Return a change in the form for an account."""
     if event.quote is not None:
         return _quote_frame(exchange, event.kind, event.quote, account)
     message = rfq_message(exchange, event.rfq)

@@ -16,7 +16,7 @@ CASH_PLACES = 4
 
 
 def combo_message(exchange: Exchange, combo: Combo) -> wire.ComboInstrument:
-    """Return a combo as it is now."""
+    """Return the message of a combo."""
     instrument = exchange.instruments.require(combo.symbol)
     return wire.ComboInstrument(
         id=combo.symbol,
@@ -41,7 +41,7 @@ def leg_messages(exchange: Exchange, combo: Combo) -> list[wire.RFQComboLeg]:
 
 
 def rfq_message(exchange: Exchange, rfq: Rfq) -> wire.RFQ:
-    """Return a request as it stands in the record."""
+    """Return the message of a recorded request."""
     instrument = exchange.instruments.require(rfq.symbol)
     combo = exchange.combos.get(rfq.symbol)
     return wire.RFQ(
@@ -60,7 +60,7 @@ def rfq_message(exchange: Exchange, rfq: Rfq) -> wire.RFQ:
 
 
 def quote_message(exchange: Exchange, quote: Quote) -> wire.Quote:
-    """Return a quote as it stands in the record."""
+    """Return the message of a recorded quote."""
     instrument = exchange.instruments.require(quote.symbol)
     rfq = exchange.rfqs.rfq(quote.rfq_id)
     prices, sizes = instrument.price_scale, instrument.qty_scale

@@ -20,7 +20,7 @@ _SELF = wire.UserFilter.USER_FILTER_SELF
 def create_combo(
     exchange: Exchange, account: str, request: wire.CreateComboRequest
 ) -> wire.CreateComboResponse:
-    """Return the combo of these legs, listing it if nobody has asked for it before."""
+    """Return the combo of these legs, and list it if it is new."""
     legs = [_leg(index, leg) for index, leg in enumerate(request.legs)]
     combo = exchange.combos.create(account, legs)
     return wire.CreateComboResponse(combo=combo_message(exchange, combo))
@@ -30,7 +30,7 @@ def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCo
     """Return the combo of a symbol, or none."""
     if not request.symbol:
         raise InvalidRequest(
-            "symbol is required", rule="combo", remedy="POST /v1/combos tells a combo's symbol"
+            "symbol is required", rule="combo", remedy="POST /v1/combos returns a combo's symbol"
         )
     combo = exchange.combos.get(request.symbol)
     combos = [] if combo is None else [combo_message(exchange, combo)]
@@ -62,7 +62,7 @@ def get_rfqs(
 def get_quotes(
     exchange: Exchange, account: str, request: wire.GetQuotesRequest
 ) -> wire.GetQuotesResponse:
-    """Return a page of the quotes that the account made or was made, oldest first."""
+    """Return a page of the quotes that the account made or received, oldest first."""
     own_quotes, own_requests = request.user_filter == _SELF, request.rfq_user_filter == _SELF
     _check_quotes_query(request, filters=own_quotes + own_requests)
 
@@ -118,7 +118,7 @@ def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None
 
 
 def _rfq_trades(exchange: Exchange, symbol: str, before: int | None) -> Iterator[Trade]:
-    """Yield the fills that came from quotes, newest first, those before a place in the record."""
+    """Yield the fills of quotes, newest first, before a position in the record."""
     trades = exchange.trading.execution_log.trades
     symbols = [one.symbol for one in exchange.combos.all() if symbol in ("", one.symbol)]
     places = sorted(seq for each in symbols for seq in trades.of_symbol(each))

@@ -16,7 +16,7 @@ _CASH_UNITS = 10**CASH_PLACES
 
 
 class NewRfq(Protocol):
-    """What both hosts' requests for quotes have."""
+    """The fields that a request for quotes has on both hosts."""
 
     qty_decimal: str
     cash_order_qty: str
@@ -25,7 +25,7 @@ class NewRfq(Protocol):
 
 
 class NewQuote(Protocol):
-    """What both hosts' quotes have."""
+    """The fields that a quote has on both hosts."""
 
     rfq_id: str
     buy_price: str
@@ -61,7 +61,7 @@ def create_rfq(exchange: Exchange, party: Party, request: NewRfq) -> wire.Create
 def create_quote(
     exchange: Exchange, party: Party, request: NewQuote, *, keep_id: bool
 ) -> wire.CreateQuoteResponse:
-    """Answer somebody's request on one side or both, or replace the answer."""
+    """Quote on somebody's request, on one side or both, or replace the quote."""
     scale = exchange.instruments.require(exchange.rfqs.rfq(request.rfq_id).symbol).price_scale
     quote = exchange.rfqs.quote(
         party,
@@ -86,7 +86,7 @@ def delete_rfq(
 def delete_quote(
     exchange: Exchange, account: str, request: wire.DeleteQuoteRequest
 ) -> wire.DeleteQuoteResponse:
-    """Take one's own quote back, or decline after it was accepted."""
+    """Delete one's own quote, or decline it after it was accepted."""
     exchange.rfqs.delete_quote(account, request.quote_id, request.rfq_id)
     return wire.DeleteQuoteResponse()
 
@@ -94,7 +94,7 @@ def delete_quote(
 def accept_quote(
     exchange: Exchange, account: str, request: wire.AcceptQuoteRequest
 ) -> wire.AcceptQuoteResponse:
-    """Accept a side of a quote; its maker has some time to confirm."""
+    """Accept a side of a quote. Its maker then has some time to confirm it."""
     side = SIDES.get(request.accepted_side)
     if side is None:
         raise InvalidRequest("acceptedSide must be SIDE_BUY or SIDE_SELL", rule="rfq")
@@ -105,7 +105,7 @@ def accept_quote(
 def confirm_quote(
     exchange: Exchange, account: str, request: wire.ConfirmQuoteRequest
 ) -> wire.ConfirmQuoteResponse:
-    """Confirm one's own accepted quote, whose orders are then entered."""
+    """Confirm one's own accepted quote. Its orders are then entered."""
     exchange.rfqs.confirm(account, request.quote_id, request.rfq_id)
     return wire.ConfirmQuoteResponse()
 
@@ -119,7 +119,9 @@ def _required(rest_remainder: bool | None) -> bool:
 def _price(name: str, text: str, scale: int) -> int:
     """Return a price in units of the instrument; 0 for a side that is not offered."""
     if not text:
-        raise InvalidRequest(f'{name} is required; "0" is a side not offered', rule="rfq")
+        raise InvalidRequest(
+            f'{name} is required; "0" means that the side is not offered', rule="rfq"
+        )
     value = _scaled(name, text, scale)
     if not 0 <= value <= scale:
         raise InvalidRequest(f"{name} must be 0 to 1", rule="rfq")
