@@ -471,7 +471,7 @@ def test_an_exchange_whose_journal_finds_no_room_stops_and_what_was_answered_rep
         pass
     _, err = running.communicate(timeout=120)
     assert running.returncode == 2
-    assert b"the journal ends here, so this exchange stops" in err
+    assert b"the journal cannot be written any further, so this exchange stops" in err
     assert b"Traceback" not in err
     code, said = sim(capsys, "replay", journal)
     assert code == 0

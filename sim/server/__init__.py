@@ -1,3 +1,3 @@
-"""The only asyncio, aiohttp and grpc in the house: sockets in, calls on a `Simulation`, effects
-out. Nothing here decides anything about markets.
+"""The server: the only package that uses asyncio, aiohttp and grpc. It turns what sockets receive
+into calls on a `Simulation`, and sends the effects. It contains no rules of the market.
 """

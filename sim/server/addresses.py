@@ -1,4 +1,4 @@
-"""Where each surface of one instance listens."""
+"""The addresses of the surfaces of one instance."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from sim.server.listeners import SURFACES, Bound, reachable
 
 
 class Addresses(Struct, frozen=True, kw_only=True):
-    """URLs by surface, "" for one that is not served; for gRPC host:port. `tls_ca` is the
-    certificate that clients must trust, `listens_on` are the IP addresses or the host of listeners.
+    """URLs by surface, "" for one that is not served; host:port for gRPC. `tls_ca` is the
+    certificate that clients must trust, `listens_on` are the IP addresses or the host of the
+    listeners.
     """
 
     gateway: str = ""
@@ -35,7 +36,7 @@ class Addresses(Struct, frozen=True, kw_only=True):
 
 
 def addresses_of(bound: Bound, *, tls_ca: Path | None = None, public_host: str = "") -> Addresses:
-    """Addresses of bound sockets, under the public host where one is declared. gRPC's port is the
+    """Addresses of bound sockets, with the public host name if one is set. The port of gRPC is the
     requested one: 0 until it is bound.
     """
     name = public_host or bound.host

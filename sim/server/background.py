@@ -1,5 +1,5 @@
-"""A service in a background thread, for tests: start it, call into it and stop it from a thread
-that may block.
+"""A service in a background thread, for tests. The test's thread starts it, calls it and stops it,
+and may block meanwhile.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from sim.simulation import Simulation
 
 T = TypeVar("T")
 
-# A call that takes longer than this in real time is stuck: the slowest legitimate one waits for
+# A call that takes longer than this in real time hangs: the slowest valid one waits for
 # webhook receivers at every step of an advance.
 _STUCK_S = 600.0
 
 
 class BackgroundService:
-    """A service in its own thread. Everything of the simulation belongs to that thread: use `call`
-    and `run`.
+    """A service in its own thread. Only that thread may use the simulation: use `call` and
+    `run`.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class BackgroundService:
 
     @property
     def service(self) -> Service:
-        """The service; its parts belong to its thread."""
+        """The service. Only its thread may use its parts."""
         if self._service is None:
             raise RuntimeError("the service has stopped")
         return self._service
 
     @property
     def addresses(self) -> Addresses:
-        """Where the surfaces listen."""
+        """The addresses of the surfaces."""
         return self.service.addresses
 
     @property
@@ -77,13 +77,15 @@ class BackgroundService:
         return self.service.host
 
     def fork(self, journal: Path, seq: int | None = None) -> BackgroundInstance:
-        """A copy of the present state, or of that after an input, served from the same thread."""
+        """A copy of the present state, or of the state after an input, served from the same
+        thread.
+        """
         copy = self.instances.fork(self.host, journal=journal, seq=seq)
         return BackgroundInstance(self, self.run(copy))
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run a function in the service's thread; returns its result. Once that has ended, nobody
-        else touches what it left, and the function runs in the caller's.
+        """Run a function in the service's thread and return its result. Once that thread has ended,
+        the function runs in the caller's thread.
         """
         if not self._thread.is_alive():
             return function()
@@ -98,7 +100,7 @@ class BackgroundService:
         return self.start(work).result(_STUCK_S)
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start a coroutine in the service's loop; its result is the future's."""
+        """Start a coroutine in the service's loop and return a future of its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
@@ -146,12 +148,12 @@ class BackgroundInstance:
         self.addresses = self.service.addresses
 
     def fork(self, journal: Path, seq: int | None = None) -> BackgroundInstance:
-        """A copy of the present state, or of that after an input."""
+        """A copy of the present state, or of the state after an input."""
         name = self.run(self.instances.fork(self.host, journal=journal, seq=seq))
         return BackgroundInstance(self._thread, name)
 
     def stop(self) -> None:
-        """Stop serving this instance; nothing to do when the service has ended with all of them."""
+        """Stop serving this instance. Does nothing if the service has ended."""
         try:
             self.run(self.instances.end(self.name))
         except (NotFound, RuntimeError):
@@ -167,8 +169,8 @@ def serve_in_thread(
     settings: Settings | None = None,
     observer: Observer | None = None,
 ) -> BackgroundService:
-    """Serve a scenario on free loopback ports from a background thread; `observer` hears of what it
-    and its forks do.
+    """Serve a scenario on free loopback ports from a background thread. `observer` is notified
+    about it and its forks.
     """
     settings = settings or Settings()
     bound = bind(settings.host, 0)

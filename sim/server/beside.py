@@ -1,7 +1,7 @@
-"""Work beside the event loop, for what takes long and touches no simulation.
+"""Runs work outside the event loop that takes long and does not use a simulation.
 
-One thread does all of it: several that compute would take the interpreter from the loop for several
-turns at a time (measured with six: half a second for everybody else).
+One thread does all of it: several computing threads would keep the interpreter from the loop for
+several switch intervals (measured with six: half a second for everybody else).
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ _THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="beside")
 
 
 async def beside(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-    """What a function returns, computed while the loop goes on."""
+    """The result of a function that is computed while the loop continues."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_THREAD, lambda: function(*args, **more))

@@ -1,14 +1,14 @@
-"""Who moves the clock (design D3). Every mode ends in `step`, that is in a journalled `advance_to`:
+"""Moves the clock (design D3). Every mode calls `step`, which makes a journalled `advance_to`:
 
-| Mode | Moves when |
+| Mode | Moves |
 |---|---|
-| manual | told to, by the control plane or the test |
-| autojump | a reply is held: from due instant to due instant until none is held |
-| fast | anything is due: from due instant to due instant, from the first call of a client on |
-| paced:n | real time passes: n virtual seconds per real second |
+| manual | when the control plane or the test says so |
+| autojump | while a reply is held: from due instant to due instant |
+| fast | from due instant to due instant, from the first call of a client on |
+| paced:n | with real time: n virtual seconds per real second |
 
-A paced clock sleeps until something is due, and catches up when a call arrives. A fast one gives
-the sockets a turn between two jumps and waits for readers that are behind.
+A paced clock sleeps until something is due, and catches up when a call arrives. A fast clock gives
+the sockets a turn between two jumps and waits for slow readers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from sim.server.tasks import Tasks
 # Arriving calls bring a paced clock up to date at most this often in real time, so that a busy
 # second does not journal ten thousand advances.
 _GRAIN_NS = NS_PER_MS
-# Longest real sleep: event loops reject timers of years.
+# Longest real sleep, because event loops reject timers of years.
 _SLEEP_MAX_S = 600.0
 
 
 class ClockHost(Protocol):
-    """What a driver needs of the host whose clock it moves."""
+    """The interface of the host whose clock a driver moves."""
 
     @property
     def now(self) -> Instant: ...
@@ -50,7 +50,7 @@ class ClockHost(Protocol):
 
 
 class ClockDriver:
-    """Moves a host's clock in one of the modes. Used from the host's event loop only."""
+    """Moves a host's clock in one of the modes. Used only from the host's event loop."""
 
     def __init__(self, host: ClockHost, mode: ClockMode) -> None:
         self._host = host
@@ -64,7 +64,7 @@ class ClockDriver:
 
     @property
     def mode(self) -> ClockMode:
-        """The mode in force."""
+        """The present mode."""
         return self._mode
 
     def change(self, mode: ClockMode) -> None:
@@ -81,12 +81,12 @@ class ClockDriver:
             self.reply_held()
 
     def called(self) -> None:
-        """A client called, or the mode was chosen in a running exchange: a fast clock starts."""
+        """A client has called, or the mode was set in a running exchange: start a fast clock."""
         if self._mode.mode == "fast" and (self._jump is None or self._jump.done()):
             self._jump = self._host.tasks.spawn(self._jump_on())
 
     def rebase(self) -> None:
-        """Somebody else has moved virtual now: continue from there."""
+        """Something else has moved virtual now: continue from there."""
         self._real_origin = self._real_last = time.monotonic_ns()
         self._virtual_origin = self._host.now
         self.rearm()
@@ -108,7 +108,9 @@ class ClockDriver:
             self._host.step(target)
 
     def rearm(self) -> None:
-        """Sleep until the next due instant of a paced clock; cheap when that has not changed."""
+        """Sleep until the next due instant of a paced clock. Cheap if that instant has not
+        changed.
+        """
         if not self.paced:
             return
         due = self._host.next_stop()
@@ -151,7 +153,7 @@ class ClockDriver:
 
     def _wake(self) -> None:
         due, self._timer, self._armed_for = self._armed_for, None, None
-        # The loop's timer may fire slightly early; what it was set for counts as due.
+        # The loop's timer may fire slightly early; its instant counts as due nevertheless.
         if due is not None and self._real_wait(due) < _GRAIN_NS:
             self._step(time.monotonic_ns(), at_least=due)
         self.rearm()

@@ -1,11 +1,11 @@
-"""What `sim serve` writes while it runs: one line for each request, step and webhook attempt.
+"""The output of `sim serve` while it runs: one line for each request, step and webhook attempt.
 
-A line has virtual time in Eastern, the plane, the call, its status, the operation and the caller; a
-refused call also its rule and sentence. As JSON every line is an object with a `kind`: `ready`,
-`request`, `fault`, `step`, `webhook` or `log`. Nothing here is an input; no line holds a secret.
+A line has virtual time in Eastern Time, the plane, the call, its status, the operation and the
+caller; for a refused call also the rule and the message. In JSON every line is an object with a
+`kind`: `ready`, `request`, `fault`, `step`, `webhook` or `log`. No line contains a secret.
 
-A pipe that nobody reads would stop the exchange when it is full, so a thread writes to it; lines
-that it cannot keep up with are counted and dropped.
+A full pipe that nobody reads would block the exchange, so a thread writes to it. Lines that do not
+fit into the queue are counted and dropped.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
 from sim.server.webhooks.sender import ReceiverResponse
 from sim.simulation import Simulation
 
-_WAITING_MAX = 10_000  # lines for a pipe whose reader is slow
+_WAITING_MAX = 10_000  # queued lines for a slow reader
 _RED, _YELLOW, _GREEN, _PLAIN = "\033[31m", "\033[33m", "\033[32m", "\033[0m"
 
 
 class Observer(Protocol):
-    """Who hears what happens on a host, after it happened."""
+    """Is notified of what happens on a host."""
 
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
-        """An input was handled, with everything that it caused."""
+        """An input was handled, with its outcome."""
 
     def after_attempt(self, simulation: Simulation, post: Post, answer: ReceiverResponse) -> None:
-        """A webhook receiver answered, or did not."""
+        """A webhook receiver has answered, or has failed to."""
 
 
 class Console:
-    """Writes lines about requests, steps and webhooks to standard error, and all else as told.
+    """Writes lines about requests, steps and webhooks to standard error.
 
-    `name` stands in front of the lines of an instance that is not the first one.
+    `name` precedes the lines of an instance other than the first one.
     """
 
     def __init__(self, form: str = "text", *, quiet: bool = False, name: str = "") -> None:
@@ -61,10 +61,10 @@ class Console:
         other.__dict__.update(self.__dict__, _name=name)
         return other
 
-    # ---- what is said once
+    # ---- start and end
 
     def ready(self, facts: dict[str, Any], greeting: str) -> None:
-        """Say where everything is. As JSON without keys, secrets and tokens."""
+        """Write the addresses. In JSON without keys, secrets and tokens."""
         if not self._json:
             print(greeting, flush=True)
             return
@@ -72,8 +72,8 @@ class Console:
         print(json.encode({"kind": "ready", **fields}).decode(), flush=True)
 
     def say(self, message: str, *, error: bool = False, level: str = "") -> None:
-        """Say a sentence, on standard error or output. `level` is that of the JSON line; error on
-        standard error unless given, else info.
+        """Write a message, to standard error or output. `level` is that of the JSON line; by
+        default error on standard error, else info.
         """
         if self._json:
             level = level or ("error" if error else "info")
@@ -81,19 +81,19 @@ class Console:
         print(message, file=sys.stderr if error else sys.stdout, flush=True)
 
     def close(self) -> None:
-        """Write what is waiting, and how many lines were dropped."""
+        """Write the queued lines, and the number of dropped ones."""
         self._lines.close()
 
-    # ---- what happens
+    # ---- events
 
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
-        """Write the calls and the verdicts of an input and of what it caused."""
+        """Write the calls and step results of an input and of what it caused."""
         if self._silent:
             return
         for entry in simulation.log.since(outcome.seq - 1):
             self._write(_request(entry) if self._json else self._request_line(entry))
         for injection in outcome.injections:
-            if injection.plane not in CALLS:  # the line of a call names its fault
+            if injection.plane not in CALLS:  # the line of the call already names its fault
                 self._write(self._injection(injection))
         for record in outcome.answered:
             self._attempt(simulation, record.url, record.event_id, record.status or record.error)
@@ -180,11 +180,11 @@ def _time(at: Instant) -> str:
     return f"{moment:%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
-# ---- where lines go
+# ---- outputs
 
 
 class _Lines:
-    """Writes lines to a file or a terminal, as they come."""
+    """Writes lines to a file or a terminal at once."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -195,11 +195,11 @@ class _Lines:
         self._out.flush()
 
     def close(self) -> None:
-        """Nothing waits."""
+        """There are no queued lines."""
 
 
 class _PipedLines(_Lines):
-    """Writes lines to a pipe from a thread, so that a reader who does not read stops nobody."""
+    """Writes lines to a pipe from a thread, so that a reader who does not read blocks nobody."""
 
     def __init__(self, out: TextIO) -> None:
         super().__init__(out)
@@ -230,7 +230,9 @@ class _PipedLines(_Lines):
             while self._waiting:
                 lines.append(self._waiting.popleft())
             if self._dropped and not closing:
-                lines.append(f"sim: {self._dropped} lines were not written: nobody read them\n")
+                lines.append(
+                    f"sim: {self._dropped} lines were not written, because nobody read the output\n"
+                )
                 self._dropped = 0
             try:
                 self._out.write("".join(lines))

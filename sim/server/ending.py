@@ -1,4 +1,4 @@
-"""How serving ends: a signal, or a run that cannot go on."""
+"""The end of serving: by a signal, or because the run cannot continue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ INTERRUPTED, UNWRITABLE, INTERNAL_ERROR = 130, 2, 5
 
 
 class Ending:
-    """How serving ends: `code` is the exit code once that is known, `says` what the user reads."""
+    """The end of serving. `code` is the exit code once it is known, `says` the message for the
+    user.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -25,22 +27,26 @@ class Ending:
     def on_signals(self, console: Console) -> None:
         """End at SIGINT, SIGTERM and SIGHUP; a second SIGINT kills the process."""
         on_signal(self._loop, "SIGINT", self._interrupt, console)
-        for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):  # the last two: a terminal that closes
+        for name in (
+            "SIGTERM",
+            "SIGHUP",
+            "SIGBREAK",
+        ):  # the last two are sent when a terminal closes
             on_signal(self._loop, name, self._end, 0)
 
     def run_ended(self, journal: Path | None, cause: BaseException) -> None:
-        """End because a run has: nothing may be answered that its journal does not hold."""
+        """End because a run has ended: no answer may be sent that its journal does not contain."""
         where = f"{journal}: " if journal is not None else ""
         if isinstance(cause, JournalLost):
             where = where or f"the journal, a temporary file in {tempfile.gettempdir()}: "
-            ends = "the journal ends here, so this exchange stops"
+            ends = "the journal cannot be written any further, so this exchange stops"
             self._end(UNWRITABLE, f"{where}{cause.strerror}: {ends}")
             return
         error = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
         self._end(
             INTERNAL_ERROR,
-            f"{where}internal error: {error}: this exchange stops. The input that failed was not"
-            " carried out; the journal holds every one before it. This is a mistake of the"
+            f"{where}internal error: {error}: this exchange stops. The input that failed has no"
+            " effect; the journal contains every input before it. This is a bug of the"
             " sandbox: please report it with the journal",
         )
 
@@ -48,7 +54,7 @@ class Ending:
         if self.code.done():
             os._exit(INTERRUPTED)
         self._end(INTERRUPTED)
-        console.say("stopping; once more to kill", error=True, level="info")
+        console.say("stopping; interrupt again to stop at once", error=True, level="info")
 
     def _end(self, code: int, says: str = "") -> None:
         if not self.code.done():

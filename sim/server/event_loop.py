@@ -1,5 +1,5 @@
-"""Event loops: uvloop where it is installed, which halves the cost of a request, else asyncio's
-own. Virtual time does not depend on the loop.
+"""Creates the event loop: uvloop if it is installed, which halves the cost of a request, else
+asyncio's own. Virtual time does not depend on the loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A finished run that is shown: how far its replay is, and waiting for it."""
+"""The replay of a finished run that is shown, and waiting for it to reach a moment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 _LOOK_S = 0.025
-_REMEDY = 'POST /_sim/v1/fork with {"seq": n} begins a world that goes on from there'
+_REMEDY = 'POST /_sim/v1/fork with {"seq": n} starts an exchange that continues from there'
 
 
 class OpenedRun:
-    """A finished run that is being replayed, or has been. `failed` says why it ended early."""
+    """A finished run whose replay is under way or complete. `failed` says why the replay ended
+    early.
+    """
 
     def __init__(self, recorded: RecordedRun, simulation: Simulation) -> None:
         self.recorded = recorded
@@ -26,16 +28,16 @@ class OpenedRun:
 
     @property
     def over(self) -> bool:
-        """Whether the replay is at its end, wherever that is."""
+        """Whether the replay has ended."""
         return bool(self.failed) or self.recorded.finished
 
     def progress(self) -> dict[str, Any]:
-        """How far the replay is."""
+        """The progress of the replay."""
         progress = {"inputs": self.recorded.inputs, "of": self.recorded.total}
         return progress | ({"failed": self.failed} if self.failed else {})
 
     async def replay(self) -> None:
-        """Replay the run, in turns with those who read it. Divergence."""
+        """Replay the run, in turns with requests that read it. Raises Divergence."""
         from sim.analysis.replay import Divergence
 
         try:
@@ -46,7 +48,7 @@ class OpenedRun:
             raise
 
     async def reach(self, seq: int, branch: str = "") -> None:
-        """Wait until the replay has come by a moment. Conflict when it never will."""
+        """Wait until the replay has passed a moment. Conflict if it never will."""
         on = self.recorded.branches[branch] if branch else self.recorded.branch
         while not self.recorded.reached(self.simulation, on.holder(seq).name, seq):
             if self.failed:
@@ -60,5 +62,5 @@ class OpenedRun:
     @staticmethod
     def refuse_change() -> Conflict:
         """The refusal of a call that would change the run."""
-        message = "this run is over: it can be read and forked, and not be changed"
+        message = "this run is over: it can be read and forked, but not changed"
         return Conflict(message, rule="control", remedy=_REMEDY)

@@ -1,8 +1,9 @@
-"""`python -m sim.server.healthcheck`: whether the server of `SIM_READY_FILE` is ready and answers.
+"""`python -m sim.server.healthcheck`: checks that the server of `SIM_READY_FILE` is ready and
+answers.
 
-The health check of the container. It asks the control plane, so that nothing stands in the journal,
-and on loopback, because the public host name may have no address inside. Exit code 0 for yes, 1
-with a sentence for no. Standard library only: it runs every few seconds.
+This is the health check of the container. It calls the control plane, so that the journal does not
+grow, and uses loopback, because the public host name may not resolve inside. Exit code 0 for yes, 1
+with a message for no. It uses only the standard library, because it runs every few seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _ANSWER_S = 2.0
 
 
 def problem(path: str) -> str:
-    """What is wrong with the server of a ready file, or an empty text."""
+    """The problem of the server of a ready file, or ""."""
     try:
         with open(path, encoding="utf-8") as file:
             ready = json.load(file)
@@ -28,7 +29,7 @@ def problem(path: str) -> str:
         address = f"{url.scheme}://127.0.0.1:{url.port}/_sim/v1/health"
         urlopen(address, timeout=_ANSWER_S, context=context).close()
     except FileNotFoundError:
-        return f"{path or 'SIM_READY_FILE'}: not written yet"
+        return f"{path or 'SIM_READY_FILE'}: the server is not ready: the file does not exist yet"
     except (OSError, URLError, ValueError, KeyError, TypeError) as error:
         return str(error)
     return ""

@@ -1,5 +1,5 @@
-"""Replies that take time: those that leave at a later virtual instant, and those whose answer is
-brought by a later input (a synchronous order, a webhook registration).
+"""Replies that take time: those that are sent at a later virtual instant, and those that need a
+later input (a synchronous order, a webhook registration).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sim.kernel.instants import NS_PER_S, Instant, format_seconds
 
 
 class ReplyHost(Protocol):
-    """What held replies need of the host that holds them."""
+    """The interface of the host whose replies are held."""
 
     @property
     def now(self) -> Instant: ...
@@ -31,7 +31,7 @@ class ReplyHost(Protocol):
 
 
 class HeldReplies:
-    """The replies of a host that somebody waits for."""
+    """The replies of a host that clients wait for."""
 
     def __init__(self, host: ReplyHost) -> None:
         self._host = host
@@ -44,14 +44,14 @@ class HeldReplies:
 
     @property
     def next_due(self) -> Instant | None:
-        """When the first of them may leave."""
+        """The instant at which the first of them is due."""
         return self._held[0][0] if self._held else None
 
     # ---- for the listeners
 
     def elided_time(self, reply: Reply) -> str:
-        """Virtual seconds, as text, that a reply which leaves now should have taken; "" when it
-        takes none or is held.
+        """The service time of a reply in virtual seconds, as text, if it is sent at once; "" if
+        there is none or the reply is held.
         """
         span = reply.ready_at - self._host.now
         return format_seconds(span) if span > 0 and self._host.elides_latency else ""
@@ -61,7 +61,7 @@ class HeldReplies:
         return reply.ready_at > self._host.now and not self._host.elides_latency
 
     async def ready(self, reply: Reply) -> None:
-        """Wait until a held reply may leave."""
+        """Wait until a held reply is due."""
         future = asyncio.get_running_loop().create_future()
         self._hold(reply.ready_at, future)
         try:
@@ -71,12 +71,12 @@ class HeldReplies:
                 self.release()
 
     async def answer(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for, with the effects of a fault on it. It may be there
-        already.
+        """Wait for the answer to a pending call, with the effects of a fault on it. The answer may
+        already be there.
 
-        Where only time has to pass the reply counts as held, so an autojump clock jumps to its
-        answer. On a manual clock that nobody moves, the answer leaves after as much real time as it
-        would have waited in virtual time: no client waits longer than it asked for.
+        If only time has to pass, the reply counts as held, so an autojump clock jumps to its
+        answer. On a manual clock that nobody moves, the answer is sent after as much real time as
+        it would have waited in virtual time, so no client waits longer than it asked for.
         """
         host, future = self._host, self._pending[reply.pending_on]
         patience = max(1, reply.deadline - host.now) / NS_PER_S if reply.deadline else None
@@ -103,14 +103,14 @@ class HeldReplies:
         self._pending[pending_on] = asyncio.get_running_loop().create_future()
 
     def resolve(self, effect: Resolve) -> None:
-        """Deliver an answer that somebody waits for."""
+        """Deliver an answer for which a client waits."""
         waiting = self._pending.get(effect.pending_on)
         if waiting is not None and not waiting.done():
             waiting.set_result(effect.reply)
             self._forget_done()
 
     def release(self, *, everything: bool = False) -> None:
-        """Release replies that are due; forget those whose client has disconnected."""
+        """Release replies that are due; drop those whose client has disconnected."""
         now = self._host.now
         while self._held and (everything or self._held[0][0] <= now or self._held[0][2].done()):
             _, _, future = heapq.heappop(self._held)
@@ -118,7 +118,9 @@ class HeldReplies:
                 future.set_result(None)
 
     def abandon(self) -> None:
-        """No input will bring the pending answers: they end as UNAVAILABLE. Release all others."""
+        """No input will bring the pending answers: end them as UNAVAILABLE, and release all
+        others.
+        """
         gone = Reply(
             status=503,
             code=Code.UNAVAILABLE,
@@ -136,6 +138,8 @@ class HeldReplies:
         self._host.reply_held()
 
     def _forget_done(self) -> None:
-        """Drop entries at the head of the heap that are answered or whose client is gone."""
+        """Drop entries at the head of the heap that are answered or whose client has
+        disconnected.
+        """
         while self._held and self._held[0][2].done():
             heapq.heappop(self._held)

@@ -1,4 +1,4 @@
-"""Looks at the past of a run: one after the other, and what makes the next one quick in between."""
+"""Serialises the reads of a run's past, and prepares moments nearby in between."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from sim.analysis.history.work import Work
 from sim.server.turns import in_turns
 
 T = TypeVar("T")
-# How long, in real time, nobody has to look before moments nearby are made ready.
+# Idle real time after which moments nearby are prepared.
 _QUIET_S = 0.1
 
 
 class HistoryAccess:
-    """Lets one caller at a time use what looks back."""
+    """Lets one caller at a time read the past."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self._making: asyncio.Task[None] | None = None
 
     async def look(self, work: Work[T], nearby: Callable[[], Work[None]]) -> T:
-        """What the work answers; afterwards, while nobody looks, `nearby` is done."""
+        """The result of the work. Afterwards, while there is no other caller, `nearby` is done."""
         self.stop()
         async with self.lock:
             answer = await in_turns(work)
@@ -31,7 +31,7 @@ class HistoryAccess:
         return answer
 
     def stop(self) -> None:
-        """Make nothing ready any more."""
+        """Stop the preparation of moments."""
         if self._making is not None:
             self._making.cancel()
             self._making = None

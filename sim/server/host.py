@@ -1,9 +1,9 @@
 """The serial inbox: everything that a socket receives enters the simulation here, and every effect
-of the simulation leaves from here.
+of the simulation is sent from here.
 
-All listeners run in one event loop, and a call on the simulation runs to completion, so calling it
-is the queue. The host brings a paced clock up to date before each input, applies effects in order,
-and lets the clock driver or a command move time one due instant after the other.
+All listeners run in one event loop, and a call on the simulation runs to completion, so the event
+loop is the queue. The host brings a paced clock up to date before each input, applies effects in
+order, and lets the clock driver or a command move time from due instant to due instant.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ log = logging.getLogger("sim.server")
 # Longest real time that one step waits for webhook receivers. An attempt itself gives up after 5 s;
 # its retry is due later in virtual time.
 _SETTLE_S = 10.0
-# A long advance gives the sockets a turn at least this often.
+# During a long advance the sockets get a turn at least this often.
 _STEPS_PER_TURN = 64
 
 STOPPING = Close(0, Code.UNAVAILABLE, "the simulator is stopping", 1001)
@@ -51,12 +51,12 @@ STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another m
 
 
 class Host:
-    """A simulation with a clock driver, stream buffers and a webhook sender around it. Belongs to
-    one event loop.
+    """A simulation with a clock driver, stream buffers and a webhook sender. Used from one event
+    loop.
 
-    A run that ends early (an internal error, a lost journal) answers nothing more: every further
-    call raises RunEnded, and `on_end` hears why. `opened` is the finished run that it shows, and
-    `tls_ca` the file of the certificate to trust.
+    A run that ends early (an internal error, a lost journal) sends no more answers: every further
+    call raises RunEnded, and `on_end` gets the reason. `opened` is the finished run that it shows,
+    and `tls_ca` the file of the certificate to trust.
     """
 
     def __init__(
@@ -82,9 +82,12 @@ class Host:
         self.streams = OpenStreams(self)
         self.tasks = Tasks()
         self.watchers = Watchers()
-        self.jumps, self.last_jump = 0, dict[str, Any]()  # journeys in time, and the latest
+        self.jumps, self.last_jump = (
+            0,
+            dict[str, Any](),
+        )  # number of moves to other moments, and the latest one
         self._moving = asyncio.Lock()
-        self.looking = HistoryAccess()  # at other moments
+        self.looking = HistoryAccess()  # simulations at other moments
         self.webhooks = WebhookSender(
             self.settings,
             now=lambda: self.now,
@@ -101,14 +104,14 @@ class Host:
 
     @cached_property
     def history(self) -> History:
-        """What happened, at any moment; made when somebody first asks."""
+        """The history of the run, created on first use."""
         from sim.analysis.history.history import History
 
         return History(self.simulation, self.opened.recorded if self.opened is not None else None)
 
     @cached_property
     def latencies(self) -> Latencies:
-        """Latencies of calls, counted from when somebody first asks for them."""
+        """Latencies of calls, counted from the first use on."""
         from sim.server.telemetry.latencies import Latencies
 
         latencies = Latencies()
@@ -156,8 +159,8 @@ class Host:
         *,
         web_socket: bool = False,
     ) -> StreamBuffer | Reply:
-        """Open a stream: the buffer of its frames, or the reply that refuses it or holds the
-        messages of a download.
+        """Open a stream. Returns the buffer of its frames, or the reply that refuses it or contains
+        the messages of a download.
         """
         self.catch_up()
         wall = time.time_ns()
@@ -173,20 +176,22 @@ class Host:
         return buffer
 
     def frame(self, stream: StreamBuffer, message: bytes) -> None:
-        """Handle a client's frame; ignored when our side of the stream has ended."""
+        """Handle a client's frame. It is ignored if the exchange has ended the stream."""
         if stream in self.streams:
             self.catch_up()
             self._finish(self.simulation.frame(stream.stream, message))
 
     def hangup(self, stream: StreamBuffer) -> None:
-        """The client's side of a stream is gone; nothing to do when ours ended first."""
+        """The client has closed its side of a stream, or has disconnected. Ignored if the exchange
+        has ended the stream.
+        """
         if stream in self.streams:
             self.streams.leave(stream, STOPPING)
             self.catch_up()
             self._finish(self.simulation.hangup(stream.stream))
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
-        """Carry out an operator's action; returns its value when everything it caused has settled.
+        """Perform an operator action. Returns its value when everything that it caused has settled.
         Raises Refusal.
         """
         self.catch_up()
@@ -196,7 +201,7 @@ class Host:
         return outcome.value
 
     def answer_due(self, pending: str) -> None:
-        """Have a pending answer leave now, although nobody has moved the clock."""
+        """Send a pending answer now, although nobody has moved the clock."""
         self._finish(self.simulation.answer_due(pending))
 
     def catch_up(self) -> None:
@@ -211,7 +216,7 @@ class Host:
         if reply is None:
             raise AssertionError("a call without a reply")
         if reply.pending_on:
-            # Before the effects, which may already bring the answer.
+            # Before the effects, because they may contain the answer.
             self.replies.expect(reply.pending_on)
         self._finish(outcome)
         return reply
@@ -228,7 +233,7 @@ class Host:
     # ---- effects
 
     def _finish(self, outcome: Outcome) -> None:
-        """Apply the effects of an input; rearm a paced clock for timers that it may have set."""
+        """Apply the effects of an input, and rearm a paced clock for new timers."""
         if outcome.warning:
             log.warning("%s", outcome.warning)
         if outcome.effects:
@@ -240,7 +245,7 @@ class Host:
             self.driver.rearm()
 
     def apply(self, effects: list[Effect]) -> None:
-        """Hand frames, ends of streams, answers and webhook attempts on, in order."""
+        """Deliver frames, ends of streams, answers and webhook attempts, in order."""
         self.streams.begin_round()
         for effect in effects:
             if isinstance(effect, Send):
@@ -253,7 +258,7 @@ class Host:
                 self.webhooks.post(effect)
 
     async def readers(self) -> None:
-        """Let slow readers catch up: time moved by command runs faster than anybody can read."""
+        """Wait for slow readers: time that is moved by command is faster than any reader."""
         await self.streams.wait_for_readers()
 
     # ---- time
@@ -265,7 +270,9 @@ class Host:
 
     @property
     def elides_latency(self) -> bool:
-        """Whether replies that take virtual time leave at once and name that time (design D3)."""
+        """Whether replies that take virtual time are sent at once with that time in a header
+        (design D3).
+        """
         return self.on_manual_clock and self.settings.latency != "hold"
 
     @property
@@ -274,11 +281,11 @@ class Host:
         return bool(self.replies)
 
     def reply_held(self) -> None:
-        """A reply waits for the clock: an autojump clock jumps."""
+        """A reply waits for the clock: let an autojump clock jump."""
         self.driver.reply_held()
 
     def next_stop(self) -> Instant | None:
-        """When something happens next by itself: a timer fires or a held reply is due."""
+        """The next instant at which a timer fires or a held reply is due."""
         stops = (self.simulation.next_due(), self.replies.next_due)
         return min((stop for stop in stops if stop is not None), default=None)
 
@@ -295,8 +302,8 @@ class Host:
         return outcome
 
     async def advance(self, to: Instant, until: Callable[[], bool] = lambda: False) -> list[Fired]:
-        """Move time to an instant, one due instant after the other, each settled before the next,
-        or up to the first after which `until` holds. Returns everything that fired, in order.
+        """Move time to an instant, from due instant to due instant, each settled before the next,
+        or to the first after which `until` holds. Returns everything that fired, in order.
         """
         if not is_supported_instant(to):
             raise InvalidRequest(OUT_OF_RANGE)
@@ -311,7 +318,7 @@ class Host:
                 steps += 1
                 await self.settled()
                 if outcome.effects or self.replies or steps % _STEPS_PER_TURN == 0:
-                    # Frames and released replies leave before time moves on.
+                    # Frames and released replies are sent before time moves further.
                     await asyncio.sleep(0)
             if not until() and (to != self.now or not steps):
                 fired += self.step(to).fired
@@ -320,12 +327,13 @@ class Host:
         return fired
 
     async def settled(self) -> None:
-        """Wait, for a bounded real time, until webhook receivers have answered everything that was
-        posted, and everything that their answers caused.
+        """Wait, for a limited real time, until webhook receivers have answered all attempts, and
+        those that their answers caused.
         """
         if self.webhooks.busy and not await self.webhooks.idle(_SETTLE_S):
             log.warning(
-                "a webhook receiver has not answered within %g s; going on without it", _SETTLE_S
+                "a webhook receiver has not answered within %g s; continuing without its answer",
+                _SETTLE_S,
             )
 
     # ---- time travel
@@ -336,7 +344,9 @@ class Host:
             self._start_over(self.simulation.reset(seed))
 
     async def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> str:
-        """Go back to an instant or to right after an input. Returns the new branch's name."""
+        """Go back to an instant or to the moment right after an input. Returns the name of the new
+        branch.
+        """
         async with self._moving:
             branch, effects = self.simulation.rewind(to=to, seq=seq)
             self._start_over(effects)
@@ -348,7 +358,7 @@ class Host:
             self._start_over(self.simulation.restore(name))
 
     async def become(self, simulation: Simulation) -> None:
-        """Serve another simulation of the same settings instead, from its start."""
+        """Serve another simulation with the same settings, from its start."""
         async with self._moving:
             self.simulation.journal.set_end_listener(None)
             self.simulation = simulation
@@ -374,10 +384,10 @@ class Host:
     # ---- end
 
     def _run_ended(self, cause: BaseException) -> None:
-        """The run takes no more inputs: the clock stands, and nobody waits for it any more."""
+        """The run accepts no more inputs: the clock stops, and no client waits for it any more."""
         self.driver.stop()
         self.webhooks.abandon()
-        # After the input that failed: its caller is told first.
+        # After the input that failed, so that its caller gets the error first.
         asyncio.get_running_loop().call_soon(self._let_go, self.streams.take_all())
         if self._on_end is not None:
             self._on_end(cause)

@@ -1,8 +1,8 @@
-"""Many instances in one process: each its own exchange, clock, journal and ports, told apart by
-port. One is forked from another, or begins at a scenario's start.
+"""The instances of one process. Each has its own exchange, clock, journal and ports. An instance is
+forked from another one, or begins at the start of a scenario.
 
-All of them run in one event loop. An instance that ends does not affect the others; the first one,
-`main`, belongs to the process and ends them all.
+All of them run in one event loop. An instance that ends does not affect the others, except the
+first one, `main`: it belongs to the process and ends them all.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def settings_at(settings: Settings, addresses: Addresses) -> Settings:
 
 
 class Fork(NamedTuple):
-    """Where an instance was forked: right after an input of a branch of another."""
+    """The origin of a fork: the input of a branch of another instance."""
 
     origin: Host
     branch: str
@@ -56,8 +56,8 @@ class Fork(NamedTuple):
 
 class Instances:
     """The instances of a process by name, in order of creation. `journal` is the path of the first
-    one's journal; those of the others stand beside it. `on_end` hears when the run of one of the
-    others ends early, with its journal and the cause; `observer_of` makes the observer of each.
+    one's journal; those of the others are beside it. `on_end` is called when the run of another
+    instance ends early, with its journal and the cause; `observer_of` makes the observer of each.
     """
 
     def __init__(
@@ -80,15 +80,15 @@ class Instances:
         self._starting: set[str] = set()
 
     def adopt(self, service: Service, name: str = MAIN) -> None:
-        """Take over a running service."""
+        """Add a running service."""
         self._services[name] = service
 
     def keep_journal(self, path: Path | None) -> None:
-        """Say where the journal of the first instance is from now on."""
+        """Set the journal of the first instance."""
         self._journal = path
 
     def main_journal(self) -> Path | None:
-        """Where the journal of the first instance is."""
+        """The journal of the first instance."""
         return self._journal
 
     def name_of(self, host: Host) -> str:
@@ -96,11 +96,11 @@ class Instances:
         return next(name for name, service in self._services.items() if service.host is host)
 
     def service(self, name: str) -> Service:
-        """The service of an instance. Raises KeyError when there is none of this name."""
+        """The service of an instance. Raises KeyError if there is none of this name."""
         return self._services[name]
 
     def describe(self, name: str) -> dict[str, Any]:
-        """The ready file's facts about an instance. NotFound when there is none of this name."""
+        """The ready file's facts about an instance. NotFound if there is none of this name."""
         service = self._services.get(name)
         if service is None:
             raise NotFound(
@@ -131,8 +131,8 @@ class Instances:
         branch: str = "",
     ) -> str:
         """Serve a copy of an instance's present state, or of its state right after an input of a
-        branch, on its own ports, with the same clock mode. Returns its name; refuses one that is
-        taken.
+        branch, on its own ports, with the same clock mode. Returns its name. Refuses a name that
+        exists.
         """
         name = self._reserve(name)
         path = journal or self._journal_beside(name)
@@ -161,7 +161,7 @@ class Instances:
         return name
 
     def forks_of(self, origin: Host) -> list[dict[str, Any]]:
-        """The instances that were forked from one and still run, as rows of its branches."""
+        """The running instances that were forked from one, as rows of its branches."""
         return [
             {
                 "name": name,
@@ -185,8 +185,8 @@ class Instances:
         name: str = "",
         clock: ClockMode | None = None,
     ) -> str:
-        """Serve a scenario from its start, with the settings of `origin` and, unless given, its
-        clock mode. Returns the instance's name; refuses one that is taken.
+        """Serve a scenario from its start, with the settings of `origin` and, by default, its clock
+        mode. Returns the instance's name. Refuses a name that exists.
         """
         name = self._reserve(name)
         path = self._journal_beside(name)
@@ -197,7 +197,7 @@ class Instances:
         return await self._start(name, origin, clock or origin.driver.mode, build, path)
 
     async def end(self, name: str) -> None:
-        """Stop serving an instance. The first one ends only with the process."""
+        """Stop an instance. The first one ends only with the process."""
         if name == MAIN:
             raise InvalidRequest("the first world ends with the process", rule="control")
         self.describe(name)
@@ -206,7 +206,7 @@ class Instances:
         self._journals.pop(name)[0].close()
 
     async def end_all(self) -> None:
-        """Stop serving every instance but the first."""
+        """Stop every instance but the first."""
         for name in [name for name in self._services if name != MAIN]:
             await self.end(name)
 
@@ -231,12 +231,12 @@ class Instances:
             self._journals[name] = (file, journal)
             self.adopt(service, name)
         except (OSError, MemoryError) as error:
-            # No descriptors, ports, memory or room for its journal: this process goes on without.
+            # No descriptors, ports, memory or disk space: the process continues without it.
             why = getattr(error, "strerror", None) or str(error) or "out of memory"
             raise Unavailable(
                 f"the world {name} cannot be opened: {why}",
                 rule="control",
-                remedy="end worlds that are not needed, or give the process more (ulimit -n, disk)",
+                remedy="stop worlds that are not needed, or raise its limits (ulimit -n, disk)",
             ) from error
         finally:
             self._starting.discard(name)
@@ -270,12 +270,12 @@ class Instances:
         )
 
     def _reserve(self, name: str) -> str:
-        """A valid name that is free; the next numbered one for ""."""
+        """A valid name that does not exist; for "" the next numbered one."""
         if len(self._services) + len(self._starting) >= INSTANCES_MAX:
             raise Conflict(
                 f"a process serves at most {INSTANCES_MAX} worlds",
                 rule="control",
-                remedy="DELETE /_sim/v1/worlds/{name} ends one",
+                remedy="DELETE /_sim/v1/worlds/{name} stops one",
             )
         if not name:
             while not name or self._is_taken(name):

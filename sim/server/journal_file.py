@@ -1,8 +1,8 @@
-"""The journal's file. Each write has reached the kernel before it returns, so a killed process
+"""The file of a journal. Each write has reached the kernel before it returns, so a killed process
 leaves at most one incomplete line.
 
-A server without `--journal` still needs a journal, for rewinds and for the control plane; it goes
-to an unnamed temporary file, which bounds memory.
+A server without `--journal` still needs a journal, for rewinds and for the control plane. It uses
+an unnamed temporary file, which limits the memory.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _SPOOL_BUFFER = 1 << 16
 
 
 class JournalFile(io.FileIO):
-    """A file of whole lines: what is written has reached the kernel before `write` returns, and a
-    line that finds no room is cut off again.
+    """A file of whole lines. A write has reached the kernel before `write` returns, and a line for
+    which there is no space is removed again.
     """
 
     def write(self, data: Any, /) -> int:
@@ -38,17 +38,15 @@ class JournalFile(io.FileIO):
         return len(data)
 
     def _cut(self, size: int) -> None:
-        """Take the beginning of a line back; left standing it would be a torn one, which reading
-        drops.
-        """
+        """Remove the beginning of an incomplete line, which would end the journal for readers."""
         with suppress(OSError):
             self.truncate(size)
             self.seek(size)
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal, replacing the file that was there. Raises BlockingIOError while another
-    process writes it.
+    """A new journal, which replaces an existing file. Raises BlockingIOError if another process
+    writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = JournalFile(
@@ -66,7 +64,9 @@ def open_journal(path: Path) -> JournalFile:
 
 
 def _lock(file: io.FileIO, path: Path) -> None:
-    """Lock the file until it is closed, where the platform can: two writers would corrupt it."""
+    """Lock the file until it is closed, if the platform supports it: two writers would corrupt
+    it.
+    """
     try:
         import fcntl
     except ImportError:
@@ -80,5 +80,7 @@ def _lock(file: io.FileIO, path: Path) -> None:
 
 
 def spooled_journal() -> BinaryIO:
-    """A journal that ends with the process. It is buffered, since nobody reads it after a kill."""
+    """A journal that ends with the process. It is buffered, because nobody reads it after a
+    kill.
+    """
     return cast(BinaryIO, tempfile.TemporaryFile(prefix="sim-journal-", buffering=_SPOOL_BUFFER))

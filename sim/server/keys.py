@@ -1,4 +1,4 @@
-"""`sim keys`: new credentials to paste into a scenario. It draws real randomness."""
+"""`sim keys`: new credentials to paste into a scenario. They come from real randomness."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 def new_keys(folder: Path | None) -> str:
     """A retail key and a partner's RSA pair as text to paste. With a folder the RSA pair is written
-    there; raises FileExistsError instead of overwriting a key.
+    there; FileExistsError instead of overwriting a key.
     """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import rsa

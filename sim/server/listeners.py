@@ -1,8 +1,8 @@
-"""Ports: which surface listens where. Binding comes before anything is built, so that a taken port
-is reported at once.
+"""The ports of the surfaces. They are bound before anything is built, so that a port in use is
+reported at once.
 
-Loopback is 127.0.0.1 and, where the machine has it, ::1, on the same port: some clients, Node among
-them, take the name localhost for ::1 first. Another address is listened on alone.
+Loopback is 127.0.0.1 and, if the machine has it, ::1 on the same port: some clients, such as Node,
+resolve localhost to ::1 first. Any other address is bound alone.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from typing import NamedTuple
 
 from sim.server.platforms import claim_port, has_ipv6_loopback
 
-# Underscores are no part of DNS names, but of the names that container tools give to services.
+# Container tools use underscores in names of services, although DNS names have none.
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
 
 LOOPBACK, LOOPBACK_6 = "127.0.0.1", "::1"
-_TRIES = 50  # until a free port of 127.0.0.1 is free on ::1 too
+_TRIES = 50  # until a port that is free on 127.0.0.1 is free on ::1 too
 
 
 class CouldNotListen(OSError):
-    """A port is taken, or the address is not one of this machine's. The message says what to do."""
+    """A port is in use, or the address does not belong to this machine. The message says what to
+    do.
+    """
 
 
 class Bound(NamedTuple):
-    """Bound sockets by surface, one for each of `addresses`. gRPC binds by itself: its port is the
+    """Bound sockets by surface, one for each of `addresses`. gRPC binds its own: its port is the
     requested one, 0 for any.
     """
 
@@ -41,7 +43,9 @@ class Bound(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether the exchange is served, and not only what shows it."""
+        """Whether the whole exchange is served, and not only the control plane of a finished
+        run.
+        """
         return "exchange" in self.sockets
 
     def port(self, surface: str) -> int:
@@ -55,7 +59,7 @@ class Bound(NamedTuple):
 
 
 def addresses_to_bind(host: str) -> tuple[str, ...]:
-    """What to listen on for a host: the host alone, or both loopback addresses."""
+    """The addresses to bind for a host: the host alone, or both loopback addresses."""
     if host not in (LOOPBACK, "localhost"):
         return (host,)
     return (LOOPBACK, LOOPBACK_6) if has_ipv6_loopback() else (LOOPBACK,)
@@ -63,7 +67,7 @@ def addresses_to_bind(host: str) -> tuple[str, ...]:
 
 def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
     """Bind every HTTP surface to `base`, `base`+1, … in the order of `SURFACES`, or to free ports
-    when `base` is 0; of these only `surfaces`, if given. Raises CouldNotListen.
+    if `base` is 0; only `surfaces` if given. Raises CouldNotListen.
     """
     addresses = addresses_to_bind(host)
     bound = Bound(host, addresses, {}, base + SURFACES.index("grpc") if base else 0)
@@ -79,7 +83,7 @@ def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
 
 
 def on_one_port(addresses: Sequence[str], port: int, surface: str) -> tuple[socket.socket, ...]:
-    """A socket for each address, all on one port; 0 takes one that is free on all of them. Raises
+    """A socket for each address, all on one port; 0 uses one that is free on all of them. Raises
     CouldNotListen.
     """
     for tries_left in reversed(range(_TRIES)):
@@ -97,7 +101,7 @@ def on_one_port(addresses: Sequence[str], port: int, surface: str) -> tuple[sock
 
 
 def free_port(addresses: Sequence[str], surface: str) -> int:
-    """A port that was free on all addresses just now. Raises CouldNotListen."""
+    """A port that is free on all addresses at this moment. Raises CouldNotListen."""
     sockets = on_one_port(addresses, 0, surface)
     try:
         return int(sockets[0].getsockname()[1])
@@ -111,7 +115,7 @@ def _close(sockets: Iterable[socket.socket]) -> None:
 
 
 def bind_one(host: str, port: int, surface: str) -> socket.socket:
-    """A listening socket; port 0 takes a free one. Raises CouldNotListen."""
+    """A listening socket; port 0 uses a free one. Raises CouldNotListen."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -134,7 +138,7 @@ def port_taken(
     host: str, port: int, surface: str, error: Exception | None = None
 ) -> CouldNotListen:
     """The error for a port that could not be bound."""
-    why = getattr(error, "strerror", None) or "the port is taken"
+    why = getattr(error, "strerror", None) or "the port is in use"
     where = f"[{host}]" if ":" in host else host
     return CouldNotListen(
         f"cannot listen on {where}:{port} for the {surface} surface: {why}; try --port-base 0 for"
@@ -153,7 +157,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_host_name(text: str) -> bool:
-    """Whether text is a name or an IP address as it stands in a URL, IPv6 without its brackets."""
+    """Whether text is a host name or an IP address as in a URL, IPv6 without its brackets."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -162,8 +166,8 @@ def is_host_name(text: str) -> bool:
 
 
 def caller_address(peer: str) -> str:
-    """A client's address as limits and the journal have it. A client of this machine is the same
-    one whether it came by 127.0.0.1 or ::1: which it takes for localhost may change by the call.
+    """A client's address for limits and the journal. A client of this machine is the same one over
+    127.0.0.1 and ::1, because the resolution of localhost may change between calls.
     """
     return LOOPBACK if peer == LOOPBACK_6 else peer
 

@@ -1,5 +1,5 @@
-"""Log lines of the process, as text or as one JSON object a line. What the exchange does is
-recorded in the journal, not here.
+"""Log lines of the process, as text or as JSON objects. They are about the process; the journal
+records what the exchange does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The streams that are open, each with the buffer of its frames, and what becomes of a reader that
-falls behind (rule S12).
+"""The open streams with the buffers of their frames, and the handling of slow readers (rule
+S12).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from sim.kernel.instants import Instant
 from sim.server.stream_buffer import StreamBuffer
 from sim.simulation import Simulation
 
-# Longest real time that moving the clock by command waits for a reader that does not read.
+# Longest real time for which a move of the clock waits for a slow reader.
 _READER_S = 1.0
 
 TOO_SLOW = Close(0, Code.RESOURCE_EXHAUSTED, "slow consumer", 1013)
 
 
 class StreamHost(Protocol):
-    """What open streams need of the host."""
+    """The interface of the host of open streams."""
 
     simulation: Simulation
     settings: Settings
@@ -36,19 +36,19 @@ class OpenStreams:
         self._host = host
         self._open: dict[int, StreamBuffer] = {}
         self._behind: dict[int, StreamBuffer] = {}
-        self._rounds = 0  # of effects applied so far
+        self._rounds = 0  # number of inputs whose effects were applied
 
     def __contains__(self, stream: StreamBuffer) -> bool:
         return self._open.get(stream.stream) is stream
 
     def begin(self, number: int) -> StreamBuffer:
-        """The buffer of a stream that begins."""
+        """The buffer of a new stream."""
         messages, size = self._host.simulation.stream_buffer, self._host.settings.stream_buffer
         stream = self._open[number] = StreamBuffer(number, messages, size)
         return stream
 
     def leave(self, stream: StreamBuffer, close: Close) -> None:
-        """End a stream whose client is gone."""
+        """End a stream whose client has disconnected."""
         del self._open[stream.stream]
         stream.end(close, at_once=True)
 
@@ -57,7 +57,7 @@ class OpenStreams:
         self._rounds += 1
 
     def send(self, effect: Send) -> None:
-        """Hand a frame on; nothing happens when the stream has ended."""
+        """Send a frame. Does nothing if the stream has ended."""
         stream = self._open.get(effect.stream)
         if stream is not None:
             simulation = self._host.simulation
@@ -66,17 +66,17 @@ class OpenStreams:
                 self._fell_behind(stream)
 
     def close(self, effect: Close) -> None:
-        """End a stream behind the frames that wait."""
+        """End a stream after its waiting frames."""
         ended = self._open.pop(effect.stream, None)
         if ended is not None:
             ended.end(effect)
 
     def _fell_behind(self, stream: StreamBuffer) -> None:
-        """Note a reader that has fallen behind. One that stays slow loses the waiting frames or the
-        stream.
+        """Note that a reader is slow. If it stays slow, it loses the waiting frames or the stream.
 
-        What a single input brings, such as a snapshot of everything, makes no reader slow: too much
-        has to be waiting when the next input brings more. Only the byte limit acts at once.
+        The frames of a single input, such as a large snapshot, do not make a reader slow: too many
+        frames must still be waiting when the next input adds more. Only the byte limit applies at
+        once.
         """
         self._behind[stream.stream] = stream
         stream.slow_since = (stream.slow_since or self._rounds) if stream.slow else 0
@@ -87,18 +87,18 @@ class OpenStreams:
             stream.replace(head)
             return
         stream.end(TOO_SLOW, at_once=True)
-        # As an input of its own, after the present one has been applied.
+        # As an input of its own, after the effects of the present one.
         asyncio.get_running_loop().call_soon(self._host.hangup, stream)
 
     async def wait_for_readers(self) -> None:
-        """Let slow readers catch up: time moved by command runs faster than anybody can read."""
+        """Wait for slow readers: time that is moved by command is faster than any reader."""
         if self._behind:
             behind, self._behind = self._behind, {}
             for stream in behind.values():
                 await stream.wait_for_reader(_READER_S)
 
     def last_frames(self, number: int) -> list[tuple[int, Instant, bytes]] | None:
-        """What was sent last on an open stream, oldest first: (input, instant, frame); None when no
+        """The last frames of an open stream, oldest first: (input, instant, frame). None if no
         stream of this number is open.
         """
         stream = self._open.get(number)
@@ -110,6 +110,6 @@ class OpenStreams:
             stream.end(close)
 
     def take_all(self) -> list[StreamBuffer]:
-        """Every stream that is open, for somebody else to end; none is open from here on."""
+        """Every open stream, for the caller to end; none is open afterwards."""
         streams, self._open = list(self._open.values()), {}
         return streams

@@ -1,5 +1,5 @@
-"""`sim open`: a finished run behind the control plane. Its rows can be read at once, its states as
-soon as the replay has come by. It can be forked from any moment, and not be changed.
+"""`sim open`: a finished run behind the control plane. Its rows can be read at once, and its states
+as soon as the replay has reached them. It can be forked at any moment, but not changed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 SURFACES = ("control", "docs")
 DIVERGED = 3
-# How often, in real time, those who watch hear how far the replay is.
+# Real time between two messages about the progress of the replay.
 _TELL_S = 0.25
 
 
 class OpenOptions(NamedTuple):
-    """What to open, and where to show it."""
+    """The journal to open, and the address to serve it on."""
 
     port_base: int = 0
     ready_file: Path | None = None
@@ -44,8 +44,8 @@ class OpenOptions(NamedTuple):
 
 
 def open_run(recorded: RecordedRun, options: OpenOptions) -> int:
-    """Show a finished run until interrupted; the exit code. Raises CouldNotListen before anything
-    is replayed, and what `RecordedRun.begin` raises.
+    """Serve a finished run until interrupted; returns the exit code. Raises CouldNotListen before
+    the replay, and the errors of `RecordedRun.begin`.
     """
     bound = bind("127.0.0.1", options.port_base, SURFACES)
     try:
@@ -70,7 +70,7 @@ async def _show(
     host = Host(simulation, MANUAL, opened=opened)
     service = await Service.start(host, bound, instances=instances)
     instances.adopt(service)
-    ending.on_signals(console)  # whoever reads that it is ready may end it
+    ending.on_signals(console)  # a program that reads that it is ready may end it
     facts = ready_facts(simulation, service.addresses, str(recorded.path))
     if options.ready_file is not None:
         write_ready_file(options.ready_file, facts)
@@ -101,7 +101,9 @@ async def _show(
 
 
 async def _tell(host: Host, opened: OpenedRun, console: Console) -> None:
-    """Tell how far the replay is: those who watch often, the console at every tenth."""
+    """Report the progress of the replay: often to clients of the live stream, every tenth to the
+    console.
+    """
     tenth = 0
     while not opened.over:
         await asyncio.sleep(_TELL_S)

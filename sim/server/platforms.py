@@ -1,4 +1,4 @@
-"""What differs between machines: signals, exclusive ports, IPv6, resets, file modes.
+"""Differences between platforms: signals, exclusive ports, IPv6, resets, file modes.
 
 Linux, macOS and Windows are supported.
 """
@@ -19,21 +19,22 @@ WINDOWS = sys.platform == "win32"
 def on_signal(
     loop: asyncio.AbstractEventLoop, name: str, callback: Callable[..., object], *arguments: object
 ) -> None:
-    """Call something in the loop when a signal comes; nothing where the platform has no such one.
+    """Call a function in the loop when a signal arrives; nothing if the platform does not have the
+    signal.
 
-    A signal that is ignored, as `nohup` has SIGHUP ignored, stays ignored.
+    A signal that is ignored, such as SIGHUP under `nohup`, stays ignored.
     """
     number = getattr(signal, name, None)
     if number is None or (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
         return
     try:
         loop.add_signal_handler(number, callback, *arguments)
-    except NotImplementedError:  # the loops of Windows
+    except NotImplementedError:  # the event loops of Windows have no signal handlers
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(callback, *arguments))
 
 
 def claim_port(listening: socket.socket) -> None:
-    """Let a socket bind a port that nobody listens on, though its last connections linger.
+    """Let a socket bind a port without a listener, even if its last connections linger.
 
     On Windows SO_REUSEADDR would share the port of another process.
     """
@@ -42,8 +43,8 @@ def claim_port(listening: socket.socket) -> None:
 
 
 def has_ipv6_loopback() -> bool:
-    """Whether a listener can have the address ::1. Containers and hardened machines often lack it,
-    though Python was built with IPv6.
+    """Whether ::1 can be bound. Containers and hardened machines often lack it, although Python was
+    built with IPv6.
     """
     if not socket.has_ipv6:
         return False
@@ -56,12 +57,12 @@ def has_ipv6_loopback() -> bool:
 
 
 def reset_on_close(connected: socket.socket) -> None:
-    """Let a connection end with a reset once it is closed."""
+    """Let a connection end with a reset when it is closed."""
     linger = struct.pack("hh" if WINDOWS else "ii", 1, 0)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
 
 def make_private(number: int) -> None:
-    """Let only its owner read an open file. On Windows the folder's rights hold."""
+    """Allow only the owner to read an open file. On Windows the rights of the folder apply."""
     if hasattr(os, "fchmod"):
         os.fchmod(number, 0o600)

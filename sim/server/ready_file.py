@@ -1,5 +1,5 @@
-"""The ready file: where every surface listens and which credentials it accepts, for the program
-that started the server. Written atomically.
+"""The ready file: the addresses of all surfaces and the accepted credentials, for the program that
+started the server. It is written atomically.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from sim.server.listeners import LOOPBACK, LOOPBACK_6, SURFACES
 from sim.server.room import room_url
 from sim.simulation import Simulation
 
-_ANSWER_S = 1.0  # a server that does not accept within this is gone
+_ANSWER_S = 1.0  # a server that does not accept within this time has ended
 
 
 @cache
 def _key_text(path: Path) -> str:
-    """A key's file, read once: a further world needs no descriptor for it."""
+    """The content of a key file, read once, so that another instance needs no descriptor for it."""
     return path.read_text(encoding="ascii")
 
 
 def ready_facts(
     simulation: Simulation, addresses: Addresses, journal: str | None
 ) -> dict[str, Any]:
-    """What the ready file says."""
+    """The content of the ready file."""
     parties = simulation.world.parties
     firms = [
         {
@@ -76,7 +76,7 @@ def ready_facts(
 
 
 def reading(simulation: Simulation) -> str:
-    """The reading of the service in force: documented, observed, or mixed."""
+    """The present reading of the service: documented, observed, or mixed."""
     ctx = simulation.exchange.ctx
     return reading_in_force(ctx.assumptions, ctx.quirks)
 
@@ -85,7 +85,7 @@ def symbols(simulation: Simulation) -> dict[str, list[str]]:
     """Symbols by use: open ones (those with an empty book first), the fractional ones among them,
     and one list for each other state.
 
-    Only instruments that were listed one by one: dormant ones are too many to list.
+    Only instruments that were listed one by one, because there are too many dormant ones.
     """
     trading = simulation.exchange.trading
     by_state: dict[InstrumentState, list[Instrument]] = {state: [] for state in InstrumentState}
@@ -105,8 +105,8 @@ def symbols(simulation: Simulation) -> dict[str, list[str]]:
 
 
 def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
-    """Write atomically: a reader sees the whole file or none. It holds secrets: nobody else reads
-    it.
+    """Write the file atomically: a reader sees the whole file or none. Only its owner can read it,
+    because it contains secrets.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -120,8 +120,8 @@ def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
 
 
 def clear_ready_file(path: Path) -> None:
-    """Create its folder and remove the file of an earlier server, which nobody may mistake for this
-    one. Raises OSError when it cannot be written, and when that server still answers.
+    """Create its folder and remove the file of an earlier server, so that nobody mistakes it for
+    this one. Raises OSError if the file cannot be written, or if the earlier server still answers.
     """
     if (address := _answering(path)) is not None:
         text = f"the server that wrote it still answers at {address}: stop it, or name another file"
@@ -131,7 +131,7 @@ def clear_ready_file(path: Path) -> None:
 
 
 def _answering(path: Path) -> str | None:
-    """Where the server of a ready file accepts connections; None where it does not."""
+    """The address at which the server of a ready file accepts connections; None if it does not."""
     try:
         facts = json.decode(path.read_bytes())
         address = facts["control"] or facts["gateway"]
@@ -142,11 +142,11 @@ def _answering(path: Path) -> str | None:
         return None
 
 
-_NARROWEST = 80  # columns of a terminal
+_NARROWEST = 80  # columns of the narrowest terminal
 
 
 def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:
-    """Addresses, of the room too, and client settings that are ready to paste."""
+    """Addresses, including the control room, and client settings that can be pasted."""
     started = f"{facts['scenario']}, seed {facts['seed']}, ready in {took_ms:.0f} ms"
     lines = [f"sandbox exchange: {started}", f"{facts['now']}, reading {facts['reading']}", ""]
     lines += [f"  {surface:<9} {facts[surface]}" for surface in SURFACES]
@@ -186,8 +186,8 @@ def greeting(facts: dict[str, Any], took_ms: float, room: str) -> str:
 
 
 def _first_command(facts: dict[str, Any]) -> str:
-    """A curl that reads a book: of the open symbol listed last, of those with which the command
-    fits a line of the narrowest terminal if there are any.
+    """A curl command that reads a book. It uses the last open symbol with which the command fits
+    into a line of the narrowest terminal, or else the last one.
     """
     commands = [
         curl_command(

@@ -1,8 +1,8 @@
-"""The control room's files: a page of static files on the control listener (`sim/room`). They are
-read when a browser asks for them, so a server that nobody looks at pays nothing.
+"""The files of the control room: a page of static files on the control listener (`sim/room`). They
+are read when a browser requests them, so a server without a browser pays nothing.
 
-The page holds nothing about a run: it asks the control plane, like any other program, and needs its
-token like any other. Its policy lets scripts and styles come from this listener alone.
+The page contains nothing about a run: it calls the control plane like any other program, and needs
+its token too. Its content security policy allows scripts and styles from this listener only.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Room:
         path = request.raw_path.partition("?")[0]
         file = room_file(path)
         if file is None:
-            text = "the room is at /, the control plane lives under /_sim/v1"
+            text = "the control room is at /, the control plane below /_sim/v1"
             return error_response(404, 5, text, now=self._now())
         if request.method not in ("GET", "HEAD"):
             allow = (("Allow", "GET, HEAD"),)
-            message = "the room's files take GET"
+            message = "the files of the control room accept only GET"
             return error_response(405, 12, message, now=self._now(), headers=allow)
         content, kind = file
         tag = f'"{sha256(content).hexdigest()[:32]}"'
@@ -69,7 +69,7 @@ class Room:
 
 
 def room_file(path: str) -> tuple[bytes, str] | None:
-    """Content and kind of a file of the page by its path in a URL; None where there is none."""
+    """Content and media type of a file of the page by its path in a URL; None if there is none."""
     name = _NAME.fullmatch("index.html" if path == "/" else path.removeprefix("/"))
     if name is None or name["kind"] not in _TYPES:
         return None
@@ -80,18 +80,22 @@ def room_file(path: str) -> tuple[bytes, str] | None:
 
 
 def room_url(control: str, token: str = "") -> str:
-    """Where the room is; with a token in the fragment, which no browser sends to a server."""
+    """The URL of the control room. A token is in the fragment, which browsers do not send to
+    servers.
+    """
     return f"{control}/#token={token}" if token else f"{control}/"
 
 
 def open_in_browser(url: str, console: Console) -> None:
-    """Open the page in the user's browser, beside the server: a browser may take long to start."""
+    """Open the page in the user's browser, in another thread, because a browser may start
+    slowly.
+    """
 
     def run() -> None:
         import webbrowser
 
         if not webbrowser.open(url):
-            text = f"no browser could be opened; the room is at {url}"
+            text = f"no browser could be opened; the control room is at {url}"
             console.say(text, error=True, level="warning")
 
     threading.Thread(target=run, name="browser", daemon=True).start()

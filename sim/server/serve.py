@@ -1,4 +1,6 @@
-"""`sim serve` and `sim replay --serve`: bind, build, listen, print where, wait for the end."""
+"""`sim serve` and `sim replay --serve`: bind, build, listen, print the addresses, wait for the
+end.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class ServeOptions(NamedTuple):
-    """How to serve. `journal` is the journal's path, for the ready file; `began` is perf_counter at
-    the start of the process, for the greeting.
+    """How to serve. `journal` is the path of the journal, for the ready file; `began` is
+    perf_counter at the start of the process, for the greeting.
     """
 
     settings: Settings
@@ -56,8 +58,8 @@ class ServeOptions(NamedTuple):
 
 
 def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int:
-    """Serve what `build` makes of the settings, addresses included, until interrupted; returns the
-    exit code. Raises CouldNotListen before anything is built.
+    """Serve the simulation that `build` makes from the settings, which contain the addresses, until
+    interrupted. Returns the exit code. Raises CouldNotListen before anything is built.
     """
     bound = bind(options.settings.host, options.port_base)
     try:
@@ -100,7 +102,7 @@ async def _serve(
         host, bound, identity=identity, control_token=token, instances=instances
     )
     instances.adopt(service)
-    ending.on_signals(console)  # whoever reads that it is ready may end it
+    ending.on_signals(console)  # a program that reads that it is ready may end it
     _announce(options, console, simulation, service, token)
     _watch(options, service, instances, console, token)
     code = await ending.code
@@ -118,7 +120,7 @@ async def _serve(
 def _watch(
     options: ServeOptions, service: Service, instances: Instances, console: Console, token: str
 ) -> None:
-    """Start over whenever the scenario's file changes, if that was asked for."""
+    """Restart whenever the scenario's file changes, with `--watch`."""
     if options.watch is None:
         return
     from sim.server.watching import watch
@@ -130,7 +132,7 @@ def _watch(
 
 
 def _say_what_it_was(console: Console, simulation: Simulation, journal: Path | None) -> None:
-    """Seed, inputs and digest of a run that is over, and the command that replays it."""
+    """Print seed, inputs and digest of a finished run, and the command that replays it."""
     if not isinstance(simulation.ended, JournalLost):
         inputs, digest = simulation.seq, simulation.digest
         console.say(f"seed {simulation.seed}, {inputs} inputs, digest {digest}")
@@ -145,7 +147,7 @@ def _reloaded(
     token: str,
     fresh: ReloadedScenario,
 ) -> None:
-    """Write the ready file anew: symbols and parties may be others, and the journal is."""
+    """Write the ready file again, because symbols, parties and journal may have changed."""
     instances.keep_journal(fresh.journal)
     if options.ready_file is not None:
         journal = str(fresh.journal) if fresh.journal else None
@@ -164,7 +166,7 @@ def _announce(
     service: Service,
     control_token: str,
 ) -> None:
-    """Write the ready file; print the greeting and what else the user has to know."""
+    """Write the ready file; print the greeting and other notices for the user."""
     journal = str(options.journal) if options.journal else None
     facts = ready_facts(simulation, service.addresses, journal)
     if options.ready_file is not None:
@@ -176,7 +178,7 @@ def _announce(
         print(f"control plane token: {control_token}", flush=True)
     elif control_token and options.ready_file is None:
         console.say(
-            "the control plane asks for a token, which no line shows: choose one with"
+            "the control plane requires a token, which is not printed: set one with"
             " SIM_CONTROL_TOKEN, or read it in the file of --ready-file"
         )
     if options.open:

@@ -16,7 +16,7 @@ from sim.server.http.server import HttpServer
 from sim.server.listeners import Bound
 from sim.server.tls import Identity
 
-# How long, in real time, connections may finish what they are doing when the service stops.
+# Real time in which connections may finish their requests when the service stops.
 _GRACE_S = 0.5
 
 
@@ -46,9 +46,9 @@ class Service:
         instances: InstanceControl | None = None,
         first: bool = True,
     ) -> Service:
-        """Accept connections on every surface that is bound, and on gRPC if it is served at all.
-        Raises CouldNotListen when gRPC's port is taken. `first` says that the process serves no
-        other instance yet.
+        """Accept connections on every bound surface, and on gRPC if it is served. Raises
+        CouldNotListen if gRPC's port is in use. `first` means that the process serves no other
+        instance yet.
         """
         tls = (identity.private_key, identity.certificate_chain) if identity else None
         grpc = GrpcListener(host, bound.addresses, bound.grpc_port, tls) if bound.whole else None
@@ -81,7 +81,7 @@ class Service:
         await self.host.stop()
         for server, handler in self._servers:
             server.close()
-            handler.pre_shutdown()  # or connections that are kept alive wait out the grace
+            handler.pre_shutdown()  # otherwise kept-alive connections use up the grace period
         stopping = [handler.shutdown(_GRACE_S) for _, handler in self._servers]
         if self._grpc is not None:
             stopping.append(self._grpc.stop())
@@ -89,7 +89,9 @@ class Service:
 
 
 def tune_collector() -> None:
-    """Exempt the world, which stays, from garbage collection; collect seldom: cycles are rare."""
+    """Exclude the world, which stays, from garbage collection, and collect rarely, because there
+    are few cycles.
+    """
     if gc.isenabled():
         gc.collect()
     gc.freeze()

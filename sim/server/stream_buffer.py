@@ -1,5 +1,5 @@
-"""The frames that wait to be sent on one stream, in order, then possibly its end. Bounded, so that
-a client that stops reading cannot fill the memory.
+"""The queue of frames of one stream, and its end. It is bounded, so that a client that stops
+reading cannot fill the memory.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ LAST_FRAMES = 8
 
 
 class StreamBuffer:
-    """Outgoing side of one stream. The host pushes, the stream's own task takes; both run in one
-    event loop.
+    """The outgoing side of one stream. The host pushes frames, the stream's own task takes them;
+    both run in one event loop.
 
     At most `messages` frames and `size` bytes may wait; from half of the messages on the reader is
-    `behind`. A `sink` may send a frame at once while nothing waits, and says whether it did.
+    `behind`. A `sink` may send a frame at once while nothing waits, and returns whether it did.
     """
 
     __slots__ = (
@@ -40,9 +40,9 @@ class StreamBuffer:
     def __init__(self, stream: int, messages: int, size: int) -> None:
         self.stream = stream
         self.sink: Callable[[bytes], bool] | None = None
-        # What was sent last, with the input and the instant it came of, for people who look.
+        # The last frames that were sent, with their input and instant, for the control room.
         self.last: deque[tuple[int, Instant, bytes]] = deque(maxlen=LAST_FRAMES)
-        self.slow_since = 0  # the round of effects in which the host first found it slow
+        self.slow_since = 0  # the round of effects in which the host first noted that it is slow
         self._frames: deque[bytes] = deque()
         self._messages = messages
         self._size = size
@@ -54,7 +54,7 @@ class StreamBuffer:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will be pushed."""
+        """Whether no more frames will be pushed."""
         return self._end is not None
 
     @property
@@ -73,7 +73,7 @@ class StreamBuffer:
         return self._waiting_bytes > self._size
 
     def push(self, frame: bytes) -> bool:
-        """Send or queue a frame. False when the reader has fallen behind."""
+        """Send or queue a frame. False if the reader has fallen behind."""
         if self._end is not None:
             return True
         frames = self._frames
@@ -86,12 +86,12 @@ class StreamBuffer:
 
     @property
     def waiting(self) -> list[bytes]:
-        """Frames that were not taken yet."""
+        """The frames that were not taken yet."""
         return list(self._frames)
 
     def replace(self, frames: list[bytes]) -> None:
-        """Send these frames instead of all that wait. They may exceed the limits, which grow so
-        that the next replacement is due when as much again has come.
+        """Replace all waiting frames by these. They may exceed the limits, which grow so that the
+        next replacement is due when as many again have been added.
         """
         self._frames = deque(frames)
         self._waiting_bytes = sum(map(len, frames))

@@ -1,4 +1,4 @@
-"""Tasks of an event loop that belong together."""
+"""A group of tasks of an event loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger("sim.server")
 
 
 class Tasks:
-    """Tasks that end together. One that fails is logged, not lost."""
+    """Tasks that are cancelled together. A task that fails is logged."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()

@@ -1,5 +1,5 @@
-"""A local certificate authority for `--tls`, made with trustme. Nobody trusts it until told to; its
-key is never written.
+"""A local certificate authority for `--tls`, made with trustme. Clients do not trust it by default;
+its key is never written.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 
 def name_problem(name: str) -> str:
-    """Why a certificate cannot name a host, or an empty text."""
+    """Why a certificate cannot contain a host name, or ""."""
     if "_" in name:
-        return "names in certificates have no underscores"
+        return "names in certificates cannot contain underscores"
     try:
         name.removeprefix("*.").encode("idna")
     except UnicodeError as error:
@@ -21,7 +21,7 @@ def name_problem(name: str) -> str:
 
 
 class Identity(NamedTuple):
-    """What listeners need for TLS, and the certificate file that clients have to trust."""
+    """The TLS context of the listeners, and the certificate file that clients have to trust."""
 
     ca_file: Path
     context: ssl.SSLContext
@@ -31,7 +31,7 @@ class Identity(NamedTuple):
 
 def make_identity(directory: Path, *hosts: str) -> Identity:
     """Create an authority, write its certificate to `directory`/ca.pem, and issue a certificate for
-    loopback and `hosts`, names of which `name_problem` says nothing.
+    loopback and `hosts`, which are valid for `name_problem`.
     """
     import trustme
 

@@ -1,4 +1,4 @@
-"""Long work in the event loop, in turns with everybody else."""
+"""Long work in the event loop that yields to other tasks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import time
 
 from sim.analysis.history.work import T, Work
 
-# How long it may go on before others get their turn.
+# Longest time without yielding.
 _TURN_S = 0.004
 
 
 async def in_turns(work: Work[T]) -> T:
-    """What the work answers. A caller who goes away ends it between two of its steps."""
+    """The result of the work. If the caller is cancelled, the work ends between two of its
+    steps.
+    """
     try:
         until = time.perf_counter() + _TURN_S
         while True:

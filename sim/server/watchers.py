@@ -1,4 +1,6 @@
-"""Who wants to hear of every input: pages that show the run, and calls that wait for a change."""
+"""The watchers of a run, which want to know about every input: pages that show the run, and calls
+that wait for a change.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,19 @@ from contextlib import contextmanager
 
 
 class Watchers:
-    """Events of those who watch."""
+    """The events of the watchers."""
 
     def __init__(self) -> None:
         self._events: dict[asyncio.Event, None] = {}
 
     def wake(self) -> None:
-        """Have those who watch look again."""
+        """Wake all watchers."""
         for event in self._events:
             event.set()
 
     @contextmanager
     def watch(self) -> Iterator[asyncio.Event]:
-        """An event that every later input sets; whoever waits for it clears it."""
+        """An event that every later input sets; the watcher clears it."""
         event = asyncio.Event()
         self._events[event] = None
         try:

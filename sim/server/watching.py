@@ -1,8 +1,8 @@
-"""`sim serve --watch`: when a file of the scenario changes, the exchange starts over with it.
+"""`sim serve --watch`: restarts the exchange when a file of the scenario changes.
 
-Files are looked at by name, so that editors which replace a file are seen too. A change counts when
-it has lasted from one look to the next. A scenario that cannot be read changes nothing: the run
-goes on, and the console says where the mistake is.
+Files are checked by name, so that editors that replace a file are handled too. A change counts when
+it is the same in two checks. If the scenario cannot be read, the run continues unchanged, and the
+console shows the mistake.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _LOOK_S = 0.25
 
 
 class ReloadedScenario(NamedTuple):
-    """A scenario that was read again: the files it came from, what builds its simulation, and the
-    path of that one's journal.
+    """A scenario that was read again: its files, the function that builds its simulation, and the
+    path of its journal.
     """
 
     files: Sequence[Path]
@@ -33,7 +33,9 @@ class ReloadedScenario(NamedTuple):
 
 
 class ScenarioWatch(NamedTuple):
-    """What to look at first, and what reads the scenario again: ScenarioError, OSError."""
+    """The files to check first, and the function that reads the scenario again (ScenarioError,
+    OSError).
+    """
 
     files: Sequence[Path]
     read: Callable[[], ReloadedScenario]
@@ -45,7 +47,7 @@ async def watch(
     say: Callable[[str], None],
     reloaded: Callable[[ReloadedScenario], None],
 ) -> None:
-    """Start the host over whenever a file changes; for ever."""
+    """Restart the host whenever a file changes; does not return."""
     files = watched.files
     current = before = _state(files)
     while True:
@@ -59,7 +61,7 @@ async def watch(
             fresh = await beside(watched.read)
             simulation = fresh.build()
         except (ScenarioError, OSError) as error:
-            say(f"sim: not reloaded, the run goes on as it was\n{error}")
+            say(f"sim: not reloaded, the run continues unchanged\n{error}")
             continue
         files = fresh.files
         current = before = _state(files)
@@ -70,7 +72,7 @@ async def watch(
 
 
 def _state(files: Sequence[Path]) -> list[tuple[int, int, int] | None]:
-    """What changes when a file does; None for one that is not there."""
+    """The state of a file, which changes with the file; None if it does not exist."""
     states: list[tuple[int, int, int] | None] = []
     for file in files:
         try:

@@ -260,7 +260,7 @@ def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited
     code, _, err = served.end()
     assert code == 2
     assert "the journal, a temporary file in " in err
-    assert "the journal ends here, so this exchange stops" in err
+    assert "the journal cannot be written any further, so this exchange stops" in err
     assert "Traceback" not in err
 
 

@@ -1,4 +1,4 @@
-"""What a call of the control plane is: its route, its body and its answer."""
+"""A call of the control plane: its route, its body and its answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim.server.host import Host
 
 
 class InstanceControl(Protocol):
-    """What the control plane asks of the instances of a process; see `sim.server.instances`."""
+    """The interface of the instances of a process (`sim.server.instances`)."""
 
     def describe_all(self) -> list[dict[str, Any]]: ...
 
@@ -39,13 +39,11 @@ class InstanceControl(Protocol):
 
 
 class Call(NamedTuple):
-    """One call: the variables of the path, the query parameters, and the body; `many` has the
-    values of parameters that may repeat.
+    """One call: the variables of the path, the query parameters, and the body. `many` has the
+    values of parameters that may be repeated.
 
-    `instances` are those of the process, where it serves several.
-
-    The body of an action is its JSON object, which the simulation reads; any other is an entry of
-    the type that the endpoint names.
+    `instances` are those of the process, if it serves several. The body of an action is its JSON
+    object, which the simulation reads; any other body is an entry of the endpoint's type.
     """
 
     path: dict[str, str]
@@ -74,12 +72,12 @@ class Lines(NamedTuple):
     """An answer that is text line by line instead of one JSON value."""
 
     content_type: str
-    lines: Iterable[bytes]  # each without its newline
+    lines: Iterable[bytes]  # without newlines
 
 
 class EventReader(Protocol):
-    """Where the events of a connection come from, as bytes. `behind` says whether it has fallen too
-    far behind to go on, and `last_words` what to send then.
+    """The source of the events of a connection, as bytes. `behind` says whether it has fallen too
+    far behind, and `last_words` is what to send then.
     """
 
     @property
@@ -92,7 +90,7 @@ class EventReader(Protocol):
 
 
 class Events(NamedTuple):
-    """An answer that goes on for as long as its reader stays: Server-Sent Events."""
+    """An answer that continues until its reader disconnects: Server-Sent Events."""
 
     reader: EventReader
 
@@ -101,16 +99,16 @@ class NoBody(Struct, frozen=True):
     """A call that takes no body."""
 
 
-# Calls that leave the run of the instance alone.
+# Calls that do not change the run of the instance.
 _OF_OTHERS = ("POST /fork", "DELETE /worlds/{name}")
 
 
 class Endpoint(NamedTuple):
-    """A row of the table of calls: a `Route`, the function that answers, and what it takes.
+    """A row of the table of calls: a `Route`, the function that answers, and its parameters.
 
-    Parameters in `many` may repeat, those in `query` may not.
-    `body` is the type of an entry, or the action that reads it. A `large` one may hold a scenario;
-    it is read beside the event loop.
+    Parameters in `many` may be repeated, those in `query` may not. `body` is the type of an entry,
+    or the action that reads it. A `large` body may contain a scenario; it is read outside the event
+    loop.
     """
 
     call: str
@@ -127,18 +125,18 @@ class Endpoint(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """Whether it changes the run, or moves it."""
+        """Whether it changes the run, or moves it to another moment."""
         return self.route.verb != "GET" and self.call not in _OF_OTHERS
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys that the body may hold."""
+        """The keys that the body may have."""
         body = self.body
         return body.body_keys if isinstance(body, Action) else tuple(record(body).keys)
 
 
 def check_names(what: str, names: Iterable[str], known: tuple[str, ...]) -> None:
-    """Refuse a name that means nothing here, with the nearest that does."""
+    """Refuse an unknown name, and suggest the nearest known one."""
     for name in names:
         if name not in known:
             remedy = f"known: {', '.join(known)}" if known else f"this call accepts no {what}"

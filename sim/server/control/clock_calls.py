@@ -25,9 +25,9 @@ _DISTANCE = Text('a duration such as "5m" or "PT5M"', parse_span)
 
 
 class AdvanceBody(Struct, frozen=True):
-    """How far time moves: by a duration, to an instant, over a number of due instants, or until
-    something happens (a step's `when`), at most `within` a duration. `fired` says how the answer
-    shows what fired.
+    """How far time moves: by a duration, to an instant, over a number of due instants, or until a
+    condition holds (as `when` of a step), for at most `within`. `fired` selects how the answer
+    lists the timers.
     """
 
     by: Annotated[Span | None, _DISTANCE] = None
@@ -45,13 +45,13 @@ class ModeBody(Struct, frozen=True):
 
 
 class ResetBody(Struct, frozen=True):
-    """The seed to start over with; the same one when left out."""
+    """The seed to start with; the same seed by default."""
 
     seed: Annotated[int | None, SEED_NUMBER] = None
 
 
 class RewindBody(Struct, frozen=True):
-    """Where to go back to: an instant, or right after an input."""
+    """The moment to go back to: an instant, or right after an input."""
 
     to: Annotated[Instant | None, INSTANT] = None
     seq: Annotated[int | None, INTEGER] = None
@@ -99,7 +99,7 @@ def watch_for(host: Host, until: When) -> Callable[[], bool]:
 
 
 async def _advance_over(host: Host, count: int) -> list[Fired]:
-    """Move over so many due instants, or fewer when nothing is due any more."""
+    """Move over this number of due instants, or fewer if nothing more is due."""
     fired: list[Fired] = []
     for _ in range(count):
         stop = host.next_stop()
@@ -110,7 +110,7 @@ async def _advance_over(host: Host, count: int) -> list[Fired]:
 
 
 def _require_known(host: Host, until: When) -> None:
-    """Refuse to wait for nothing, for several things, and for what does not exist."""
+    """Refuse an `until` with no condition, with several, or with an unknown name."""
     named = [name for name in until.__struct_fields__ if getattr(until, name) is not None]
     if len(named) != 1:
         conditions = ", ".join(until.__struct_fields__)
@@ -130,7 +130,7 @@ def _forward(by: Span) -> Span:
 
 
 def _fired(fired: list[Fired], form: str) -> dict[str, object]:
-    """What fired, as a list in order, or counted by kind; nothing for "none"."""
+    """The timers that fired, as a list in order, or counted by kind; nothing for "none"."""
     if form == "none":
         return {}
     if form == "counts":
@@ -144,7 +144,7 @@ async def set_clock(host: Host, call: Call) -> object:
 
 
 def clock_mode(text: str) -> ClockMode:
-    """A mode by its name; InvalidRequest lists them."""
+    """A mode by its text; InvalidRequest lists the modes."""
     try:
         return parse_clock_mode(text)
     except ValueError as problem:

@@ -1,4 +1,4 @@
-"""Server-Sent Events on a connection, for as long as its reader keeps up."""
+"""Server-Sent Events on a connection, as long as its reader keeps up."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sim.kernel.instants import Instant
 from sim.server.control.call import EventReader
 from sim.server.http.response import SERVER, http_date
 
-# How long, in real time, a connection may take nothing, and how often one looks.
+# Real time without progress after which a connection ends, and the interval of the checks.
 _PATIENCE_S, _LOOK_S = 20.0, 0.25
-# How long a reader that was ended may take to read what was sent before.
+# Real time for a slow reader to read the remaining data after the end.
 _LINGER_S = 60.0
 _SEND_BUFFER = 256 * 1024
 
@@ -22,7 +22,7 @@ _SEND_BUFFER = 256 * 1024
 async def send_events(
     request: web.BaseRequest, reader: EventReader, now: Instant
 ) -> web.StreamResponse:
-    """Send events until the reader goes away. One that falls behind hears it as the last event."""
+    """Send events until the reader disconnects. A slow reader gets a last event that says so."""
     response = web.StreamResponse()
     response.headers["Content-Type"] = "text/event-stream"
     response.headers["Cache-Control"] = "no-store"
@@ -30,7 +30,7 @@ async def send_events(
     response.headers["Server"] = SERVER
     await response.prepare(request)
     _bound(request)
-    await response.write(b": here\n\n")  # the head leaves at once
+    await response.write(b": here\n\n")  # send the head at once
     async for piece in reader:
         if not await _taken(response.write(piece), reader):
             _end(request, response, reader.last_words)
@@ -39,7 +39,7 @@ async def send_events(
 
 
 def _bound(request: web.BaseRequest) -> None:
-    """Let the system keep little for a reader that does not read."""
+    """Limit the system's send buffer, so that a slow reader is noticed."""
     raw = request.transport.get_extra_info("socket") if request.transport is not None else None
     if raw is not None:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
@@ -62,7 +62,7 @@ async def _taken(write: Awaitable[None], reader: EventReader) -> bool:
 
 
 def _end(request: web.BaseRequest, response: web.StreamResponse, last_words: bytes) -> None:
-    """Leave the last words in the connection's buffer and close it, which sends what is there."""
+    """Write the last event to the connection's buffer and close it, which sends the buffer."""
     transport = request.transport
     if transport is None or transport.is_closing():
         return

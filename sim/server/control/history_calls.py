@@ -1,4 +1,4 @@
-"""Calls about what happened: rows, records and branches. None is an input."""
+"""Calls about the history: rows, records and branches. None of them is an input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def read_history(host: Host, call: Call) -> object:
 
 
 async def _reach(host: Host, call: Call, least: int) -> tuple[int, str]:
-    """The moment that is asked for; a finished run's replay has come by it."""
+    """The requested moment, once the replay of a finished run has reached it."""
     seq, branch = call.counted("seq"), call.query.get("branch", "")
     if host.opened is not None:
         host.history.check(seq, branch, least)

@@ -1,5 +1,5 @@
-"""The control plane over HTTP: access, routing, bodies, errors. What the calls do stands in
-`*_calls.py` and in `sim/actors/operator`.
+"""The control plane over HTTP: access, routing, bodies, errors. `*_calls.py` and
+`sim/actors/operator` implement the calls.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PREFIX = "/_sim/v1"
 _VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
 _PIECE = 256 * 1024
 _YAML_TYPES = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})  # RFC 9512
-# A scenario sent to the control plane may be larger than any body of a client of the service.
+# A scenario may be larger than any body of the service's clients.
 _BODY_LIMIT, _LARGE_BODY_LIMIT = 1 << 20, 16 << 20
 
 
@@ -48,9 +48,9 @@ def control_server(
     instances: InstanceControl | None = None,
     names: tuple[str, ...] = (),
 ) -> HttpServer:
-    """The server of the control plane and of the room's files. With a token, every call but
-    /health must carry it; the files are the same for everybody. `names` are what this machine may
-    be called besides loopback names and IP addresses.
+    """The server of the control plane and of the files of the control room. With a token, every
+    call but /health must send it; the files need none. `names` are accepted host names besides
+    loopback names and IP addresses.
     """
 
     def now() -> Instant:
@@ -103,7 +103,7 @@ class ControlPlane:
         if isinstance(value, Events):
             return await send_events(request, value.reader, self._host.now)
         content = msgspec.json.encode(value)
-        # What was answered held right after this input; a reader of two answers can compare.
+        # The input after which the answer was true, so that a client can compare two answers.
         seq = (("x-sim-seq", str(self._host.simulation.seq)),)
         return Response(
             200, content, content_type="application/json", now=self._host.now, headers=seq
@@ -113,7 +113,7 @@ class ControlPlane:
         if not self._token or path == PREFIX + "/health":
             return True
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        sent = token.strip().encode("utf-8", "surrogateescape")  # its bytes as they were sent
+        sent = token.strip().encode("utf-8", "surrogateescape")  # the raw bytes
         return scheme.lower() == "bearer" and hmac.compare_digest(sent, self._token.encode())
 
     def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | Response:
@@ -139,8 +139,8 @@ class ControlPlane:
         return error_response(404, 5, unknown_name("call", rest, paths), now=now, extra=remedy)
 
     async def _body(self, request: web.BaseRequest, endpoint: Endpoint) -> Any:
-        """The body as `Call` describes it, or the answer to one that did not arrive. InvalidRequest
-        says what is wrong with it.
+        """The body for `Call`, or the answer if it did not arrive. InvalidRequest for an invalid
+        one.
         """
         limit = _LARGE_BODY_LIMIT if endpoint.large else _BODY_LIMIT
         read = await body_or_refusal(request, limit, self._uploads, now=lambda: self._host.now)
@@ -173,7 +173,7 @@ class ControlPlane:
 
 
 def _pattern(template: str) -> re.Pattern[str]:
-    """Regular expression of a template; `{name*}` takes slashes too."""
+    """Regular expression of a template; `{name*}` matches slashes too."""
     return re.compile(
         _VARIABLE.sub(lambda match: f"(?P<{match[1]}>{'.+' if match[2] else '[^/]+'})", template)
     )
@@ -182,7 +182,7 @@ def _pattern(template: str) -> re.Pattern[str]:
 def _query(
     request: web.BaseRequest, endpoint: Endpoint
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """The parameters that are there once, and those that may repeat."""
+    """The parameters that may occur once, and those that may be repeated."""
     query: dict[str, str] = {}
     many: dict[str, tuple[str, ...]] = {}
     for name, text in parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True):
@@ -217,7 +217,7 @@ def _json_object(raw: bytes) -> dict[str, Any]:
 
 
 def _yaml_object(raw: bytes) -> dict[str, Any]:
-    """A body in YAML, so that an entry of a scenario can be sent as it is written there."""
+    """A body in YAML, so that an entry of a scenario can be sent unchanged."""
     try:
         body = value_of(read_text(raw, "body")) if raw.strip() else {}
     except ScenarioError as error:
@@ -228,7 +228,7 @@ def _yaml_object(raw: bytes) -> dict[str, Any]:
 
 
 def _pieces(lines: Iterable[bytes]) -> Iterable[bytes]:
-    """Lines with their newlines, in pieces worth a write each."""
+    """Lines with their newlines, combined to pieces of a useful size."""
     piece = bytearray()
     for line in lines:
         piece += line + b"\n"

@@ -1,16 +1,16 @@
-"""What happens, as it happens: Server-Sent Events (`GET /live`).
+"""The live stream: Server-Sent Events about the run (`GET /live`).
 
-A reader of them is a place in the journal. Rows are read when its connection can take them, so
-nothing is kept for it, however slow it is. One that falls far behind is told so and ended; it asks
-again for what it missed, or goes on from now.
+A reader is a position in the journal. Rows are read when its connection can take them, so nothing
+is stored for it, however slow it is. A reader that falls far behind gets `behind` and is ended; it
+can resume from its last row, or start again from the present.
 
 | Event | Data |
 |---|---|
 | `row` | a row of history; its id, `branch:seq`, is where `Last-Event-ID` resumes |
 | `clock` | `now`, `mode`, `next_due`, and the moment: `branch`, `seq`, `digest` |
-| `script` | steps that have changed, as `GET /script` shows them, and `failed` |
+| `script` | changed steps, as in `GET /script`, and `failed` |
 | `jump` | `branch`, `seq` and `digest` after a reset, a rewind or a restore |
-| `replay` | how far the replay of a finished run is: `inputs`, `of`; no rows come meanwhile |
+| `replay` | progress of the replay of a finished run: `inputs`, `of`; there are no rows meanwhile |
 | `behind` | `branch` and `seq` of the last row; the last event |
 """
 
@@ -28,16 +28,16 @@ from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
 from sim.server.host import Host
 
-# A reader may be so many rows behind.
+# Rows by which a reader may be behind.
 LAG_MAX = 5_000
 _ROWS_PER_TURN = 100
-# A comment that often shows that the connection is there.
+# Interval of the comments that keep the connection alive.
 _QUIET_S = 15.0
 
 
 class LiveReader:
-    """One reader of what happens. Iterating yields bytes to send; `behind` says whether it is too
-    far behind to go on, and `last_words` what to send then.
+    """One reader of the live stream. Iterating yields bytes to send; `behind` says whether it has
+    fallen too far behind, and `last_words` is what to send then.
     """
 
     def __init__(self, host: Host, last_id: str) -> None:
@@ -54,7 +54,7 @@ class LiveReader:
             self._branch, self._seq = self._place(last_id)
 
     def _place(self, text: str) -> tuple[Branch, int]:
-        """The place of the last row that a reader had. InvalidRequest where there is none."""
+        """The position of the last row that a reader got. InvalidRequest if it does not exist."""
         name, _, number = text.rpartition(":")
         branch = self._host.simulation.journal.branches.get(name)
         if branch is None or not number.isdecimal() or not number.isascii() or len(number) > 18:
@@ -65,10 +65,10 @@ class LiveReader:
         if int(number) > branch.seq:
             raise InvalidRequest(f"{name} has the inputs 1..{branch.seq}, not {int(number)}")
         current = self._host.simulation.journal.branch
-        # The row may have been written on a branch that the present one came from.
+        # The row may be on a branch from which the present one was forked.
         on_the_way = current.seq >= int(number) and current.holder(int(number)) is branch
         if not on_the_way:
-            self._jumps = -1  # the run went elsewhere since: say so
+            self._jumps = -1  # the run has moved to another moment since then
         return (current if on_the_way else branch), int(number)
 
     @property
@@ -78,7 +78,7 @@ class LiveReader:
 
     @property
     def last_words(self) -> bytes:
-        """The event with which a reader that fell behind is ended."""
+        """The event with which a slow reader is ended."""
         return _event("behind", {"branch": self._branch.name, "seq": self._seq})
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -87,7 +87,7 @@ class LiveReader:
                 changed.clear()
                 for part in self._news():
                     yield part
-                    await asyncio.sleep(0)  # one turn each
+                    await asyncio.sleep(0)  # yield after each piece
                 if self._caught_up and not changed.is_set():
                     try:
                         await asyncio.wait_for(changed.wait(), _QUIET_S)
@@ -100,7 +100,7 @@ class LiveReader:
         return self._branch is here and self._seq >= here.seq and self._jumps == self._host.jumps
 
     def _news(self) -> list[bytes]:
-        """What has happened since it was last asked, a part of it at a time."""
+        """The events since the last call, in pieces."""
         parts = []
         host, opened = self._host, self._host.opened
         if opened is not None and not self._replayed:
@@ -108,7 +108,9 @@ class LiveReader:
             self._jumps, self._replayed = self._host.jumps, opened.over
             parts.append(_event("replay", opened.progress()))
         branches = host.simulation.journal.branches
-        if branches.get(self._branch.name) is not self._branch:  # of a run that was left (--watch)
+        if (
+            branches.get(self._branch.name) is not self._branch
+        ):  # of a run that was replaced (--watch)
             parts.append(self._jump())
         elif self._seq < self._branch.seq:
             parts.append(self._rows())

@@ -17,18 +17,18 @@ from sim.actors.operator.metrics import Family
 
 
 class _Collector:
-    """What the library asks for metrics."""
+    """The source of metrics for the library."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._families = families
 
     def collect(self) -> Iterable[Metric]:
-        """The metrics as the library has them."""
+        """The metrics in the library's form."""
         return map(_metric, self._families)
 
 
 def prometheus_text(families: Iterable[Family]) -> bytes:
-    """The exposition, format 0.0.4."""
+    """The metrics in the exposition format 0.0.4."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(list(families)))
     return generate_latest(registry)

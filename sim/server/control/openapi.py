@@ -34,8 +34,8 @@ _REFUSAL = {
 
 
 def control_openapi(server: str = "") -> dict[str, Any]:
-    """The document, ready for JSON, with an example of every body and answer. `server` is the
-    address; without one it is that of `sim serve` with its default ports.
+    """The document as JSON values, with an example of every body and answer. `server` is the
+    address; without one it is that of `sim serve` on its default ports.
     """
     text = resources.path("fixtures", "control-reference.json").read_bytes()
     reference: dict[str, dict[str, Any]] = json.decode(text)
@@ -52,7 +52,7 @@ def control_openapi(server: str = "") -> dict[str, Any]:
         "info": {
             "title": "Control plane",
             "version": "v1",
-            "description": "For testers: clock, faults, state, history. No client needs it.",
+            "description": "For testers: clock, faults, state, history. Clients do not use it.",
         },
         "servers": [{"url": server or DEFAULT_SERVER}],
         "security": [{}, {"token": []}],
@@ -108,7 +108,7 @@ def _answer(call: str, described: dict[str, Any]) -> dict[str, Any]:
 
 
 def _entry(endpoint: Endpoint, entries: dict[str, Any], needed: dict[str, Any]) -> dict[str, Any]:
-    """Schema of a body; what fills the path is no key of it."""
+    """Schema of a body, without the keys that the path fills."""
     body = endpoint.body
     definition = record(body.entry if isinstance(body, Action) else body).definition()
     keys = set(endpoint.keys)
@@ -123,7 +123,9 @@ def _entry(endpoint: Endpoint, entries: dict[str, Any], needed: dict[str, Any]) 
 
 
 def _moved(schema: Any, entries: dict[str, Any], needed: dict[str, Any]) -> Any:
-    """The schema with references to `$defs` led to `components`, and what they need added there."""
+    """The schema with its references to `$defs` moved to `components`, and the components that they
+    need.
+    """
     if isinstance(schema, list):
         return [_moved(item, entries, needed) for item in schema]
     if not isinstance(schema, dict):
@@ -132,7 +134,9 @@ def _moved(schema: Any, entries: dict[str, Any], needed: dict[str, Any]) -> Any:
     if isinstance(reference, str):
         name = reference.rpartition("/")[2]
         if name not in needed:
-            needed[name] = {}  # taken before it is filled: entries may hold themselves
+            needed[
+                name
+            ] = {}  # reserved before it is filled, because entries may contain themselves
             needed[name] = _moved(entries.get(name, {"type": "object"}), entries, needed)
         return {**schema, "$ref": f"#/components/schemas/{name}"}
     return {key: _moved(value, entries, needed) for key, value in schema.items()}

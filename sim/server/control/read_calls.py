@@ -1,4 +1,6 @@
-"""Calls that read: journal, request log, explanations, views, catalogues. None is an input."""
+"""Calls that read: journal, request log, explanations, views, catalogues. None of them is an
+input.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ async def read_journal(host: Host, call: Call) -> object:
 
 
 async def read_scenario(host: Host, call: Call) -> object:
-    """What was done so far as a scenario; written beside the loop, which may take a while."""
+    """The actions so far as a scenario. It is written outside the event loop, because that may take
+    long.
+    """
     from sim.analysis.search.journal_to_scenario import scenario_of
     from sim.analysis.search.yaml_writer import as_yaml
 
@@ -37,8 +41,8 @@ async def read_scenario(host: Host, call: Call) -> object:
     header = json.decode(encode_header(journal.header), type=Header)
     document = await beside(scenario_of, header, list(journal.lines()), seed)
     left_out = ", ".join(f"{count} {kind}" for kind, count in document.left_out.items())
-    why = ["The manual actions of a run, as steps. Run it with `sim run`."]
-    why += [f"Left out, because no step expresses it: {left_out}."] if left_out else []
+    why = ["The actions of clients and testers in a run, as steps. Run it with `sim run`."]
+    why += [f"Left out, because there is no step for it: {left_out}."] if left_out else []
     return Lines("application/yaml", [as_yaml(document.document, why).rstrip("\n").encode()])
 
 
@@ -123,7 +127,7 @@ async def read_views(host: Host, call: Call) -> object:
 
 
 def narrowed(call: Call) -> views.ViewFilter:
-    """What a view is narrowed to, from the query of a call."""
+    """The filter of a view, from the query of a call."""
     symbol, account = call.query.get("symbol", ""), call.query.get("account", "")
     return views.ViewFilter(symbol, account, call.number("last"))
 

@@ -1,4 +1,4 @@
-"""The calls of the control plane as rows, for whoever builds on it: a page, a program, an agent."""
+"""The calls of the control plane as rows, for pages, programs and agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from sim.server.control.call import Endpoint
 
 @cache
 def described(endpoints: tuple[Endpoint, ...]) -> list[dict[str, Any]]:
-    """Each call with what it does and takes, and the step of a scenario that does the same."""
+    """Each call with its description and parameters, and the step of a scenario that does the
+    same.
+    """
     text = resources.path("fixtures", "control-reference.json").read_bytes()
     reference: dict[str, dict[str, Any]] = json.decode(text)
     rows = []

@@ -1,8 +1,8 @@
 """The table of all calls of the control plane (paths below `/_sim/v1`).
 
-Calls that change the world are operator actions: their rows come from the table in
-`actors/operator/actions.py`, and they enter as inputs. The other rows stand here: they read, or
-move time, and are no inputs themselves. `fixtures/control-reference.json` describes every row.
+Calls that change the exchange are operator actions: their rows come from the table in
+`actors/operator/actions.py`, and they are inputs. The other rows are in this file: they read, or
+move time, and are not inputs themselves. `fixtures/control-reference.json` describes every row.
 """
 
 from __future__ import annotations

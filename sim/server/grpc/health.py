@@ -1,5 +1,5 @@
-"""The standard gRPC health service, for off-the-shelf tools: it needs no credentials, is not
-journalled, and follows the maintenance window (rule W8).
+"""The standard gRPC health service, for standard tools. It needs no credentials, is not journalled,
+and follows the maintenance window (rule W8).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 
 
 class Health:
-    """grpc.health.v1.Health of a host. Service "" is the whole server."""
+    """grpc.health.v1.Health of a host. The service "" is the whole server."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     def handler(self, method: str) -> grpc.RpcMethodHandler[bytes, bytes] | None:
-        """The handler of a full method name; None for one that the service does not have."""
+        """The handler of a full method name; None for an unknown one."""
         if method == HEALTH + "Check":
             return grpc.unary_unary_rpc_method_handler(self._check)
         if method == HEALTH + "Watch":
@@ -57,7 +57,7 @@ class Health:
 
 
 async def _service(message: bytes, context: Context) -> str:
-    # Imported late: these load all of protobuf's Python code, which a start need not wait for.
+    # Imported late, because they load all of protobuf's Python code, which would delay the start.
     from google.protobuf.message import DecodeError
     from google.protobuf.wrappers_pb2 import StringValue
 

@@ -1,11 +1,11 @@
-"""A gRPC server that outlives a call which grpcio cannot read.
+"""A gRPC server that survives a call which grpcio cannot read.
 
-grpcio decodes the path of a call in the task that accepts calls (seen in 1.85). A path that is no
-UTF-8, which any client can send, ends that task, and with it the whole listener. Here the listener
-is opened again on the same port; calls and streams in progress go on.
+grpcio decodes the path of a call in the task that accepts calls (seen in 1.85). A path that is not
+UTF-8, which any client can send, ends that task, and with it the listener. This server opens the
+listener again on the same port; calls and streams in progress continue.
 
-Depends on `AioServer._serving_task_crash_handler` of grpcio. On a release without it, such a call
-ends the listener as grpcio has it.
+It depends on `AioServer._serving_task_crash_handler` of grpcio. On a release without it, such a
+call ends the listener.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
 log = logging.getLogger("sim.server")
 
-_TRIES, _PAUSE_S = 500, 0.005  # until the port of the listener that closes is free
+_TRIES, _PAUSE_S = 500, 0.005  # until the port of the closing listener is free
 
 
 class LastingServer:
-    """A server made by `make`, which gets the port to bind, and made again when it crashes."""
+    """A server that `make` creates for a port, and creates again when it crashes."""
 
     def __init__(self, make: Callable[[int], tuple[grpc.aio.Server, int]], port: int) -> None:
-        """Bind a port, a free one for 0. Raises RuntimeError when it is taken."""
+        """Bind a port, a free one for 0. Raises RuntimeError if it is in use."""
         self._make = make
         self._former: dict[grpc.aio.Server, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -38,7 +38,7 @@ class LastingServer:
         await self._server.start()
 
     async def stop(self, grace_s: float) -> None:
-        """Stop accepting; calls in progress get some time to end."""
+        """Stop accepting calls; calls in progress get some time to end."""
         for task in self._tasks:
             task.cancel()
         servers = (self._server, *self._former)
@@ -67,7 +67,7 @@ class LastingServer:
     async def _listen_again(self, former: grpc.aio.Server) -> None:
         try:
             await former.stop(None)
-        except UnicodeDecodeError:  # what ended it is raised once its port is closed
+        except UnicodeDecodeError:  # the cause is raised once its port is closed
             self._spawn(self._let_end(former))
         for _ in range(_TRIES):
             try:
@@ -80,7 +80,7 @@ class LastingServer:
         log.error("gRPC could not listen on port %d again", self.port)
 
     async def _let_end(self, former: grpc.aio.Server) -> None:
-        """Free a closed server once the last of its calls has ended."""
+        """Close a server once the last of its calls has ended."""
         try:
             await former.wait_for_termination()
         except UnicodeDecodeError:  # the same again
@@ -89,7 +89,7 @@ class LastingServer:
 
 
 class _Watched(cygrpc.AioServer):  # type: ignore[misc]
-    """Tells its owner of a crash instead of closing everything."""
+    """Notifies its owner of a crash instead of closing everything."""
 
     crashed: Callable[[BaseException], None] | None = None
 

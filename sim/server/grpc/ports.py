@@ -1,4 +1,4 @@
-"""Ports of gRPC servers, which bind by themselves: one port on every address."""
+"""Ports of gRPC servers, which bind their own: one port on every address."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def add_ports(
     port: int,
     tls: tuple[bytes, bytes] | None = None,
 ) -> int:
-    """Let a server listen on one port of every address, a free one for 0; the port. `tls` is a
-    private key and a certificate chain. Raises RuntimeError where the port is taken.
+    """Let a server listen on one port of every address, a free one for 0; returns the port. `tls`
+    is a private key and a certificate chain. Raises RuntimeError if the port is in use.
     """
     if not port and len(addresses) > 1:
         port = free_port(addresses, "grpc")
@@ -35,8 +35,8 @@ def add_ports(
 
 
 def on_free_port(make: Callable[[], T], port: int) -> T:
-    """What `make` makes. With port 0 it tries again: somebody may have taken the port that was
-    free on every address before the server had it. Raises RuntimeError.
+    """The result of `make`. With port 0 it tries again, because another process may take the free
+    port first. Raises RuntimeError.
     """
     for tries_left in reversed(range(1 if port else _TRIES)):
         try:

@@ -1,5 +1,5 @@
-"""The gRPC listener: one generic handler for every method, bytes in and bytes out. Which methods
-exist and what they answer belongs to the simulation.
+"""The gRPC listener: one generic handler for every method, bytes in and bytes out. The simulation
+decides which methods exist and what they answer.
 
 Within the server only this package imports grpc.
 """
@@ -33,9 +33,9 @@ else:
 log = logging.getLogger("sim.server")
 
 _OPTIONS = [
-    # A port that is taken is an error; it is not shared.
+    # A port in use is an error; it is not shared.
     ("grpc.so_reuseport", 0),
-    # Clients that ping an idle channel are welcome.
+    # Clients may ping an idle channel.
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
     ("grpc.http2.max_ping_strikes", 0),
@@ -43,7 +43,7 @@ _OPTIONS = [
 
 _STATUS = {int(status.value[0]): status for status in grpc.StatusCode}
 
-# What the exchange reads, and what telemetry reads.
+# Metadata that the exchange and telemetry read.
 _READ = frozenset({"authorization", "x-participant-id", "traceparent"})
 
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
@@ -89,7 +89,7 @@ class GrpcListener:
 
 
 class _Handlers(_GenericHandler):
-    """Selects the handler of a method by the kind that the simulation says it is of."""
+    """Selects the handler of a method by its kind in the contract."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -143,7 +143,7 @@ class _Handlers(_GenericHandler):
         return handler
 
     async def _finish(self, reply: Reply, context: Context) -> bytes:
-        """Answer with a reply once it is complete and may leave; abort the call for a refusal."""
+        """Answer with a reply once it is complete and due; abort the call for a refusal."""
         replies = self._host.replies
         if reply.pending_on:
             reply = await replies.answer(reply)
@@ -224,7 +224,9 @@ class _Handlers(_GenericHandler):
             self._host.frame(stream, message)
 
     async def _open(self, method: str, message: bytes, context: Context) -> StreamBuffer | Reply:
-        """The buffer of an admitted stream, or a download that may leave; aborts a refused call."""
+        """The buffer of an admitted subscription, or a download that is due; aborts a refused
+        call.
+        """
         try:
             opened = self._host.open(method, _metadata(context), message, _address(context.peer()))
             if isinstance(opened, Reply):
@@ -256,7 +258,7 @@ async def _ended(close: Close, context: Context) -> None:
 
 
 async def _apply_connection_fault(fault: str, context: Context, trailers: Trailers) -> None:
-    """Carry out a connection fault: the call fails with UNAVAILABLE, or never ends ("hang")."""
+    """Apply a connection fault: the call fails with UNAVAILABLE, or never ends ("hang")."""
     if fault == "hang":
         await asyncio.get_running_loop().create_future()
     if fault != "slow_body":
@@ -264,8 +266,8 @@ async def _apply_connection_fault(fault: str, context: Context, trailers: Traile
 
 
 def _metadata(context: Context) -> dict[str, str]:
-    """The metadata that is read: text, since no key of `_READ` ends in -bin. Of a key that comes
-    several times the first counts, as of a header over REST.
+    """The metadata that is read, as text: no key of `_READ` ends in -bin. Of a repeated key the
+    first value is used, as for a header over REST.
     """
     found: dict[str, str] = {}
     for key, value in context.invocation_metadata() or ():

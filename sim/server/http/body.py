@@ -1,15 +1,15 @@
-"""Reading request bodies so that no client can hold up or exhaust the process with one.
+"""Reads request bodies so that no client can block or exhaust the process with one.
 
 | What a client may do | What bounds it |
 |---|---|
 | send a small body that inflates to a large one | inflating stops at the listener's limit, and |
-| | gives way to other requests after every `PIECE` bytes |
+| | yields to other requests after every `PIECE` bytes |
 | send an endless body | reading stops at the limit; `fast_path` discards a little, then closes |
-| stop in the middle of a body | `STALL_S` without a byte, `WHOLE_S` in all: 408 |
+| stop in the middle of a body | `STALL_S` without a byte, `WHOLE_S` in total: 408 |
 | stop in the middle of many bodies | those of a listener share `HELD_MAX` bytes: beyond it the |
 | | body that has waited longest for its next byte is given up, 408 |
 
-aiohttp would inflate bodies by itself, a refused one until its end; its parser is told not to.
+aiohttp would inflate bodies itself, even a refused one to its end, so its parser is told not to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from aiohttp import HttpVersion10, web
 PIECE = 64 * 1024
 STALL_S, WHOLE_S = 10.0, 60.0
 HELD_MAX = 32 << 20
-# A gzip body may be several members one after the other; each costs a new decompressor.
+# A gzip body may have several members; each needs a new decompressor.
 MEMBERS_MAX = 32
 
 _AT_ONCE = 0.0
@@ -32,16 +32,16 @@ _CODINGS = frozenset({"gzip", "deflate"})
 
 
 class BodyTooSlow(Exception):
-    """The rest of a body did not arrive in time, or its place was needed. 408."""
+    """The rest of a body did not arrive in time, or its space was needed. 408."""
 
 
 class BodyUnreadable(Exception):
-    """A body that broke off, or is not what its Content-Encoding says. 400."""
+    """A body that ended early, or does not have its Content-Encoding. 400."""
 
 
 class Uploads:
-    """What a listener is receiving in parts, bodies or messages of sockets, and how many bytes of
-    it wait for the rest.
+    """The bodies and socket messages that a listener is receiving, and the number of bytes that
+    wait for the rest.
     """
 
     def __init__(self, held_max: int = HELD_MAX) -> None:
@@ -51,7 +51,7 @@ class Uploads:
         self.held = 0
 
     def begin(self, give_up: Callable[[], None]) -> Upload:
-        """Note that something begins to arrive; `give_up` is called when its place is needed."""
+        """Note that an upload begins; `give_up` is called when its space is needed."""
         return Upload(self, give_up)
 
     def grew(self, upload: Upload, size: int) -> None:
@@ -72,14 +72,14 @@ class Uploads:
             other.give_up()
 
     def ended(self, upload: Upload) -> None:
-        """Forget what has arrived, or will not. More may begin to arrive in its place."""
+        """Remove an upload that has arrived or was given up."""
         self._uploads.pop(upload, None)
         self.held -= upload.size
         upload.size = 0
 
 
 class Upload:
-    """One body or message on its way."""
+    """One body or message that is arriving."""
 
     __slots__ = ("_uploads", "give_up", "given_up", "size")
 
@@ -94,13 +94,13 @@ class Upload:
         self._uploads.grew(self, size)
 
     def end(self) -> None:
-        """It has arrived whole, or will not."""
+        """It has arrived completely, or will not arrive."""
         self._uploads.ended(self)
 
 
 async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> tuple[bytes, int]:
-    """`(body, 0)`; or `(b"", size)` for a body over `limit` bytes: its declared size, or
-    `limit` + 1 where only reading it would tell. Raises BodyTooSlow and BodyUnreadable.
+    """`(body, 0)`; or `(b"", size)` for a body over `limit` bytes: its declared size, or `limit` +
+    1 if the size is not known without reading it. Raises BodyTooSlow and BodyUnreadable.
     """
     if not request.body_exists:
         return b"", 0
@@ -136,7 +136,7 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
 
 
 def send_continue(request: web.BaseRequest) -> None:
-    """Let a client go on that asked whether it may send its body."""
+    """Answer 100 to a client that waits for it before it sends its body."""
     expects = request.headers.get("Expect", "").lower()
     if (
         expects == "100-continue"
@@ -158,8 +158,8 @@ async def _raw(request: web.BaseRequest) -> AsyncIterator[bytes]:
 
 
 async def _inflated(pieces: AsyncIterator[bytes], coding: str, limit: int) -> AsyncIterator[bytes]:
-    """A compressed body in pieces of at most `PIECE` bytes. ValueError and zlib.error where it is
-    cut off, damaged, or longer than `limit` as it was sent.
+    """A compressed body in pieces of at most `PIECE` bytes. ValueError and zlib.error if it is
+    truncated, damaged, or longer than `limit` in compressed form.
     """
     inflater, members, arrived = None, 0, 0
     async for piece in pieces:
@@ -184,7 +184,9 @@ async def _inflated(pieces: AsyncIterator[bytes], coding: str, limit: int) -> As
 
 
 def _window_bits(coding: str, start: bytes) -> int:
-    """What tells zlib the format. "deflate" is zlib's own by the standard, and bare in practice."""
+    """The window bits for zlib. "deflate" is zlib's own format by the standard, and raw deflate in
+    practice.
+    """
     if coding == "gzip":
         return _GZIP
     return zlib.MAX_WBITS if start[0] & 0xF == zlib.DEFLATED else -zlib.MAX_WBITS

@@ -1,9 +1,9 @@
 """Conditional requests for market data that the gateway lets caches keep (RFC 9110 §13).
 
-An answer with Cache-Control carries Last-Modified: the second at which its content was first seen,
-its own time stamp apart. A client that names that second is answered 304 as long as the content is
-the same. What changed twice within one second has no such answer, because a second cannot tell the
-two apart.
+An answer with Cache-Control has Last-Modified: the second at which its content was first seen,
+without its own timestamp. A client that sends that second gets 304 as long as the content is the
+same. Content that changes twice within one second gets no 304, because a second cannot distinguish
+the two.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import NamedTuple
 from sim.kernel.instants import NS_PER_S
 from sim.server.http.response import http_date
 
-_REMEMBERED = 64  # bodies; what is answered often is one object, encoded once
+_REMEMBERED = 64  # bodies; a frequent answer is one object that is encoded once
 _STAMP = re.compile(rb'"transactTime":"[^"]*"')
-_KEPT_MAX = 4096  # addresses; clients could invent them without end
+_KEPT_MAX = 4096  # addresses; limited, because clients can send any
 
 
 class ContentVersion(NamedTuple):
-    """The content of an address: its fingerprint, since which second, also as a date of HTTP, and
-    whether another content was seen in that second.
+    """The content of an address: its fingerprint, the second since which it is the same, also as an
+    HTTP date, and whether other content was seen in that second.
     """
 
     content: bytes
@@ -34,13 +34,13 @@ class ContentVersion(NamedTuple):
 
 
 class Modifications:
-    """Since when each address has had its present content."""
+    """The instant since which each address has its present content."""
 
     def __init__(self) -> None:
         self._seen: dict[str, ContentVersion] = {}
 
     def since(self, target: str, body: bytes, second: int) -> ContentVersion:
-        """Note the content of an address at a second, and return since when it is there."""
+        """Note the content of an address at a second, and return since when it is the same."""
         content = _fingerprint(body)
         known = self._seen.get(target)
         if known is not None and known.content == content and known.since <= second:
@@ -59,7 +59,7 @@ def _fingerprint(body: bytes) -> bytes:
 
 
 def is_unchanged(seen: ContentVersion, asked: str) -> bool:
-    """Whether If-Modified-Since names the content that is there; a malformed date names none."""
+    """Whether If-Modified-Since is the second of the present content; a malformed date is not."""
     if not asked:
         return False
     try:

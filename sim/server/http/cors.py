@@ -1,9 +1,10 @@
-"""Browser front ends of the public planes: which pages may read the answers of gateway and retail
-(CORS, the Fetch standard).
+"""CORS for browser front ends: the pages that may read the answers of gateway and retail (Fetch
+standard).
 
 The service varies these answers by Origin and documents nothing else; the rest is the assumption
-`surfaces.browser_origins`. A preflight is answered here: it is no call of the service, so it is
-neither limited, faulted nor journalled. No cookie is ever accepted, so none is allowed.
+`surfaces.browser_origins`. A preflight is answered here: it is not a call of the service, so
+neither limits nor faults apply and it is not journalled. Cookies are never accepted, so none are
+allowed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _VARY: Headers = (("vary", "Origin"),)
 _VARY_PREFLIGHT: Headers = (
     ("vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"),
 )
-# What a page may read besides the body; a browser shows it no other header.
+# The headers that a page may read.
 _EXPOSED = (
     "x-request-id, retry-after, poly-correlation-id, x-sim-elapsed, x-sim-fault, x-sim-over-limit,"
     " x-trace-id, x-server-latency, x-pm-trace-id, x-pm-server-latency"
@@ -38,7 +39,7 @@ class CrossOrigin:
         self._host = host
 
     def headers(self, request: Mapping[str, str]) -> Headers:
-        """What an answer says about the page that asked."""
+        """The CORS headers of an answer."""
         accepted = self._accepted()
         if accepted == "none":
             return ()
@@ -52,7 +53,7 @@ class CrossOrigin:
         )
 
     def preflight(self, verb: str, request: Mapping[str, str]) -> Response | None:
-        """The answer to a preflight; None for any other request, and where pages have no part."""
+        """The answer to a preflight; None for any other request, and if pages are not allowed."""
         if verb != "OPTIONS":
             return None
         method, origin = request.get("Access-Control-Request-Method"), request.get("Origin")

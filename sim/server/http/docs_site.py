@@ -1,6 +1,6 @@
 """The docs listener: an index of this run's addresses and operations, the changelog and its feed,
-the rules, the OpenAPI documents, the protobuf bundle (§9), and the page to which the document links
-of identity verification lead (§3.5).
+the rules, the OpenAPI documents, the protobuf bundle (§9), and the target page of the document
+links of identity verification (§3.5).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORM_LIMIT = 4096
 _RULE = re.compile(r'^  (\w+): (".*"),$', re.MULTILINE)
 
 
-# A page elsewhere may link to a page here, but not frame it and have a person press its buttons.
+# Other pages may link to a page here, but not embed it to make a person press its buttons.
 _PAGE_HEADERS = (
     ("Content-Security-Policy", "frame-ancestors 'self'"),
     ("X-Content-Type-Options", "nosniff"),
@@ -42,15 +42,15 @@ _PAGE_HEADERS = (
 
 
 def docs_server(host: Host, addresses: Addresses, names: tuple[str, ...] = ()) -> HttpServer:
-    """Server of the docs listener. `names` are what this machine may be called besides loopback
-    names and IP addresses.
+    """The server of the docs listener. `names` are accepted host names besides loopback names and
+    IP addresses.
     """
     guard = PageGuard(names, static=True)
     return HttpServer(guarded(Docs(host, addresses), guard, lambda: host.now), lambda: host.now)
 
 
 class Docs:
-    """Pages of one run."""
+    """The pages of one run."""
 
     def __init__(self, host: Host, addresses: Addresses) -> None:
         self._host = host
@@ -104,7 +104,7 @@ class Docs:
         )
 
     async def _document(self, request: web.BaseRequest, token: str) -> web.StreamResponse:
-        """The page of a document link, on which the tester chooses the result of the upload."""
+        """The page of a document link, on which a tester chooses the result of the upload."""
         form: dict[str, str] = {}
         if request.method == "POST":
             read = await body_or_refusal(
@@ -129,7 +129,7 @@ class Docs:
         )
 
     def _document_at(self, path: str) -> tuple[str, bytes] | None:
-        """Media type and content of a machine-readable document; None where there is none."""
+        """Media type and content of a machine-readable document; None if there is none."""
         plane = path.removeprefix("/openapi/").removesuffix(".json")
         is_plane = path == f"/openapi/{plane}.json" and plane in (*PLANES, "control")
         if not is_plane and path not in _DOCUMENTS:
@@ -190,7 +190,7 @@ def _row(operation: Operation) -> str:
 
 @lru_cache(maxsize=1)
 def _rules() -> str:
-    """Every rule with an anchor of its name, from the room's copy of the page of rules."""
+    """Every rule with an anchor of its name, from the control room's copy of the rules."""
     text = (FOLDER / "rules.js").read_text("utf-8")
     rows = (
         f'<tr id="{name.lower()}"><th>{name}<td>{escape(json.decode(said))}\n'

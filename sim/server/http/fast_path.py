@@ -29,11 +29,11 @@ from sim.server.http.response import Response
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
-# A head that is larger, or takes longer from its first byte to its last, is refused.
+# A larger head, or one that takes longer to arrive, is refused.
 _HEAD_MAX, _HEAD_S = 64 * 1024, 10.0
-# How long a client that has closed its side waits for its answers at most.
+# Longest time that a client which has closed its side can wait for its answers.
 _HALF_CLOSED_S = 1.0
-# How much of a body that nobody reads is discarded before its connection is closed.
+# Bytes of an unread body that are discarded before the connection is closed.
 _DISCARD_MAX, _DISCARD_S = 1 << 20, 1.0
 
 _INTERNALS = {
@@ -58,8 +58,9 @@ class ImmediateHandler(Protocol):
 
 
 class Connection(web.RequestHandler):
-    """A server connection. `immediate`, if given, sees each complete request first; bodies over
-    `max_body` bytes go to aiohttp's path. `partial_messages` counts what sockets hold.
+    """A server connection. `immediate`, if given, gets each complete request first; bodies over
+    `max_body` bytes go to aiohttp's path. `partial_messages` counts the incomplete messages of
+    sockets.
     """
 
     __slots__ = (
@@ -98,7 +99,7 @@ class Connection(web.RequestHandler):
         raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in, and watch over a head of which only a part has arrived."""
+        """Handle received bytes, and limit the time of an incomplete head."""
         requests = self._request_count
         self._receive(data)
         if self._request_count == requests and self._is_between_requests():
@@ -108,8 +109,8 @@ class Connection(web.RequestHandler):
             self._head_timer, self._head_size = None, 0
 
     def eof_received(self) -> bool:  # type: ignore[override]  # the base class says nothing
-        """The client has sent all that it will. Answer what it asked for, if that is there whole
-        and does not take long; a client that is gone looks the same.
+        """The client has closed its side. Answer its complete requests that take no time; a client
+        that has disconnected looks the same.
         """
         request = self._current_request
         whole = request is None or request.content.is_eof()
@@ -121,7 +122,7 @@ class Connection(web.RequestHandler):
         return True
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Forget the connection."""
+        """Clean up."""
         if self._head_timer is not None:
             self._head_timer.cancel()
         super().connection_lost(exc)
@@ -129,7 +130,7 @@ class Connection(web.RequestHandler):
     def set_parser(
         self, parser: WebSocketReader, data_received_cb: Callable[[], None] | None = None
     ) -> None:
-        """From here on the connection is a WebSocket."""
+        """The connection becomes a WebSocket."""
         upload = self._partial_messages.begin(self.force_close)
         strict = StrictFrames(parser, upload)
         super().set_parser(strict, data_received_cb)  # type: ignore[arg-type]  # same methods
@@ -182,7 +183,7 @@ class Connection(web.RequestHandler):
             waiter.set_result(None)
 
     def _answer(self, message: object, payload: StreamReader, immediate: ImmediateHandler) -> bool:
-        """Answer the first queued request; False when the task has to."""
+        """Answer the first queued request; False if the task has to."""
         if (
             not isinstance(message, RawRequestMessage)
             or message.should_close
@@ -209,7 +210,7 @@ class Connection(web.RequestHandler):
         return True
 
     def _whole_body(self, message: RawRequestMessage, payload: StreamReader) -> bytes | None:
-        """The request's body if it has arrived and is ordinary, else None."""
+        """The request's body if it has arrived and needs no decoding, else None."""
         if payload is EMPTY_PAYLOAD:
             return b""
         if (
@@ -224,9 +225,9 @@ class Connection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send a response. A body that has not arrived whole ends the connection, which the
-        response says; some of it is discarded, since a client that still sends would see a reset
-        instead of the response.
+        """Send a response. If the request's body has not arrived completely, the response announces
+        the end of the connection. Some of the body is discarded, because a client that is still
+        sending would see a reset instead of the response.
         """
         if isinstance(resp, Response) and not request.content.is_eof():
             resp.force_close()
@@ -238,7 +239,9 @@ class Connection(web.RequestHandler):
         return sent, reset
 
     async def _continue(self, request: web.BaseRequest) -> web.StreamResponse:
-        """aiohttp's task: continue what `immediate` began, or handle a request from the start."""
+        """aiohttp's task: continue a request that `immediate` began, or handle one from the
+        start.
+        """
         handler, self._continuation = self._continuation or self._server.request_handler, None
         return await handler(request)
 
@@ -254,7 +257,7 @@ async def _discard(content: StreamReader) -> None:
 
 
 def _raising(error: Exception) -> Handler:
-    """A handler that raises what the immediate one raised, where aiohttp reports it."""
+    """A handler that raises the exception of the immediate one, so that aiohttp reports it."""
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
         raise error

@@ -1,17 +1,17 @@
 """Checks the frames that a client sends over a WebSocket, before aiohttp reads them.
 
-aiohttp is lenient where RFC 6455 says that a server must fail the connection. A client with such a
-mistake would pass here and fail at the service. The rules here are those that aiohttp leaves out.
+aiohttp is lenient where RFC 6455 requires a server to fail the connection. A client with such a bug
+would pass here and fail at the service. This module checks the rules that aiohttp does not.
 
 | Rule | Section |
 |---|---|
 | a client masks every frame | 5.1 |
-| a message that has begun goes on with continuation frames alone, also after an empty frame | 5.4 |
-| a close frame carries a code that may be sent | 7.4 |
+| a started message continues with continuation frames only, also after an empty frame | 5.4 |
+| a close frame has a code that may be sent | 7.4 |
 
-Reserved bits and opcodes, fragmented or long control frames (1002), text that is not UTF-8 (1007)
-and messages that are too large (1009) are aiohttp's. The bytes of a message that has not arrived
-whole count as held by the listener.
+aiohttp checks reserved bits and opcodes, fragmented or long control frames (1002), text that is not
+UTF-8 (1007) and messages that are too large (1009). The bytes of an incomplete message count as
+held by the listener.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sim.server.http.body import Upload
 
 _CONTINUATION, _TEXT, _BINARY, _CLOSE = 0, 1, 2, 8
 _FINAL, _MASKED = 0x80, 0x80
-# A whole frame that aiohttp fails with 1002: its opcode is reserved.
+# A complete frame with a reserved opcode, for which aiohttp fails with 1002.
 _VIOLATION = b"\x83\x80\0\0\0\0"
 
 
 class FrameReader(Protocol):
-    """aiohttp's reader, or what stands before it."""
+    """aiohttp's reader, or a filter before it."""
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]: ...
 
@@ -35,26 +35,26 @@ class FrameReader(Protocol):
 
 
 class StrictFrames:
-    """Passes frames on to a reader as long as they keep the rules; a violation of the protocol
-    takes the place of the first that does not.
+    """Passes frames to a reader as long as they keep the rules. The first frame that does not is
+    replaced by one that violates the protocol.
     """
 
     def __init__(self, reader: FrameReader, upload: Upload) -> None:
         self._reader = reader
         self._upload = upload
-        self._head = b""  # of a frame whose head is not complete
-        self._payload_left = 0  # bytes of a frame whose head was passed on
+        self._head = b""  # of a frame with an incomplete head
+        self._payload_left = 0  # remaining bytes of a frame whose head was passed on
         self._final = True  # whether that frame ends its message
         self._in_message = False
         self._failed = False
 
     def feed_eof(self) -> None:
-        """The client has ended."""
+        """The client has closed its side."""
         self._upload.end()
         self._reader.feed_eof()
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """Take bytes in."""
+        """Handle received bytes."""
         if self._failed:
             return False, b""
         data = self._head + data
@@ -75,7 +75,9 @@ class StrictFrames:
         return self._reader.feed_data(data[:checked])
 
     def _keeps_the_rules(self, data: bytes, start: int) -> bool:
-        """Whether the frame whose head begins at `start` is allowed now. Notes what it begins."""
+        """Whether the frame whose head begins at `start` is allowed now. Notes the beginning of a
+        message.
+        """
         opcode, final = data[start] & 0x0F, bool(data[start] & _FINAL)
         if not data[start + 1] & _MASKED:
             return False
@@ -100,7 +102,7 @@ class StrictFrames:
         return True
 
     def _count(self, size: int) -> None:
-        """Count what was passed on of a message or frame that is not complete."""
+        """Count the bytes of an incomplete message or frame that were passed on."""
         if self._in_message or self._payload_left:
             self._upload.grew(size)
         elif self._upload.size:
@@ -108,8 +110,8 @@ class StrictFrames:
 
 
 def _head_length(data: bytes, start: int, size: int) -> int:
-    """Bytes that have to be there before a frame can be judged: its head, and the code of a close
-    frame. More than there are, while the length itself is not there.
+    """Bytes that are needed to check a frame: its head, and the code of a close frame. More than
+    are available if the length itself is incomplete.
     """
     if size - start < 2:
         return 2
@@ -123,5 +125,5 @@ def _head_length(data: bytes, start: int, size: int) -> int:
 
 
 def _may_be_sent(code: int) -> bool:
-    """Whether a close frame may carry a code (RFC 6455, 7.4; the registry up to 1014)."""
+    """Whether a close frame may have a code (RFC 6455, 7.4; the registry up to 1014)."""
     return 1000 <= code <= 1003 or 1007 <= code <= 1014 or 3000 <= code <= 4999

@@ -1,6 +1,5 @@
 """The machine-readable documents of the docs listener: OpenAPI of each plane and of the control
-plane, AsyncAPI of sockets and webhooks, and what a coding agent reads first (`/llms.txt`,
-`/skill.md`).
+plane, AsyncAPI of sockets and webhooks, and documents for coding agents (`/llms.txt`, `/skill.md`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SAYS = {
 
 
 def webhook_samples(shape: str, at: Instant) -> list[WebhookSample]:
-    """Each webhook with a payload in the shape of the assumption `webhook.shape`."""
+    """Each webhook with a payload in the form of the assumption `webhook.shape`."""
     return [
         WebhookSample(name, _SAYS[name], payload)
         for name, payload in sample_payloads(shape, at).items()
@@ -37,7 +36,7 @@ def webhook_samples(shape: str, at: Instant) -> list[WebhookSample]:
 def openapi_of(
     plane: Plane, simulation: Simulation, settings: Settings, server: str
 ) -> dict[str, Any]:
-    """OpenAPI of a plane, as the run stands."""
+    """OpenAPI of a plane at virtual now."""
     return openapi_document(
         load_contract(),
         plane,
@@ -49,7 +48,7 @@ def openapi_of(
 
 
 def asyncapi_of(simulation: Simulation, settings: Settings, server: str) -> dict[str, Any]:
-    """AsyncAPI of the retail sockets and the webhooks, as the run stands."""
+    """AsyncAPI of the retail sockets and the webhooks at virtual now."""
     assumptions = simulation.exchange.ctx.assumptions
     return asyncapi_document(
         load_contract(),
@@ -62,12 +61,12 @@ def asyncapi_of(simulation: Simulation, settings: Settings, server: str) -> dict
 
 
 def skill() -> bytes:
-    """How a coding agent works with the exchange, as a skill file."""
+    """Instructions for a coding agent to work with the exchange, as a skill file."""
     return resources.path("fixtures", "skill.md").read_bytes()
 
 
 def llms_text(simulation: Simulation, at: Addresses) -> str:
-    """The page that language models read first (llmstxt.org), with the addresses of this run."""
+    """The page for language models (llmstxt.org), with the addresses of this run."""
     planes = "\n".join(
         f"- [OpenAPI: {plane}]({at.docs}/openapi/{plane}.json): {_PLANES[plane]},"
         f" served at {getattr(at, plane)}"
