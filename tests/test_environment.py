@@ -166,7 +166,10 @@ def test_a_variable_that_nothing_reads_is_warned_of(monkeypatch, capsys):
     monkeypatch.setenv("SIM_JOBS", "2")  # of other commands
     parse(["serve"])
     told = capsys.readouterr().err
-    assert told == "sim: warning: nothing reads SIM_PORTBASE; did you mean SIM_PORT_BASE?\n"
+    assert (
+        told
+        == "sim: warning: the variable SIM_PORTBASE is unknown and has no effect; did you mean SIM_PORT_BASE?\n"
+    )
 
 
 def test_a_ready_file_whose_server_still_answers_is_not_taken_over(tmp_path, capsys):

@@ -1,9 +1,9 @@
-"""Scripted receivers of webhooks answer attempts inside the simulation, as the scenario tells them.
+"""Scripted receivers of webhooks answer attempts inside the simulation, as the scenario defines.
 
-An attempt to the URL of a scripted receiver is marked as its own, so the server sends nothing. The
-receiver decides at once what it answers, and after its delay the answer is an input of its own,
-like that of a receiver outside: `Engine.enter` asks for it, a replay takes it from the journal. One
-that hangs gives no answer, and the exchange's own time-out ends the attempt.
+An attempt to the URL of a scripted receiver is marked, so the server sends nothing. The receiver
+chooses its answer at once, and after the delay the answer is an input of its own, like that of a
+receiver outside: `Engine.enter` asks for it, a replay takes it from the journal. A receiver that
+hangs gives no answer, and the exchange's own timeout ends the attempt.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ RESET = "connection reset"
 
 
 class ReceiverState(Struct):
-    """A receiver's answers in force, how many attempts they were given to, and all it received."""
+    """A receiver's present answers, the number of attempts that got them, and the number of all
+    attempts.
+    """
 
     answers: tuple[ReceiverAnswer, ...] = ()
     answers_sent: int = 0
     received: int = 0
 
     def next_answer(self) -> ReceiverAnswer:
-        """The answer to the next attempt; the last of the list goes on for ever."""
+        """The answer to the next attempt; the last of the list is repeated."""
         passed = 0
         for answer in self.answers:
             passed += answer.times
@@ -44,7 +46,7 @@ class ReceiverState(Struct):
 
 
 class ReceiversState(Struct):
-    """Receivers by name; answers that wait for their delay, by attempt; answers that are due."""
+    """Receivers by name, answers that wait for their delay by attempt, and answers that are due."""
 
     receivers: dict[str, ReceiverState] = field(default_factory=dict)
     waiting: dict[str, WebhookAnswered] = field(default_factory=dict)
@@ -73,11 +75,11 @@ class Receivers(Extension):
         return self._state.due[0] if self._state.due else None
 
     def overrides(self, hook: str) -> bool:
-        """Whether it overrides a hook; without receivers it has no answers to ask for."""
+        """Whether it uses a hook; without receivers it has no answers to give."""
         return super().overrides(hook) and (bool(self._entries) or hook != "next_input")
 
     def begin(self) -> None:
-        """Register the receivers that have a firm from the beginning."""
+        """Register the receivers that belong to a firm from the beginning."""
         for entry in self._entries.values():
             self._state.receivers[entry.name] = ReceiverState(entry.answers)
             if entry.firm:
@@ -85,7 +87,7 @@ class Receivers(Extension):
                 self._engine.exchange.webhooks.begin_registered(firm, entry.address)
 
     def on_done(self, input_: Input, outcome: Outcome) -> None:
-        """Take the attempts to URLs of receivers, and count an answer that was answers_sent."""
+        """Take the attempts to URLs of receivers, and count the answers that were sent."""
         due = self._state.due
         if due and input_ == due[0]:
             self._report(due.pop(0), outcome)
@@ -120,10 +122,10 @@ class Receivers(Extension):
     def _delay_over(self, timer: Timer, outcome: Outcome) -> None:
         self._state.due.append(self._state.waiting.pop(timer.subject))
 
-    # ---- what operators do and read
+    # ---- operator actions and views
 
     def change(self, name: str, answers: tuple[ReceiverAnswer, ...]) -> None:
-        """Let a receiver answer otherwise from its next attempt on. NotFound lists the names."""
+        """Change the answers of a receiver from its next attempt on. NotFound lists the names."""
         receiver = self._state.receivers.get(name)
         if receiver is None:
             names = ", ".join(self._entries) or "this scenario has none"
@@ -132,7 +134,7 @@ class Receivers(Extension):
         receiver.answers, receiver.answers_sent = answers, 0
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every receiver, what it has received and what it answers, in the scenario's order."""
+        """Every receiver with its count of attempts and its answers, in the scenario's order."""
         form = record(ReceiverAnswer)
         states = self._state.receivers
         return [
@@ -148,11 +150,11 @@ class Receivers(Extension):
         ]
 
     def save(self) -> ReceiversState:
-        """The state, not copied."""
+        """The state, not a copy."""
         return self._state
 
     def load(self, state: ReceiversState) -> None:
-        """Go on from a saved state."""
+        """Continue from a saved state."""
         self._state = state
 
 

@@ -1,8 +1,8 @@
-"""What commands share: argument types, options that several commands have, and exit codes.
+"""Parts that commands share: argument types, options of several commands, and exit codes.
 
 A command is a module with `add_arguments(parser)` and `run(args) -> exit code`. Its docstring is
-its help text: the first line stands in `sim --help`. Modules of commands import what they need
-inside `run`, so that `sim --help` and a usage error are instant.
+its help text: `sim --help` shows the first line. Modules of commands import what they need inside
+`run`, so that `sim --help` and usage errors are fast.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ DEFAULT_BASE, LAST_BASE = 18080, 65529
 
 
 class Command(Protocol):
-    """A module of this package that is a command; its last name is the command's."""
+    """The interface of a module that is a command. The last part of its name is the name of the
+    command.
+    """
 
     __name__: str
     __doc__: str | None
@@ -37,10 +39,10 @@ class Command(Protocol):
         """Declare positional arguments and options."""
 
     def run(self, args: argparse.Namespace, /) -> int:
-        """Carry the command out; the exit code."""
+        """Run the command and return the exit code."""
 
 
-# ---- types of arguments: text in, value out, ArgumentTypeError for what cannot be used
+# ---- types of arguments: from text to value; ArgumentTypeError for invalid text
 
 
 def count(text: str) -> int:
@@ -70,7 +72,7 @@ def seed_number(text: str) -> int:
 
 
 def seeds(text: str) -> range | None:
-    """Seeds of "1..20" or "7"; None for ""."""
+    """The seeds of "1..20" or "7"; None for ""."""
     if not text:
         return None
     first, _, last = text.partition("..")
@@ -94,7 +96,7 @@ def port_base(text: str) -> int:
 
 
 def clock_mode(text: str) -> str:
-    """A mode of the clock; "" leaves the scenario's."""
+    """A mode of the clock; "" keeps that of the scenario."""
     if not text:
         return text
     from sim.scenario.clock_mode import parse_clock_mode
@@ -107,7 +109,7 @@ def clock_mode(text: str) -> str:
 
 
 def parameter(text: str) -> tuple[str, str]:
-    """A scenario's parameter and its value, of "name=value"."""
+    """Name and value of a scenario's parameter, from "name=value"."""
     name, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, not {text!r}")
@@ -115,7 +117,7 @@ def parameter(text: str) -> tuple[str, str]:
 
 
 def instant(text: str) -> int:
-    """An instant, RFC 3339 with offset."""
+    """An instant in the format of RFC 3339 with offset."""
     from sim.kernel.instants import parse_instant
 
     try:
@@ -126,7 +128,7 @@ def instant(text: str) -> int:
 
 
 def reading(text: str) -> str:
-    """A reading of the service; "" leaves the scenario's."""
+    """A reading of the service; "" keeps that of the scenario."""
     if text not in ("", *READINGS):
         raise argparse.ArgumentTypeError(f"expected one of {', '.join(READINGS)}, not {text!r}")
     return text
@@ -138,7 +140,7 @@ def reading(text: str) -> str:
 def add_option(
     parser: argparse._ActionsContainer, name: str, help_text: str, *, former: str = "", **more: Any
 ) -> None:
-    """Add an option; a `former` spelling keeps working, and `--help` does not show it."""
+    """Add an option. A `former` spelling still works, but `--help` does not show it."""
     action = parser.add_argument(name, help=help_text, **more)
     if former:
         parser.add_argument(former, **{**more, "dest": action.dest, "help": argparse.SUPPRESS})
@@ -192,10 +194,10 @@ def add_params(parser: argparse.ArgumentParser, help_text: str) -> None:
 
 
 def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
-    """Add what changes the scenario before it runs: its parameters, preset and reading."""
+    """Add the options that change a scenario before it runs: parameters, preset and reading."""
     one = "set a parameter; of a matrix, only the combinations with this value are used"
     add_params(parser, one)
-    preset = "set all quirks and faults at once, instead of the scenario's preset"
+    preset = "apply this preset of quirks and faults, instead of the scenario's"
     add_option(parser, "--preset", preset, choices=PRESETS, default="")
     add_reading(parser)
 
@@ -206,7 +208,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "the reading of the service, instead of the scenario's: documented or observed"
         " (default: the environment's SIM_READING)"
     )
-    # argparse reads a default that is text like an argument, so a wrong SIM_READING is refused.
+    # argparse checks a default that is text like an argument, so an invalid SIM_READING is refused.
     default = os.environ.get("SIM_READING", "")
     add_text(parser, "--reading", "READING", read, type=reading, default=default)
 
@@ -217,10 +219,12 @@ def add_jobs(parser: argparse.ArgumentParser, default: int, help_text: str) -> N
 
 
 def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> None:
-    """Add what many runs have: processes, a results file to resume from, journals of failures."""
+    """Add the options of many runs: processes, a results file to resume from, journals of
+    failures.
+    """
     add_jobs(parser, jobs, f"number of processes (default: {jobs_text})")
     add_text(parser, "--results", "FILE", "write one JSON line per run as it finishes")
-    add_flag(parser, "--resume", "skip the runs that --results already holds")
+    add_flag(parser, "--resume", "skip the runs that the file of --results already contains")
     failed = "write the journals of failed runs to this folder"
     add_text(parser, "--save-failures", "DIR", failed, former="--keep")
     pages = "write a one-file report of each failed run to this folder; `sim report` explains it"
@@ -231,7 +235,9 @@ def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> 
 
 
 def from_options(kind: Callable[..., T], args: argparse.Namespace, **others: Any) -> T:
-    """An object of a class whose fields have the names of options; `others` are added or win."""
+    """An object of a class whose fields have the names of options; `others` add or override
+    fields.
+    """
     from inspect import signature
 
     fields = signature(kind).parameters
@@ -240,25 +246,25 @@ def from_options(kind: Callable[..., T], args: argparse.Namespace, **others: Any
 
 
 def campaign_problems(args: argparse.Namespace) -> Iterator[str]:
-    """What is wrong with the options of `add_campaign` together."""
+    """Problems of the options of `add_campaign` in combination."""
     if args.resume and not args.results:
         yield "--resume needs --results FILE, the file to resume from"
 
 
 def campaign_of(args: argparse.Namespace, **others: Any) -> RunPlan:
-    """The plan that the options of `add_campaign` and of the scenario describe."""
+    """The plan from the options of `add_campaign` and of the scenario."""
     from sim.analysis.search.campaign import RunPlan
 
     return from_options(RunPlan, args, params=dict(args.param), **others)
 
 
-# ---- checks before hours of work, and messages
+# ---- checks before a long command begins, and messages
 
 
 def check_writable(
     files: Iterable[Path | str | None] = (), folders: Iterable[Path | str | None] = ()
 ) -> None:
-    """Check that results can be written, and create missing folders. OSError when they cannot."""
+    """Check that results can be written, and create missing folders. OSError if they cannot."""
     for folder in folders:
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
@@ -273,7 +279,7 @@ def check_writable(
 
 
 def check_regular_files(files: Sequence[str]) -> None:
-    """Refuse a pipe where a command reads a journal more than once. UsageError."""
+    """Refuse a pipe for a command that reads a journal more than once. UsageError."""
     from sim.analysis.errors import UsageError
 
     for name in files:
@@ -285,14 +291,16 @@ def check_regular_files(files: Sequence[str]) -> None:
 
 
 def read_scenario(name: str, args: argparse.Namespace) -> Scenario:
-    """The scenario of that name or file, with the parameters of `--param`."""
+    """The scenario of this name or file, with the parameters of `--param`."""
     from sim.loader.load import load_scenario
 
     return load_scenario(name, dict(args.param))
 
 
 def check_scenarios(args: argparse.Namespace) -> None:
-    """Read every scenario before the first one runs. ScenarioError has the problems of all."""
+    """Read every scenario before the first one runs. ScenarioError has the problems of all of
+    them.
+    """
     from sim.scenario.yaml_tree import ScenarioError
 
     problems: list[Any] = []
@@ -306,6 +314,6 @@ def check_scenarios(args: argparse.Namespace) -> None:
 
 
 def usage_error(message: str) -> int:
-    """Print what is wrong with the arguments; the exit code."""
+    """Print the problem with the arguments and return the exit code."""
     print(f"sim: {message}", file=sys.stderr)
     return USAGE

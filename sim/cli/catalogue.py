@@ -7,7 +7,7 @@ kinds:
   quirks        documented oddities, with their probabilities
   faults        what a fault can do, and where
   presets       sets of quirks and faults
-  assumptions   our answers where the specification is silent, with alternatives
+  assumptions   our choices where the specification is silent, with alternatives
   observations  what recordings of the service show
   bounds        largest accepted values
   dates         changes of the interface and rules, by date
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         print(as_markdown(entries), file=out)
     else:
-        # No exchange runs here, so the value in force is the default.
+        # There is no running exchange, so the present value is the default.
         columns = [{k: v for k, v in row.items() if k != "value"} for row in entries]
         print_table(columns, out, one_as_record=True)
     return 0

@@ -3,7 +3,7 @@
 Every problem is printed as file:line:column: message, with the line and a caret below it.
 
 exit codes:
-  0  every file is fine
+  0  every file is valid
   2  a file has problems, or cannot be read
 """
 
@@ -18,7 +18,7 @@ from sim.cli.json_output import add_json, give_json, is_alone, text_output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenarios(parser)
-    add_json(parser, "what was found, by file,")
+    add_json(parser, "the problems, by file,")
 
 
 def run(args: argparse.Namespace) -> int:

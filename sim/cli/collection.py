@@ -1,7 +1,7 @@
 """Write a collection of every REST operation for Bruno or Postman.
 
-A script of the collection signs the requests. Each request expects the status that a fresh exchange
-answers, so the whole runs green in the apps and in their runners.
+A script of the collection signs the requests. Each request checks the status that a fresh exchange
+answers, so the whole collection passes in the apps and in their command-line runners.
 
 examples:
   sim collection postman --out collection --ready-file ready.json
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _simulation(facts: dict[str, Any] | None) -> tuple[Any, bool]:
-    """A run like the one that is served, and whether it is the same."""
+    """A run like the one that is served, and whether it is identical."""
     from sim.kernel import resources
     from sim.loader.load import load_scenario
     from sim.simulation import Simulation

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def complete(parser: argparse.ArgumentParser, commands: Iterable[argparse.ArgumentParser]) -> None:
-    """Answer a shell that asks what may stand on its line (its variables say so), and exit."""
+    """Answer a shell that completes its line (described by environment variables), and exit."""
     import argcomplete
     from argcomplete.completers import FilesCompleter
 

@@ -2,7 +2,7 @@
 
 The demo serves the quickstart, uses it as a partner would, and prints a timeline. It has HTTP,
 gRPC and WebSocket clients, the credentials of the ready file, and a webhook receiver. The control
-plane plays the parts that are not the partner's: it moves the clock and settles the market. Exit
+plane does what other parties would do: it moves the clock and settles the market. Exit
 code 1 if a step fails.
 """
 
@@ -23,7 +23,7 @@ _WIDTH = 80  # of a line of the timeline
 
 SECRET = "whsec_YSBkZW1vIHNlY3JldCBvZiAyNCBieXRlcw=="
 QTY, PRICE = 40, "0.60"
-# The tutorial of the same journey has this person too: it has to stand alone.
+# The same person is in the tutorial of this journey, which must be complete on its own.
 PERSON = {
     "external_id": "customer-0001",
     "ssn": "900112233",
@@ -45,11 +45,11 @@ PERSON = {
 
 
 class JourneyError(Exception):
-    """The journey did not go as it should."""
+    """A step of the journey failed."""
 
 
 def expect(holds: object, otherwise: object) -> None:
-    """End the journey where something does not hold."""
+    """End the journey if a condition does not hold."""
     if not holds:
         raise JourneyError(str(otherwise))
 
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"the journey ended early: {error}")
         return 1
     except KeyboardInterrupt as stop:
-        stop.add_note(f"in the middle of the journey; {args.journal} has what happened before")
+        stop.add_note(f"in the middle of the journey; {args.journal} contains what happened before")
         raise
     finally:
         seed, digest = exchange.seed, exchange.digest
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def walk(exchange: ServedExchange, out: TextIO) -> None:
-    """The journey, in three chapters. JourneyError where it does not go as it should."""
+    """The journey, in three chapters. JourneyError if a step fails."""
     import aiohttp
     import grpc
 
@@ -99,7 +99,7 @@ async def walk(exchange: ServedExchange, out: TextIO) -> None:
 
 
 class Journey:
-    """What the partner, and a retail user, know on their way."""
+    """What the partner and a retail user know during the journey."""
 
     def __init__(
         self,
@@ -117,7 +117,9 @@ class Journey:
     # ---- the client's side of each protocol
 
     async def authenticate(self) -> int:
-        """Get a token with an assertion signed by the firm's RSA key; its lifetime in seconds."""
+        """Get a token with an assertion signed by the firm's RSA key. Returns its lifetime in
+        seconds.
+        """
         import time
 
         from sim.testing.credentials import token_form
@@ -136,7 +138,7 @@ class Journey:
         return retail_headers(self.exchange.api_keys[0], verb, path, time.time_ns() // 1_000_000)
 
     async def json(self, verb: str, url: str, **options: Any) -> Any:
-        """An HTTP request that must succeed; the decoded answer."""
+        """Make an HTTP request that must succeed; returns the decoded answer."""
         async with self.http.request(verb, url, **options) as answer:
             body = await answer.json()
             expect(answer.status == 200, f"{verb} {url}: {answer.status} {body}")
@@ -166,7 +168,7 @@ class Journey:
         return call(request, metadata=tuple(self.headers.items()), timeout=10)
 
     def say(self, who: str, what: str, result: object = "", *details: str) -> None:
-        """Print a line of the timeline; a result that does not fit into it stands below it."""
+        """Print a line of the timeline; a long result is on the next line."""
         line = f"{self.exchange.now:%H:%M:%SZ}  {who:<12}  {what:<33} {result}".rstrip()
         if len(line) > _WIDTH and result:
             self.say(who, what, "", str(result), *details)
@@ -189,7 +191,7 @@ class Journey:
         self.say("partner", "registers its webhook", receiver.wait(1)[0].payload["type"])
         started = await self.partner("POST", "/v1/kyc/start", json=PERSON)
         decision = started["status"]["decision"]
-        # Accepted, and not yet tradable: the participant comes with the webhook.
+        # The verification is accepted, but the participant comes with the webhook.
         expect((decision, started["participantId"]) == ("ACCEPT", ""), started)
         self.say("partner", "starts verification of Ada Moreno", f'{decision}, participantId ""')
         fired = self.exchange.clock.advance("30m")
@@ -240,7 +242,9 @@ class Journey:
         await socket.close()
 
     async def follow(self) -> tuple[Any, aiohttp.ClientWebSocketResponse]:
-        """The partner's stream of orders and the user's socket, each past its first frame."""
+        """Open the partner's stream of orders and the user's socket, and read the first frame of
+        each.
+        """
         from sim.messages import exchange_v1 as wire
 
         subscription = wire.CreateOrderSubscriptionRequest(symbols=[self.symbol])
@@ -259,7 +263,7 @@ class Journey:
         return orders, socket
 
     async def cross(self, instrument: dict[str, Any]) -> None:
-        """The partner's order rests, and the retail user's trades with it."""
+        """The partner's order rests, and the retail user's order trades with it."""
         price = int(instrument["priceScale"]) * 60 // 100
         qty = QTY * max(1, int(instrument["fractionalQtyScale"]))
         order: dict[str, Any] = {

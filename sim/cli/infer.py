@@ -69,7 +69,7 @@ def _inferred(args: argparse.Namespace) -> Inference:
 
 
 def _base(args: argparse.Namespace) -> str:
-    """The scenario as the written one names it: a file as seen from there."""
+    """The scenario to extend in the written one; a file relative to that one."""
     if not Path(args.scenario).is_file():
         return str(args.scenario)
     return os.path.relpath(args.scenario, Path(args.write).parent)

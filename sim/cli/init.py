@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sim.cli.arguments import add_option, usage_error
 
-# Name in the project, by name of the template.
+# File in the project, by name of the template.
 FILES = {
     "scenarios/first.yaml": "scenarios/first.yaml",
     "tests/test_exchange.py": "tests/test_exchange.py",
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _texts(ci: str) -> dict[str, str]:
-    """Text of each file, by its name in the project."""
+    """The text of each file, by its name in the project."""
     import json
 
     from sim.kernel import resources
@@ -81,7 +81,9 @@ def _texts(ci: str) -> dict[str, str]:
 
 
 def _package() -> str:
-    """The requirement that installs this sandbox again: what pip was given, else the release."""
+    """The requirement that installs this sandbox again: the source that pip got, else the
+    release.
+    """
     import json
     from importlib import metadata
 

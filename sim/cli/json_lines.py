@@ -1,5 +1,5 @@
-"""Standard error as lines of JSON, for `--log-format json`: also what is said before the exchange
-serves, and when it cannot.
+"""Standard error as lines of JSON, for `--log-format json`, including messages before the exchange
+serves and when it cannot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ENTRY = '{"kind":'
 
 
 def wants_json_lines(argv: Sequence[str]) -> bool:
-    """Whether a command line, or else the environment, asks for lines of JSON."""
+    """Whether the command line, or else the environment, selects lines of JSON."""
     pairs = zip(argv, [*argv, ""][1:], strict=True)
     given_options = [f"{name}={value}" if name == "--log-format" else name for name, value in pairs]
     formats = [one.partition("=")[2] for one in given_options if one.startswith("--log-format=")]
@@ -22,14 +22,14 @@ def wants_json_lines(argv: Sequence[str]) -> bool:
 
 
 class JsonLines(io.TextIOBase):
-    """Passes lines of JSON on, and makes an entry of kind `log` of every other."""
+    """Passes lines of JSON through, and makes an entry of kind `log` of every other line."""
 
     def __init__(self, target: TextIO) -> None:
         self._target = target
         self._begun = ""
 
     def write(self, text: str) -> int:
-        """Write whole lines; the rest waits for its end."""
+        """Write complete lines and keep the rest."""
         *lines, self._begun = (self._begun + text).split("\n")
         for line in lines:
             self._write_line(line)
@@ -45,15 +45,15 @@ class JsonLines(io.TextIOBase):
         self._target.write(line + "\n")
 
     def flush(self) -> None:
-        """Write what has no end of line too."""
+        """Write an incomplete line too."""
         if self._begun:
             self.write("\n")
         self._target.flush()
 
     def fileno(self) -> int:
-        """The file that lines go to."""
+        """The file descriptor of the output."""
         return self._target.fileno()
 
     def isatty(self) -> bool:
-        """A reader of JSON is no terminal."""
+        """False, because the reader is a program."""
         return False

@@ -1,8 +1,8 @@
-"""`--json [FILE]`, which every command with a verdict or a table has.
+"""`--json [FILE]` of every command with a verdict or a table.
 
-Alone it prints one document on standard output and nothing else there; with FILE it writes the
-document to the file, and the command prints for people as ever. What a command works on stands
-before its options, so a FILE that looks like such a thing is refused instead of being overwritten.
+Alone it prints one document to standard output and nothing else; with FILE it writes the document
+to the file, and the command prints text as usual. The inputs of a command precede its options, so a
+FILE that looks like an input is refused instead of being overwritten.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from typing import TextIO
 from sim.cli.arguments import add_option, check_writable
 
 STDOUT = "-"
-# Names of what commands read. A document never needs one of them.
+# Suffixes of input files, which a document never has.
 _READ_BY_COMMANDS = (".yaml", ".yml", ".ndjson", ".ndjson.gz", ".csv", ".py", ".pem")
 _OPENS_A_DOCUMENT = (b"{", b"[")
 _OPENS_A_JOURNAL = (b'{"journal":', b'{"recording":')
 
 
 def add_json(parser: argparse._ActionsContainer, what: str) -> None:
-    """Add `--json [FILE]`, which gives `what`; see `give_json`."""
+    """Add `--json [FILE]`; `what` describes the document (`give_json`)."""
     text = f"print {what} as one JSON document and nothing else; with FILE, write it there as well"
     add_option(parser, "--json", text, metavar="FILE", nargs="?", const=STDOUT, type=_target)
 
 
 def _target(text: str) -> str:
-    """The file of `--json`. ArgumentTypeError for one that a command reads or somebody wrote."""
+    """The file of `--json`. ArgumentTypeError for an input file, or one that was written by
+    hand.
+    """
     if text == STDOUT:
         return text
     if text.lower().endswith(_READ_BY_COMMANDS) or _is_special_file(Path(text)):
@@ -55,21 +57,21 @@ def _is_special_file(path: Path) -> bool:
 
 
 class _NullOutput(io.TextIOBase):
-    """Takes text and forgets it."""
+    """Discards text."""
 
     def write(self, text: str) -> int:
         return len(text)
 
 
 def is_alone(args: argparse.Namespace) -> bool:
-    """Whether standard output is for the document and for nothing else."""
+    """Whether standard output is only for the document."""
     return bool(args.json == STDOUT)
 
 
 def text_output(args: argparse.Namespace) -> TextIO:
-    """Where a command prints for people: standard output, or nowhere when `--json` stands alone.
+    """The output for text: standard output, or nothing if `--json` is used alone.
 
-    A file that cannot be written is found here, before any work: OSError.
+    OSError before any work if the file cannot be written.
     """
     if is_alone(args):
         return _NullOutput()  # type: ignore[return-value]
@@ -78,7 +80,7 @@ def text_output(args: argparse.Namespace) -> TextIO:
 
 
 def give_json(args: argparse.Namespace, document: object) -> bool:
-    """Give the document to whoever asked for it. True when it went to standard output."""
+    """Write the document of `--json`. True if it went to standard output."""
     if args.json is None:
         return False
     from msgspec import json

@@ -35,14 +35,14 @@ PROCESS_START = time.perf_counter()
 
 
 def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
-    """Add what says where to listen, by which clock, and how answers look."""
+    """Add the options for addresses, clock and form of answers."""
     mode = (
         "how the clock moves. manual: only by command; autojump: to the next event while a client"
         " waits for an answer; fast: from event to event, as fast as clients read;"
         f" paced, paced:60: 1 or 60 virtual seconds a second (default: {default_clock})"
     )
     add_text(parser, "--clock", "MODE", mode, type=clock_mode)
-    host = "address to listen on; the control plane asks for a token unless it is loopback"
+    host = "address to listen on; on any but loopback the control plane requires a token"
     add_option(parser, "--host", host, default="127.0.0.1")
     public = "host name to use in addresses and certificates (default: --host)"
     add_text(parser, "--public-host", "NAME", public)
@@ -72,7 +72,7 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     add_list(parser, "--webhook-host", "HOST", hosts)
     folder = "folder of scenario files that the control plane may start instances from"
     add_path(parser, "--scenarios", "DIR", folder)
-    token = f"file that holds the bearer token of the control plane; {TOKEN_VARIABLE} may hold it"
+    token = f"file with the bearer token of the control plane; or set {TOKEN_VARIABLE}"
     add_path(parser, "--control-token-file", "PATH", token)
     warning = "the token itself, which every user of this machine can then see in the process list"
     add_text(parser, "--control-token", "TOKEN", warning)
@@ -94,7 +94,7 @@ def _collector(text: str) -> str:
 
 
 def listening_problems(args: argparse.Namespace) -> Iterator[str]:
-    """What is wrong with names, folders and options that need each other."""
+    """Problems of names and folders, and of options that need others."""
     if args.scenarios is not None and not args.scenarios.is_dir():
         yield f"--scenarios {args.scenarios}: no such folder"
     if args.otlp and find_spec("opentelemetry") is None:
@@ -114,7 +114,7 @@ def listening_problems(args: argparse.Namespace) -> Iterator[str]:
         if not is_host_name(name.lower().removeprefix("*.") or "localhost"):
             yield f"--tls-name {name}: not a host name, an IP address or *.name"
         elif name and (problem := name_problem(name.lower())):
-            yield f"--tls: no certificate can name {name}: {problem}"
+            yield f"--tls: no certificate can contain the name {name}: {problem}"
 
 
 def listen(
@@ -159,8 +159,8 @@ def listen(
 
 
 def _control_token(args: argparse.Namespace) -> str:
-    """The token of the control plane as given: by the option, its file or the environment; "" for
-    none. UsageError for what cannot stand in a header; OSError.
+    """The token of the control plane from the option, its file or the environment; "" for none.
+    UsageError for text that cannot be in a header; OSError.
     """
     from sim.analysis.errors import UsageError
 

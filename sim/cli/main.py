@@ -1,7 +1,7 @@
-"""The command line `sim`: finds the command, runs it, and turns every outcome into an exit code.
+"""The command line `sim`: finds the command, runs it, and maps every outcome to an exit code.
 
-One module of this package is one command, with its options beside its body; `COMMANDS` lists them.
-Modules of commands import what they need when they run, so `sim --help` is instant.
+One module of this package is one command with its options; `COMMANDS` lists them. Modules of
+commands import what they need when they run, so `sim --help` is fast.
 
 | Exit code | Meaning |
 |---|---|
@@ -10,11 +10,11 @@ Modules of commands import what they need when they run, so `sim --help` is inst
 | 2 | usage, an invalid scenario, or a file that cannot be read or written |
 | 3 | a replay diverged from its journal |
 | 4 | a listener's address could not be used |
-| 5 | an internal error stopped the exchange; its journal is whole |
+| 5 | an internal error stopped the exchange; its journal is complete |
 | 130, 143 | interrupted, terminated |
 
-A command that is interrupted (Ctrl-C) says how far it came, prints and writes what it has by then,
-and ends with 130, whatever it found. A second Ctrl-C ends it at once.
+An interrupted command (Ctrl-C) prints and writes its results so far, and exits with 130 whatever
+they are. A second Ctrl-C ends it at once.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code."""
+    """Run a command and return its exit code."""
     _prepare_process(handle_signals=argv is None)
     words = sys.argv[1:] if argv is None else list(argv)
     if wants_json_lines(words):
@@ -94,7 +94,7 @@ def _main(argv: list[str]) -> int:
         print(" ".join(("sim: interrupted", *notes)), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has closed the pipe (`sim timeline … | head`), which is no error.
+        # The reader of the output has closed the pipe (`sim timeline … | head`): not an error.
         sys.stderr.close()
         return 0
     except OSError as error:
@@ -105,13 +105,13 @@ def _main(argv: list[str]) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run a command. One whose work was interrupted, and that told what it had, ends as one that
-    was interrupted.
+    """Run a command. If it was interrupted and has printed its results so far, the exit code is
+    130.
     """
     if args.problems:
         print(args.problems, end="", file=sys.stderr)
         return USAGE
-    if args.command in SERVING:  # they end by themselves, and import nothing that they do not need
+    if args.command in SERVING:  # they handle the end themselves, and import only what they need
         return int(args.run(args))
     from sim.analysis.progress import reporting
 
@@ -121,7 +121,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _prepare_process(*, handle_signals: bool) -> None:
-    """Survive a closed stream and a terminal without Unicode; let SIGTERM run `finally`."""
+    """Handle a closed stream and a terminal without Unicode; let SIGTERM run `finally`."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -132,11 +132,11 @@ def _prepare_process(*, handle_signals: bool) -> None:
 
 
 def _terminate(*_: object) -> NoReturn:
-    raise SystemExit(TERMINATED)  # workers end in `finally` clauses
+    raise SystemExit(TERMINATED)  # `finally` clauses end the worker processes
 
 
 def _why(error: OSError) -> str:
-    """What is in the way of a file or folder that a command would make; "" for other errors."""
+    """Why a file or folder cannot be created; "" for other errors."""
     if isinstance(error, FileExistsError):
         return "the file exists already and is not overwritten; choose another name or remove it"
     if isinstance(error, NotADirectoryError) and error.filename:
@@ -151,13 +151,13 @@ def _file_error(error: OSError) -> int:
     code = usage_error(name + (_why(error) or error.strerror or str(error)))
     try:
         sys.stdout.flush()
-    except OSError:  # what is left in the buffer would fail again when the process ends
+    except OSError:  # the rest of the buffer would fail again at the end of the process
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
 def _expected_error(error: Exception) -> int:
-    """Print an error that is about the user's input; re-raise one that is a defect of ours."""
+    """Print an error about the user's input; raise any other error again, because it is a bug."""
     from sim.analysis.errors import UnreadableJournal, UsageError
     from sim.analysis.replay import Divergence
     from sim.core.model.refusals import NotFound
@@ -186,17 +186,17 @@ def _expected_error(error: Exception) -> int:
 
 
 def command_of(name: str) -> Command:
-    """The module of a command. Only those asked for are imported."""
+    """The module of a command, which is imported only now."""
     group = next(group for group, names in COMMANDS.items() if name in names)
     folder = f"{_FOLDERS[group]}." if group in _FOLDERS else ""
     return cast(Command, import_module(f"sim.cli.{folder}{name}"))
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The arguments of a command. What follows `--` is for somebody else, as `rest`: options of
-    pytest (`sim explore`), or a client's own command.
+    """The arguments of a command. The arguments after `--` are `rest`: options of pytest (`sim
+    explore`), or a client's own command.
 
-    Exits with 2 where the command line has mistakes: all of them are told.
+    Exits with 2 and lists all mistakes of the command line.
     """
     rest: list[str] = []
     if "_ARGCOMPLETE" in os.environ:
@@ -230,20 +230,20 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _problems_of(command: Command, args: argparse.Namespace) -> Iterable[str]:
-    """What a command has against options that are fine one by one."""
+    """Problems of options in combination, which the command itself checks."""
     check = getattr(command, "problems", None)
     return check(args) if check is not None else ()
 
 
 def _missing_files(args: argparse.Namespace) -> Iterator[str]:
-    """Files that are not there, where something else is wrong already: otherwise whoever reads them
-    says so, with more.
+    """Missing input files, if there are other mistakes; otherwise the command reports them in
+    detail.
     """
     for key in ("scenario", "scenarios", "journal", "journals", "files", "recording"):
         named = getattr(args, key, None)
         for name in named if isinstance(named, list) else [named]:
             if name is None or (isinstance(name, str) and not Path(name).suffix):
-                continue  # the name of a bundled scenario
+                continue  # it may be the name of a bundled scenario
             if not Path(name).exists():
                 yield f"{name}: no such file"
 
@@ -261,10 +261,11 @@ def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
 
 
 def parsers(names: Sequence[str] = NAMES) -> tuple[Parser, dict[str, Parser]]:
-    """The parser of `sim` with some commands, and those of the commands by name, former names
-    included. A run needs only its own command.
+    """The parser of `sim` with some commands, and those of the commands by name, including former
+    names. A run needs only its own command.
 
-    Options are never abbreviated: a new option would change what an abbreviation means in a script.
+    Options cannot be abbreviated, because a new option would change the meaning of an abbreviation
+    in a script.
     """
     modules = {name: command_of(name) for name in names}
     parser = Parser(
@@ -295,7 +296,7 @@ def parsers(names: Sequence[str] = NAMES) -> tuple[Parser, dict[str, Parser]]:
 
 
 def _overview(modules: Mapping[str, Command]) -> str:
-    """Commands by group, each with the first line of its docstring."""
+    """The commands by group, each with the first line of its docstring."""
     groups = []
     for heading, names in COMMANDS.items():
         lines = [

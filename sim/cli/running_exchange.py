@@ -1,5 +1,5 @@
-"""What commands know of an exchange that runs: the facts of its ready file, or, on the default
-ports, what its scenario says.
+"""The facts about a running exchange that commands use: its ready file, or, on the default ports,
+what follows from its scenario.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WRITES = "which `sim serve --ready-file PATH` writes"
 
 
 def add_exchange(parser: argparse.ArgumentParser) -> None:
-    """Add which exchange is meant, and the clock it goes by."""
+    """Add the options that select the exchange and its clock."""
     ready = "ready file of the exchange (default: SIM_READY_FILE, else the default ports)"
     add_path(parser, "--ready-file", "PATH", ready)
     stamp = "stamp with the exchange's virtual time, for --client-clock virtual"
@@ -23,12 +23,12 @@ def add_exchange(parser: argparse.ArgumentParser) -> None:
 
 
 def facts_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Addresses and credentials, as in a ready file. UsageError where nothing tells them."""
+    """Addresses and credentials, as in a ready file. UsageError if they cannot be found."""
     return facts_in(args.ready_file) if args.ready_file else _facts_on_default_ports()
 
 
 def facts_in(path: Path) -> dict[str, Any]:
-    """The facts of a ready file. UsageError where it is none; OSError."""
+    """The content of a ready file. UsageError if it is not one; OSError."""
     from msgspec import DecodeError, json
 
     from sim.analysis.errors import UsageError
@@ -39,7 +39,7 @@ def facts_in(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is not a ready file, {_WRITES}: {error}") from None
     if missing := [key for key in ("gateway", "firms", "api_keys") if not facts.get(key)]:
         names = ", ".join(missing)
-        raise UsageError(f"{path} says nothing of {names}: it is not a ready file, {_WRITES}")
+        raise UsageError(f"{path} lacks {names}: it is not a ready file, {_WRITES}")
     return facts
 
 
@@ -51,14 +51,14 @@ def _facts_on_default_ports() -> dict[str, Any]:
     health = ask(f"{control}/_sim/v1/health")
     if health["scenario"] not in resources.bundled_scenarios():
         raise UsageError(
-            f"the exchange at {control} serves {health['scenario']!r}, which is no bundled"
+            f"the exchange at {control} serves {health['scenario']!r}, which is not a bundled"
             " scenario: start it with --ready-file PATH, and name that file here"
         )
     return default_facts(health["scenario"], health["seed"]) | {"control": control}
 
 
 def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict[str, Any]:
-    """What the ready file of `sim serve SCENARIO` would say with its default ports."""
+    """The content of the ready file of `sim serve SCENARIO` on its default ports."""
     from sim.contract.openapi import default_server
     from sim.loader.load import load_scenario
     from sim.server.addresses import Addresses
@@ -75,7 +75,9 @@ def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict
 
 
 def now_ns(args: argparse.Namespace, facts: dict[str, Any]) -> int:
-    """The instant to stamp a request with: the machine's, or with --virtual the exchange's."""
+    """The instant for the timestamp of a request: the machine's, or with --virtual the
+    exchange's.
+    """
     import time
 
     if not args.virtual:
@@ -86,7 +88,7 @@ def now_ns(args: argparse.Namespace, facts: dict[str, Any]) -> int:
 
 
 def ask(url: str, form: dict[str, str] | None = None, ca: str | None = None) -> dict[str, Any]:
-    """The JSON that an exchange answers. UsageError with what it said instead."""
+    """The JSON answer of an exchange. UsageError with its answer if that is not JSON."""
     import ssl
     from urllib.error import HTTPError
     from urllib.parse import urlencode

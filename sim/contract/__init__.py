@@ -1,1 +1,1 @@
-"""The table of operations, compiled from `proto/`, and what derives from it."""
+"""The table of operations, compiled from `proto/`, and the documents that derive from it."""

@@ -1,7 +1,7 @@
-"""The contract's sockets and webhooks as an AsyncAPI 3.0 document, as of an instant.
+"""The contract's sockets and webhooks as an AsyncAPI 3.0 document, at an instant.
 
-The document describes the exchange: it receives what clients send on a socket, and sends frames and
-webhooks. Schemas are those of the OpenAPI documents.
+The document describes the exchange: it receives frames of clients on a socket, and sends frames and
+webhooks. The schemas are those of the OpenAPI documents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sim.contract.openapi_schemas import Components, Schema, described, note_of
 from sim.contract.wire_fields import Field, fields_of
 from sim.kernel.instants import Instant, format_instant
 
-# Fields of a frame that say what it belongs to; every other one is a payload, one in each frame.
+# Fields that identify a frame; of all others, which are payloads, each frame has one.
 _ENVELOPE = frozenset(("request_id", "subscription_type"))
 _WEBHOOK_HEADERS = {
     "webhook-id": "The event's id, the same at every attempt",
@@ -25,7 +25,7 @@ _WEBHOOK_HEADERS = {
 
 
 class WebhookSample(NamedTuple):
-    """A webhook as it is sent: its type, what it says, and a payload with every key it can have."""
+    """A webhook as it is sent: its type, its description, and a payload with every possible key."""
 
     name: str
     summary: str
@@ -58,7 +58,7 @@ def asyncapi_document(
         "info": {
             "title": "Retail sockets and webhooks",
             "version": format_instant(now),
-            "description": "As it stands at the instant in `version`.",
+            "description": "The interface at the instant in `version`.",
         },
         "defaultContentType": "application/json",
         "servers": {
@@ -169,7 +169,7 @@ def _add_webhooks(
     channels["webhook"] = {
         "address": "{path}",
         "summary": "Deliveries to the URL that a firm registered (§6.1).",
-        "description": "Delivered at least once: tell repetitions by the event id.",
+        "description": "Delivered at least once: recognise repetitions by the event id.",
         "servers": [{"$ref": "#/servers/receiver"}],
         "parameters": {"path": {"description": "The path of the registered URL."}},
         "messages": messages,

@@ -1,11 +1,11 @@
-"""The changelog of the simulated interface (§9): numbered releases, as of a virtual instant.
+"""The changelog of the simulated interface (§9): numbered releases, at a virtual instant.
 
-The entries stand in `fixtures/changelog.json`, oldest first. This module shows those that were
+The entries are in `fixtures/changelog.json`, oldest first. This module shows those that were
 published by an instant, as a page and as an RSS feed.
 
-Numbers, and dates on which something takes effect, are the specification's where it gives them
-(`confirmed`). Where it gives none, the place in the order is ours. The removal of the three
-funded-order calls on 2026-08-06 has no entry, because none was issued at the time.
+Numbers and effective dates are those of the specification if it gives them (`confirmed`); otherwise
+the position in the order is ours. The removal of the three funded-order calls on 2026-08-06 has no
+entry, because none was issued at the time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sim.kernel.resources import path
 class Release(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One entry. `date` is the day of publication, Eastern.
 
-    `effective` is the day on which what it announces happens; "" is the day of publication.
+    `effective` is the day on which the change takes effect; "" means the day of publication.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Release(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def body(self) -> str:
-        """The text, with the date on which it takes effect and a note where the entry is ours."""
+        """The text, with the effective date, and a note if the entry is ours."""
         effective = f" Takes effect on {self.effective}." if self.effective else ""
         note = "" if self.confirmed else " (Number and date of this entry are the sandbox's own.)"
         return f"{self.text}{effective}{note}"
@@ -67,7 +67,7 @@ def published(now: Instant) -> list[Release]:
 
 def rss(now: Instant, base: str) -> bytes:
     """Return the RSS 2.0 feed. `base` is the address of the docs listener."""
-    from xml.etree import ElementTree  # which nothing else of a server needs
+    from xml.etree import ElementTree  # imported late, because nothing else of a server needs it
 
     root = ElementTree.Element("rss", version="2.0")
     channel = ElementTree.SubElement(root, "channel")

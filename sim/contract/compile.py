@@ -1,7 +1,7 @@
 """`python -m sim.contract.compile [--check]`: compile `proto/` into `sim/pb/` and `sim/messages/`.
 
-The generated files are committed. `--check` writes nothing: it names the files that are out of date
-and exits 1, so the contract and its Structs cannot drift apart. Needs grpcio-tools, which only
+The generated files are committed. `--check` writes nothing: it lists the files that are out of date
+and exits with 1, so the contract and its Structs always agree. It needs grpcio-tools, which only
 developers install.
 """
 
@@ -19,7 +19,9 @@ OUTPUTS = ("sim/messages", "sim/pb")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the compiler; exit code 0 done or equal, 1 out of date, 2 protos do not compile."""
+    """Run the compiler. Exit code 0: done or equal; 1: out of date; 2: the protos do not
+    compile.
+    """
     head = __doc__.split("\n\n")[0]
     parser = argparse.ArgumentParser(prog="python -m sim.contract.compile", description=head)
     add = parser.add_argument
@@ -46,7 +48,7 @@ def _write(files: dict[str, bytes], root: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.read_bytes() == content:
             continue
-        # A rename is atomic: who imports the package meanwhile sees the old file or the new one.
+        # A rename is atomic: an import at the same time sees the old file or the new one.
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as scratch:
             scratch.write(content)
         Path(scratch.name).chmod(0o644)

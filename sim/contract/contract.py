@@ -1,8 +1,8 @@
 """The table of operations: every rpc of the contract with its addresses, scope, dates and limits.
 
 It is read from generated data (`sim/messages/operations.py`), so that a start needs no protobuf.
-Loading checks what the compiler cannot see in one rpc: two operations at one address or under one
-name, unknown scopes, dates that end before they begin.
+Loading checks what the compiler cannot check in a single rpc: duplicate addresses and names,
+unknown scopes, dates that end before they begin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sim.messages import Message, find_message
 
 Plane: TypeAlias = Literal["gateway", "retail", "exchange", "auth"]
 Credential: TypeAlias = Literal["default", "none", "api_key", "bearer"]
-# verb, path template, body ("*" fills the request, "" there is none)
+# verb, path template, body ("*": it fills the request; "": there is none)
 Binding: TypeAlias = tuple[str, str, str]
 
 PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
@@ -54,18 +54,18 @@ _PLANE_CREDENTIAL: dict[Plane, Credential] = {
 
 
 class ContractError(ValueError):
-    """The contract contradicts itself; the text lists every place."""
+    """The contract contradicts itself. The text lists every contradiction."""
 
 
 class UnknownOperation(KeyError):
-    """No operation has this name; the text names the nearest one."""
+    """There is no operation of this name. The text has the nearest one."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """One rpc. It is served from `since` on, and no longer at `until`."""
+    """One rpc. It is served from `since` until, but not including, `until`."""
 
     service: str
     rpc: str
@@ -93,12 +93,12 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def name(self) -> str:
-        """ "Service.Rpc", which is what handlers and catalogues call it."""
+        """ "Service.Rpc", the name for handlers and catalogues."""
         return f"{self.service}.{self.rpc}"
 
     @cached_property
     def full_methods(self) -> tuple[str, ...]:
-        """Paths that gRPC answers: the own package's first, then the aliases'. () without gRPC."""
+        """The gRPC paths: that of its own package first, then the aliases. () without gRPC."""
         if not self.grpc:
             return ()
         packages = (self.package, *self.aliases)
@@ -115,7 +115,7 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return find_message(self.response_name)
 
     def credential_on(self, plane: Plane | None) -> Credential:
-        """Return the credential that a plane asks for, never "default"; None stands for gRPC."""
+        """Return the credential that a plane requires, never "default"; None means gRPC."""
         if self.credential != "default":
             return self.credential
         return "bearer" if plane is None else _PLANE_CREDENTIAL[plane]
@@ -156,7 +156,7 @@ class Contract:
             raise ContractError("\n".join(contradictions))
 
     def by_name(self, name: str) -> Operation:
-        """Return the operation called "Service.Rpc". UnknownOperation when there is none."""
+        """Return the operation "Service.Rpc". UnknownOperation if there is none."""
         operation = self._by_name.get(name)
         if operation is None:
             near = get_close_matches(name, self._by_name, n=1)
@@ -165,11 +165,11 @@ class Contract:
         return operation
 
     def by_rpc(self, full_method: str) -> Operation | None:
-        """Return the operation at a gRPC path, an alias too; None when gRPC serves none there."""
+        """Return the operation at a gRPC path or an alias; None if there is none."""
         return self._by_rpc.get(full_method)
 
     def has_service(self, name: str) -> bool:
-        """Whether a gRPC service has a method that is served; `name` is its full name."""
+        """Whether a gRPC service has a method that is served. `name` is its full name."""
         return name in self._services
 
     def routes(self, plane: Plane) -> tuple[Route, ...]:
@@ -188,7 +188,7 @@ class Contract:
                 yield f"{operation.name}: unknown scope {operation.scope}"
             since, until = operation.since, operation.until
             if since is not None and until is not None and since >= until:
-                yield f"{operation.name}: gone before it begins"
+                yield f"{operation.name}: it ends before it begins"
         for plane, routes in self._routes.items():
             taken: dict[tuple[str, str], Route] = {}
             for route in routes:
@@ -210,7 +210,7 @@ def _routes(operations: tuple[Operation, ...], plane: Plane) -> Iterable[Route]:
 
 @lru_cache(maxsize=1)
 def load_contract() -> Contract:
-    """Return the contract this build was generated from, always the same object."""
+    """Return the contract from which this build was generated; always the same object."""
     from sim.messages.operations import OPERATIONS
 
     return Contract(msgspec.convert(OPERATIONS, tuple[Operation, ...]))

@@ -57,7 +57,7 @@ _ERRORS: dict[Plane, Schema] = {
     "auth": _OAUTH_ERROR,
 }
 
-# Security schemes and the requirement that asks for them, by credential. The retail key travels in
+# Security schemes and their requirement, by credential. The retail key is sent in
 # three headers (§5.2).
 RETAIL_HEADERS = {
     "retailKey": "X-PM-Access-Key",
@@ -83,9 +83,9 @@ def openapi_document(
     switches: frozenset[str] = frozenset(),
     server: str = "",
 ) -> dict[str, Any]:
-    """The document of a plane at an instant, ready for JSON; `switches` as in a dialect.
+    """The document of a plane at an instant, as JSON values; `switches` as in a dialect.
 
-    `server` is the plane's address; without one it is that of `sim serve` with its default ports.
+    `server` is the plane's address; without one it is that of `sim serve` on its default ports.
     """
     examples = _examples().get(plane, {})
     components = Components(now, vendor_prefix=vendor_prefix, switches=switches)
@@ -106,14 +106,14 @@ def openapi_document(
         paths.setdefault(template, {})[route.verb.lower()] = item
     components.schemas["Error"] = _ERRORS[plane]
     refusal = _response("A refusal.", {"$ref": "#/components/schemas/Error"})
-    if plane == "retail":  # of a call without the headers of a key
+    if plane == "retail":  # the answer to a call without the headers of a key
         refusal["content"]["text/plain"] = {"schema": {"type": "string"}}
     return {
         "openapi": "3.1.0",
         "info": {
             "title": _TITLES[plane],
             "version": format_instant(now),
-            "description": "As it stands at the instant in `version`.",
+            "description": "The interface at the instant in `version`.",
         },
         "servers": [{"url": server or default_server(plane)}],
         "tags": [_tag(service) for service in services],
@@ -127,7 +127,7 @@ def openapi_document(
 
 
 def default_server(plane: Plane) -> str:
-    """Where `sim serve` serves a plane unless it is told otherwise."""
+    """The address of a plane of `sim serve` on its default ports."""
     return f"http://127.0.0.1:{_PORTS[plane]}"
 
 
@@ -140,7 +140,7 @@ def _examples() -> dict[str, dict[str, Any]]:
 
 
 def _add_examples(item: Schema, example: Schema) -> None:
-    """Show a body and a success of a real run, where there is one."""
+    """Add a body and a successful answer of a real run, if there is one."""
     parts = ("body", item.get("requestBody", {})), ("answer", item["responses"].get("200", {}))
     for name, part in parts:
         for media in part.get("content", {}).values() if name in example else ():
@@ -148,11 +148,11 @@ def _add_examples(item: Schema, example: Schema) -> None:
 
 
 def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Route]]:
-    """(path, variable's name in it → field path, route). Paths that differ only in their variables'
-    names are one path to OpenAPI.
+    """(path, variable's name in it → field path, route). Paths that differ only in the names of
+    their variables are one path in OpenAPI.
 
-    A field path is written without its dot ("account.id" as account_id): tools read a dot as an
-    attribute, or make a name of it that no language has.
+    A field path is written without its dot ("account.id" as account_id), because tools read a dot
+    as an attribute access.
     """
     first: dict[str, str] = {}
     for route in routes:
@@ -212,8 +212,8 @@ def _parameter(name: str, place: str, required: bool, schema: Schema) -> Schema:
 def _query_parameters(
     components: Components, plane: Plane, route: Route, variables: dict[str, str]
 ) -> Iterator[Schema]:
-    """One parameter per readable field that neither path nor body fills; spelled as the plane has
-    it.
+    """One parameter for each field that neither path nor body fills, in the spelling of the
+    plane.
     """
     if route.body:
         return
@@ -233,8 +233,8 @@ def _leaves(
     way: tuple[str, ...],
     above: tuple[type[Message], ...],
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], type[Message], Field]]:
-    """(proto names, JSON names, holder, field) of everything a query string can set in a message; a
-    message inside itself is not followed.
+    """(proto names, JSON names, parent, field) of every field of a message that a query string can
+    set. A message within itself is skipped.
     """
     for field in fields_of(cls):
         if field.key_kind:
@@ -261,7 +261,7 @@ def _request_body(components: Components, route: Route, variables: dict[str, str
     content = {"application/json": media}
     if route.operation.content == "form":
         content = {"application/x-www-form-urlencoded": media, **content}
-    # none at all is an empty message
+    # without any key it is an empty message
     return {"content": content} | ({"required": True} if _body_required(route, in_path) else {})
 
 
@@ -274,7 +274,7 @@ def _body_required(route: Route, in_path: frozenset[str]) -> bool:
 
 def _answers(components: Components, operation: Operation) -> dict[str, Schema]:
     if operation.content == "web_socket":
-        # The frames have no place in OpenAPI; their schemas are named in x-sim.
+        # OpenAPI cannot describe frames; x-sim has their schemas.
         components.request(operation.request)
         components.answer(operation.response)
         return {"101": {"description": "The connection becomes a WebSocket."}}
@@ -283,7 +283,7 @@ def _answers(components: Components, operation: Operation) -> dict[str, Schema]:
     schema = components.answer(operation.response)
     if operation.content == "json_stream":
         schema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
-        return {"200": _response("One such object a line.", schema)}
+        return {"200": _response("One such object on each line.", schema)}
     return {"200": _response("Done.", schema)}
 
 
@@ -292,7 +292,7 @@ def _response(description: str, schema: Schema, media: str = "application/json")
 
 
 def _about(operation: Operation) -> dict[str, Any]:
-    """What OpenAPI has no words for."""
+    """Facts about an operation that OpenAPI cannot express."""
     about: dict[str, Any] = {
         "scope": operation.scope,
         "participant": operation.participant,

@@ -1,9 +1,8 @@
-"""Message schemas of the OpenAPI documents: what a Struct looks like as JSON, going out and coming
-in.
+"""Message schemas of the OpenAPI documents: the JSON of a Struct in answers and in requests.
 
-The two differ. What goes out is written whole: unset fields are there, as null or zero, and 64-bit
-integers are text. What comes in may leave out anything that is not required; the schema shows the
-spelling to prefer, and the codec accepts more (snake_case, numbers for text, enumeration numbers).
+The two differ. Answers are complete: unset fields are null or zero, and 64-bit integers are text.
+Requests may leave out everything that is not required; the schema has the preferred spelling, and
+the codec accepts more (snake_case, numbers for text, enumeration numbers).
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _LONG_PATTERN = {True: "^-?[0-9]{1,18}$", False: "^[0-9]{1,18}$"}
 
 
 class Components:
-    """Collects the schemas a document refers to, under the messages' full names; request forms get
-    ".input" behind theirs.
+    """Collects the schemas of a document under the messages' full names; those of requests have the
+    suffix ".input".
     """
 
     def __init__(
@@ -45,30 +44,30 @@ class Components:
         return self._reference(cls, cls.__full_name__, answer=True)
 
     def request(self, cls: type[Message], *, in_path: frozenset[str] = frozenset()) -> Schema:
-        """A message as a client sends it: a reference, or what is left of it without the fields
-        that the path of the call fills.
+        """A message in a request: a reference, or the message without the fields that the path of
+        the call fills.
         """
         if in_path:
             return self._message(cls, answer=False, without=in_path)
         return self._reference(cls, f"{cls.__full_name__}.input", answer=False)
 
     def parameter(self, field: Field) -> Schema:
-        """Schema of a field in a query string or path, one value or a list."""
+        """Schema of a field in a query string or path: one value or a list."""
         one = self._element(field, answer=False)
         return {"type": "array", "items": one} if field.repeated else one
 
     def shows(self, field: Field, *, answer: bool) -> bool:
-        """Whether a message holds the field now; a client may send every field at any time."""
+        """Whether a message has the field now. Requests may have every field at any time."""
         return not answer or field.active(self._now, self._switches)
 
     def frame_field(self, field: Field, *, answer: bool) -> Schema:
-        """Schema of a field in a frame, where it is left out rather than null."""
+        """Schema of a field in a frame, in which an unset field is left out instead of null."""
         one = self._element(field, answer=answer)
         return {"type": "array", "items": one} if field.repeated else one
 
     def _reference(self, cls: type[Message], name: str, *, answer: bool) -> Schema:
         if name not in self.schemas:
-            # taken before it is filled, so that a message may hold itself
+            # reserved before it is filled, because a message may contain itself
             schema = self.schemas[name] = {}
             schema |= self._message(cls, answer=answer)
         return {"$ref": f"#/components/schemas/{name}"}
@@ -146,7 +145,7 @@ _SIMPLE: dict[str, Schema] = {
 
 
 def _ways(cls: type[Message], needs: str) -> Iterator[Schema]:
-    """The ways in which a request can have what it needs."""
+    """The alternative sets of fields that a request needs."""
     names = {field.name: field.json_name for field in fields_of(cls)}
     for way in alternatives(needs):
         yield {"required": [names[name] for name in way]}
@@ -164,13 +163,13 @@ def nullable(schema: Schema) -> Schema:
 
 
 def described(schema: Schema, full_name: str) -> Schema:
-    """The schema with the comment its proto file has, if any."""
+    """The schema with the comment of its proto file, if there is one."""
     note = note_of(full_name)
     return schema | {"description": note} if note else schema
 
 
 def note_of(full_name: str) -> str:
-    """The comment that the proto file has at a name; empty when it has none."""
+    """The comment of a name in its proto file; "" if there is none."""
     return _notes().get(full_name, "")
 
 

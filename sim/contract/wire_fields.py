@@ -1,4 +1,4 @@
-"""Fields as the codecs see them, read from the generated wire tables; errors of input."""
+"""Fields of messages for the codecs, from the generated wire tables; input errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BadField(BadInput):
         self.reason = reason
 
     def under(self, parent: str) -> BadField:
-        """Return the same error as seen from the field that contains this one."""
+        """Return the same error with the path of the field that contains this one."""
         dot = "" if not self.path or self.path.startswith("[") else "."
         return BadField(f"{parent}{dot}{self.path}", self.reason)
 
@@ -58,7 +58,7 @@ class BadBody(BadInput):
 class Field(Struct, frozen=True):
     """One row of a `__wire__` table.
 
-    For a map `kind` is that of its values. `key_kind` and `oneof` are "" where they do not apply.
+    For a map, `kind` is that of its values. `key_kind` and `oneof` are "" if they do not apply.
     """
 
     attribute: str
@@ -69,23 +69,23 @@ class Field(Struct, frozen=True):
     repeated: bool
     key_kind: str
     oneof: str
-    presence: bool  # proto3 optional, or member of a oneof: None means unset
+    presence: bool  # proto3 optional, or member of a oneof; None means unset
     type_name: str
     since: Instant | None
     until: Instant | None
     omit_empty: bool
     as_number: bool
     vendor_json: str
-    bare_enum: str  # prefix of member names left out of answers
+    bare_enum: str  # prefix of member names, which answers leave out
     other_prefix: str
     secret: bool
-    kept_by: str  # switch that keeps it after `until`
+    kept_by: str  # switch that keeps the field after `until`
     text_by: str  # switch that makes JSON write the number as text
-    address: bool  # names this machine, and so differs between runs
-    required: bool  # a request without it is refused
+    address: bool  # an address of this machine, which differs between runs
+    required: bool  # required in requests
 
     def active(self, at: Instant, switches: frozenset[str] = frozenset()) -> bool:
-        """Whether JSON answers hold it at an instant, with some switches on."""
+        """Whether JSON answers have it at an instant, with some switches on."""
         begun = self.since is None or self.since <= at
         return begun and (self.until is None or at < self.until or self.kept_by in switches)
 
@@ -133,8 +133,8 @@ def _field(
 
 
 def alternatives(choice: str) -> list[list[str]]:
-    """The ways to meet one of a message's `__needs__`, as names of fields: "a | b, c" is met by a,
-    or by b with c.
+    """The alternatives of one of a message's `__needs__`, as names of fields: "a | b, c" is
+    satisfied by a, or by b with c.
     """
     return [[name.strip() for name in way.split(",")] for way in choice.split("|")]
 
@@ -142,9 +142,8 @@ def alternatives(choice: str) -> list[list[str]]:
 def needs_of(
     cls: type[Message], *, json: bool = True, in_path: str = "", under: str = ""
 ) -> list[str]:
-    """What a request cannot do without, with what lies inside of it: "requests[].side",
-    "orderQty or cashOrderQty". Spelled as in JSON, or as in proto; without the `{variables}` of a
-    path.
+    """The required fields of a request and of its parts: "requests[].side", "orderQty or
+    cashOrderQty". In JSON or proto spelling; without the `{variables}` of a path.
     """
     spelled = {one.name: under + (one.json_name if json else one.name) for one in fields_of(cls)}
     needs = []
@@ -162,7 +161,7 @@ def needs_of(
 
 
 def read_moment(text: str) -> Instant:
-    """Parse RFC 3339 text as protobuf's JSON has it: seconds and offset are required.
+    """Parse RFC 3339 text in the form of protobuf's JSON: seconds and offset are required.
 
     ValueError otherwise.
     """
@@ -189,7 +188,7 @@ def read_duration(text: str) -> Span:
 
 
 def write_duration(span: Span) -> str:
-    """Write "1.5s" as protobuf does: seconds with 0, 3, 6 or 9 digits behind the point."""
+    """Write "1.5s" like protobuf: seconds with 0, 3, 6 or 9 decimals."""
     whole, fraction = divmod(abs(span), NS_PER_S)
     digits = f"{fraction:09d}"
     while digits.endswith("000"):

@@ -8,8 +8,8 @@
 | a stream's begin and end | `n`, `at`, `plane`, `client`, `stream`, `opened` or `closed` |
 | a frame | `n`, `at`, `plane`, `client`, `stream`, `frame` (`from`, `body`) |
 
-Calls stand in the order in which they were completed. `at` is the recorder's clock, of a call that
-at which it came; `now` is the service's, where it told it. Bodies are JSON values where they parse,
+Calls are in the order of their completion. `at` is the instant by the recorder's clock at which a
+call arrived; `now` is the service's clock, if it sent it. Bodies are JSON values if they parse,
 else text; those of gRPC are the JSON form of the message.
 """
 
@@ -77,7 +77,7 @@ class Header(Struct, frozen=True):
 
 
 class Recording(Struct, frozen=True):
-    """A recording that was read. `warning` tells what was left out."""
+    """A recording that was read. `warning` says what was left out."""
 
     header: Header
     entries: Collection[Entry]
@@ -85,7 +85,7 @@ class Recording(Struct, frozen=True):
 
 
 class UnreadableRecording(ValueError):
-    """The file is no recording, or a line of it cannot be read. The text names the line."""
+    """The file is not a recording, or a line of it cannot be read. The text names the line."""
 
 
 # keeps 0.50 as 0.50 instead of 0.5
@@ -94,7 +94,7 @@ _ENCODER = json.Encoder(decimal_format="number")
 
 
 def wall_clock() -> Instant:
-    """Return now by the clock of this machine. A recording is about the real world."""
+    """Return the time of this machine's clock, because a recording is about the real world."""
     return time.time_ns()
 
 
@@ -128,10 +128,10 @@ class RecordingFile:
 
 
 def body_value(body: bytes) -> Any:
-    """Return a body as a recording holds it: a JSON value with all digits of its numbers, else
+    """Return a body in the form for a recording: a JSON value with all digits of its numbers, else
     text; None if empty.
 
-    Bytes that are neither become {"unreadable": number of bytes}, because no secret could be found
+    Bytes that are neither become {"unreadable": number of bytes}, because secrets cannot be found
     in them.
     """
     if not body:

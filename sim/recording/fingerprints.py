@@ -1,14 +1,14 @@
-"""Secrets become fingerprints before anything is written.
+"""Replaces secrets by fingerprints before anything is written.
 
-A secret is found in three ways, because traffic repeats what it should not: by the **name** of its
-field or header (`Authorization`, `ssn`, `access_token`, …), also in an address, a document or a
-form that stands in a value, by its **shape** (a JWT, a PEM block, an SSN, `Bearer …`), and by its
-**value**: what was a secret once is one wherever it comes again, in another field, a path or the
-text of an error, and also where it came before in the same line.
+A secret is found in three ways, because traffic repeats secrets: by the **name** of its field or
+header (`Authorization`, `ssn`, `access_token`, …), also within an address, a document or a form in
+a value; by its **shape** (a JWT, a PEM block, an SSN, `Bearer …`); and by its **value**: once a
+value is known to be a secret, it is replaced everywhere, in other fields, in paths and in the text
+of errors, and also earlier in the same line.
 
-A fingerprint is `fp:` and sixteen hexadecimal digits of an HMAC-SHA256 with a key that lives as
-long as the recorder. Equal secrets have equal fingerprints within one recording, so that it still
-shows who called; nothing leads back from them, and two recordings cannot be linked.
+A fingerprint is `fp:` and sixteen hexadecimal digits of an HMAC-SHA256 with a key that exists only
+in the recorder's memory. Equal secrets have equal fingerprints within one recording, so that it
+shows who called. The secret cannot be computed from them, and two recordings cannot be linked.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from sim.recording.secret_forms import (
 
 T = TypeVar("T")
 
-# What a value may be in a text: a long word with the signs of base64 and URLs, or a part of it.
+# A possible value in a text: a long word of characters of base64 and URLs, or a part of it.
 _WORDS = (re.compile(r"[\w+/=.~-]{6,}"), re.compile(r"[\w-]{6,}"))
-_LEAST = 6  # a shorter value is not searched for elsewhere: it would match everywhere
-_MOST = 20_000  # values remembered; the oldest go first
+_LEAST = 6  # a shorter value is not searched for elsewhere, because it would match everywhere
+_MOST = 20_000  # known values; the oldest are removed first
 _PREFIX = "fp:"
 _SHORT = 200  # texts up to this many characters are cached
-_PROTOCOL = "sec-websocket-protocol"  # browsers, which cannot set headers, put tokens there
+_PROTOCOL = "sec-websocket-protocol"  # browsers put tokens there, as they cannot set headers
 
 
 class Fingerprints:
@@ -55,8 +55,8 @@ class Fingerprints:
         self._met = 0
 
     def settled(self, make: Callable[[], T]) -> T:
-        """Return what `make` makes of a line. It is called again if the end of the line revealed a
-        secret that also stands in its beginning.
+        """Return the result of `make` for a line. `make` is called again if the end of the line
+        contained a secret that its beginning also contains.
         """
         met, made = self._met, make()
         return made if met == self._met else make()
@@ -116,7 +116,7 @@ class Fingerprints:
         return self._seen.get(str(value), value)
 
     def _object(self, value: dict[str, Any], name: str) -> dict[str, Any]:
-        if is_secret(name):  # then everything inside is a secret
+        if is_secret(name):  # everything in a secret field is secret
             return {self._name(key): self.json(inner, name) for key, inner in value.items()}
         if "kty" in value:  # a JSON web key
             return {
@@ -131,7 +131,7 @@ class Fingerprints:
 
     def named_text(self, text: str) -> str:
         """Return a text without secrets that may be a document: JSON lines, truncated JSON, XML or
-        a form. Values of secret names in it are secrets too.
+        a form. The values of secret names in it are secrets too.
         """
         text = PART.sub(self._named, text)
         return self.text(NAMED_VALUE.sub(self._named, text))
@@ -199,13 +199,13 @@ class Fingerprints:
 
 
 def _forms(text: str) -> tuple[bool, bool, frozenset[str]]:
-    """What has to be looked at in a text: names of secrets, shapes, and words that may be one."""
+    """The parts of a text that must be checked: names of secrets, shapes, and possible values."""
     shapes = SHAPES.search(text) is not None if _may_have_shapes(text) else False
     words = frozenset(found for word in _WORDS for found in word.findall(text))
     return HINT.search(text) is not None, shapes, words
 
 
-# Answers repeat themselves: names, words and sentences come again in each of them.
+# Cached, because answers repeat names, words and sentences.
 _forms_known = lru_cache(maxsize=20_000)(_forms)
 
 

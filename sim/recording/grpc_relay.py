@@ -43,13 +43,13 @@ _OPTIONS = (
 # Without its own pool a channel shares its connection with others to the same target.
 _UPSTREAM = (*_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
 _CHANNELS_MAX = 256
-# What the transport adds by itself.
+# Metadata that the transport adds.
 _OWN = ("user-agent", "grpc-", ":", "content-type", "te")
 
 
 class Bodies:
     """The JSON form of messages. A message that does not parse, or of an unknown method, is left
-    out, because no secret could be found in it.
+    out, because secrets cannot be found in it.
     """
 
     def __init__(self, contract: Contract) -> None:
@@ -281,7 +281,7 @@ _STATUS = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def _pairs(metadata: Any) -> list[tuple[str, str]]:
-    """Metadata as text; of binary values how long they are."""
+    """Metadata as text; for binary values their length."""
     return [
         (key, value if isinstance(value, str) else f"{len(value)} bytes")
         for key, value in metadata or ()

@@ -1,15 +1,15 @@
-"""HAR files: a browser or any proxy as recorder (HAR 1.2; Chromium's WebSocket messages too).
+"""HAR files: recordings of a browser or a proxy (HAR 1.2, and Chromium's WebSocket messages).
 
-A HAR names no planes. A host is the plane that knows most of its requests; what no plane knows
-(images, scripts, other services) is left out and counted in the warning. Lines stand as the
-recorder writes them: by the instant at which they were complete, and without secrets, so that no
-report shows one.
+A HAR has no planes. Each host is assigned to the plane that knows most of its requests; requests
+that no plane knows (images, scripts, other services) are left out and counted in the warning. Lines
+have the same form as those of the recorder: ordered by the instant of their completion, and without
+secrets, so that no report shows one.
 
-| Exported by | Peculiar |
+| Exported by | Difference |
 |---|---|
-| Chromium | `_webSocketMessages`; status 0 of what was blocked; header names such as `:path` |
-| Firefox | offsets of the local zone in instants; no bodies of what was cached |
-| mitmproxy | `time` of the whole, bodies that are no text in base64 |
+| Chromium | `_webSocketMessages`; status 0 for blocked requests; header names such as `:path` |
+| Firefox | offsets of the local zone in instants; no bodies of cached answers |
+| mitmproxy | only the total in `time`, bodies that are not text in base64 |
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from sim.recording.fingerprints import Fingerprints
 _SIZE_MAX = 512 << 20
 
 
-# ---- what is read of a HAR; other members are skipped
+# ---- the parts of a HAR that are read
 
 
 class _Pair(Struct, gc=False):
@@ -91,7 +91,7 @@ class _SocketMessage(Struct, gc=False):
 
 
 class _Exchange(Struct, gc=False):
-    """An entry; `time` is how long it took, in milliseconds."""
+    """An entry; `time` is its duration in milliseconds."""
 
     started: str = field(name="startedDateTime")
     request: _Request

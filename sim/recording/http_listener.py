@@ -1,8 +1,8 @@
 """Relays HTTP between a client and a service and records each call when its answer is complete.
 
-Heads and bodies keep their spelling and order. What belongs to one connection only (`Host`,
-`Connection`, transfer coding) is set on each side separately. An answer is relayed piece by piece,
-so a slow or broken answer is slow or broken for the client too.
+Heads and bodies keep their spelling and order. The headers of one connection (`Host`, `Connection`,
+transfer coding) are set on each side separately. An answer is relayed piece by piece, so a slow or
+broken answer is slow or broken for the client too.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class HttpListener:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         upstream = self._upstream
         if not origin_form(request.raw_path).startswith("/"):
-            text = f"a recorder passes on what has a path, not {request.raw_path[:80]}"
+            text = f"the recorder relays requests with a path, not {request.raw_path[:80]}"
             return error_response(400, 3, text, now=wall_clock(), close=True)
         peer = request.transport.get_extra_info("peername") if request.transport else None
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -97,11 +97,11 @@ class _Call:
             yield piece
 
     async def _relay_answer(self, answer: ClientResponse) -> web.StreamResponse:
-        """Relay an answer. It is recorded before its last bytes leave, so an answer that a client
-        has seen whole is in the file.
+        """Relay an answer. It is recorded before its last bytes are sent, so the file contains
+        every answer that a client has received completely.
         """
         passed = _RelayedResponse(answer)
-        # With the head, if it has come already; a head whose body is late does not wait for it.
+        # With the head, if it has already arrived; a head is not delayed for its body.
         passed._send_headers_immediately = not answer.content.total_bytes
         left = answer.content_length
         try:

@@ -1,8 +1,8 @@
 """Reads a recording as events: answers, frames and ends of streams, each with operation and
 instant.
 
-The instant decides which fields and operations exist. It is the service's own where the service
-told one (a `Date` header, times in messages), and never goes back on one plane. Otherwise it is the
+The fields and operations that exist depend on the instant. It is the service's own if the service
+sent it (a `Date` header, times in messages), and never decreases on one plane. Otherwise it is the
 recorder's.
 """
 
@@ -55,7 +55,7 @@ class RecordingReader:
         self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
         self._streams: dict[int, RecordedStream] = {}
         self._instant_of: dict[str, Instant] = {}
-        # what comes before the service first tells its time happened then, or shortly before
+        # events before the service first sends its time are assumed to happen at that time
         self._first = next((at for at in map(service_instant, entries) if at is not None), None)
 
     def events(self) -> Iterator[RecordedEvent]:
@@ -69,7 +69,7 @@ class RecordingReader:
 
     def line(self, entry: Entry, now: Instant | None = None) -> RecordedEvent | None:
         """Return the event of a line; None for the begin of a stream and for frames of the client.
-        `now` overrides the instant that the line tells.
+        `now` replaces the instant of the line.
         """
         now = self.now(entry) if now is None else now
         if entry.request is not None:
@@ -129,7 +129,7 @@ class RecordingReader:
         return None if operation is None else operation.operation
 
     def now(self, entry: Entry) -> Instant:
-        """Return the service's clock at a line, as far as the service told it."""
+        """Return the service's clock at a line, as far as the service sent it."""
         instant = service_instant(entry)
         if instant is not None:
             self._instant_of[entry.plane] = max(instant, self._instant_of.get(entry.plane, instant))
@@ -163,8 +163,8 @@ _EVENTS = frozenset(
 
 
 def service_instant(entry: Entry) -> Instant | None:
-    """Return the earliest instant that a line allows for now; None if it tells none that can be
-    read.
+    """Return the earliest possible service time at a line; None if the line has no readable
+    time.
     """
     if entry.plane != "grpc":
         return service_date(entry)
@@ -194,7 +194,7 @@ def service_body(entry: Entry) -> Any:
 
 
 def latest_event(body: Any, default: Instant) -> Instant:
-    """Return the latest instant in a body at which something happened."""
+    """Return the latest instant of an event in a body."""
     latest, left = default, [body]
     while left:
         value = left.pop()

@@ -24,7 +24,7 @@ from sim.server.grpc.ports import on_free_port
 from sim.server.listeners import SURFACES, Bound, addresses_to_bind, bind, port_taken, reachable
 from sim.server.ready_file import clear_ready_file, write_ready_file
 
-STOP_S = 1.0  # seconds that calls under way get when the recorder stops
+STOP_S = 1.0  # seconds for calls in progress when the recorder stops
 
 
 class RecordOptions(Struct, frozen=True, kw_only=True):
@@ -108,8 +108,8 @@ class Recorder:
 
 
 def grpc_target(upstream: dict[str, str]) -> tuple[str, bool]:
-    """Return the target of gRPC and whether it uses TLS: as its scheme says, else as the other
-    planes do.
+    """Return the target of gRPC and whether it uses TLS: as its scheme says, or else like the other
+    planes.
     """
     address = upstream["grpc"]
     scheme, separator, rest = address.partition("://")
@@ -131,7 +131,7 @@ async def _record(options: RecordOptions) -> int:
     addresses = await recorder.start()
     if options.ready_file is not None:
         write_ready_file(options.ready_file, ready_facts(options, addresses))
-    print(f"recording to {options.to}; each listener passes on to the service behind it\n")
+    print(f"recording to {options.to}; each address relays to the service on the right\n")
     for plane, address in addresses.items():
         print(f"  {plane:<9} {address}  →  {options.upstream[plane]}")
     print(
@@ -161,8 +161,8 @@ def _on_signals() -> asyncio.Future[int]:
 
 
 def ready_facts(options: RecordOptions, addresses: dict[str, str]) -> dict[str, Any]:
-    """Return the ready file: the keys of that of `sim serve`, null for what a recorder does not
-    have. Clients still sign for the service's own names (`audience`).
+    """Return the ready file: the keys of that of `sim serve`, null for facts that a recorder does
+    not know. Clients still sign for the service's own names (`audience`).
     """
     upstream = options.upstream
     return {

@@ -1,4 +1,4 @@
-"""What a secret looks like: names of fields and headers that hold one, and shapes."""
+"""Forms of secrets: names of fields and headers, and shapes of values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMES = frozenset(
         *("auth", "xauth", "accesskey", "xpmaccesskey", "pmaccesskey", "keyid", "jwt", "bearer"),
         *("ssn", "ssnlast4", "ssn4", "socialsecuritynumber", "taxid", "tin", "itin"),
         *("issuedid", "nationalid", "pin", "passwd", "pwd"),
-        *("qrcode", "qr"),  # a picture of an address that has a token
+        *("qrcode", "qr"),  # an image of an address that contains a token
     )
 )
 _NAMED = re.compile(
@@ -19,7 +19,7 @@ _NAMED = re.compile(
     r"|(?:signature|assertion|accesstoken|refreshtoken|idtoken|bearertoken|sessiontoken)"
     r"|(?:token|jwt|authkey|authcode|authentication)$"
 )
-# Names that look like a secret's and are none: places in lists, kinds, lifetimes.
+# Names that look like a secret's but are not: cursors, types, lifetimes.
 _HARMLESS = re.compile(
     r"^(?:next|previous)?pagetokens?$"
     r"|(?:type|types|algorithm|alg|format|method|methods|expiry|expires|expiresin|expiresat"
@@ -57,7 +57,7 @@ PART = re.compile(
     r"""(?P<before>\bname="(?P<name>[^"\r\n]{1,60})"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n)"""
     r"""(?P<value>[^\r\n]+)"""
 )
-# A text without such a word names no secret.
+# A text without such a word contains no secret by name.
 HINT = re.compile(
     r"token|secret|passw|passphrase|pwd|assertion|signature|api.?key|private.?key|access.?key"
     r"|auth|cookie|ssn|social|tax.?id|itin|\btin|jwt|credential|key.?id|pin\b|national|issued",

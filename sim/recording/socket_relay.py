@@ -35,7 +35,7 @@ class SocketEnd(NamedTuple):
 
 
 Socket: TypeAlias = ClientWebSocketResponse | web.WebSocketResponse
-MESSAGE_MAX = 0  # no limit: the service has its own
+MESSAGE_MAX = 0  # no limit, because the service has its own
 
 
 def is_upgrade(request: web.BaseRequest) -> bool:

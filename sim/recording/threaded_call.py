@@ -75,7 +75,7 @@ class ThreadedCall:
         except grpc.RpcError:
             pass  # its code and details follow
         except RuntimeError:
-            return  # the loop has closed, so nobody reads any more
+            return  # the loop has closed, so there is no reader
         try:
             code = call.code()
             self._emit(CallEnded(code.value[0], call.details() or "", call.trailing_metadata()))

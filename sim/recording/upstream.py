@@ -1,4 +1,4 @@
-"""The service behind a listener, and the form in which requests go to it."""
+"""The service behind a listener, and the form of the requests to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim.server.http.server import origin_form
 
 RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
-# What one connection says of itself (RFC 9110, section 7.6.1).
+# Headers of a single connection (RFC 9110, section 7.6.1).
 HOP = frozenset(
     (
         "connection",
@@ -49,7 +49,7 @@ class Upstream:
             cookie_jar=DummyCookieJar(),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
-        # aiohttp would repeat a GET whose connection breaks; that decision belongs to the client.
+        # aiohttp would repeat a GET whose connection breaks, but only the client may decide that.
         self.session._retry_connection = False
 
     def url(self, request: web.BaseRequest) -> URL:
@@ -71,7 +71,7 @@ def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
 
 
 def outgoing(request: web.BaseRequest) -> CIMultiDict[str]:
-    """Return the headers to relay: all but those of the connection."""
+    """Return the headers to relay: all except those of the connection."""
     return CIMultiDict(
         (name, value)
         for name, value in decoded_headers(request.raw_headers)

@@ -1,13 +1,13 @@
-"""Events and markets by place, in order of listing: what was listed before the generated games,
-those games, recurring events, and what was listed after them.
+"""Events and markets by position, in listing order: those listed before the generated games, these
+games, recurring events, and those listed later.
 
-A place is a number from 0; lists and indexes of the gateway depend on nothing else about the source
-of an event. Each market has a row with its fixed values that lists sort by. The rows of generated
+A position is a number from 0; lists and indexes of the gateway depend only on it, not on the source
+of an event. Each market has a row with the fixed values by which lists sort. The rows of generated
 games follow from their plan, so finding, sorting and counting creates no markets. Recurring events
-come and go: they have places of their own, which are reassigned whenever others are listed.
+come and go: they have positions of their own, which are reassigned whenever others are listed.
 
-Games of one *kind* (league and era of listing) have the same templates, so a test of what templates
-decide runs for one game of each kind, and the others share its answer.
+Games of one *kind* (league and era of listing) have the same templates, so a test that depends on
+templates only runs for one game of each kind, and the others share its result.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from sim.reference.event_texts import event_texts
 from sim.reference.generated_games import GeneratedGames
 from sim.reference.recurring_markets import RecurringEvents
 
-_EVENT_FIELDS = {**EVENT_FIELDS, "eventdate": "event_date"}  # the date is for filters only
+_EVENT_FIELDS = {**EVENT_FIELDS, "eventdate": "event_date"}  # the date is used by filters only
 _NO_EVENT = Event()
 _NO_ROW = MarketRow(MISSING, "", MISSING, MISSING, MISSING, MISSING)
 
 
 class Sources(Protocol):
-    """Where events come from (`reference.py`)."""
+    """The sources of events (`reference.py`)."""
 
     generated: GeneratedGames
     recurring: RecurringEvents
@@ -51,10 +51,12 @@ class Sources(Protocol):
 
 
 class Catalogue:
-    """Events and markets by place; implements the Protocol of `core.model`."""
+    """Events and markets by position. Implements the Protocol of `core.model`."""
 
     def __init__(self, reference: Sources, recurring: int) -> None:
-        """`recurring` is how many recurring events are ever listed at once."""
+        """`recurring` is the largest number of recurring events that are listed at the same
+        time.
+        """
         self._reference = reference
         self._games = games = reference.generated
         generated = [reference.changed.get(slug) or games.bare(slug) for slug in games.slugs]
@@ -87,7 +89,7 @@ class Catalogue:
         self._places = {row.slug: place for place, row in enumerate(self.rows)}
 
     def _add_rows(self, rows: Iterable[tuple[int, Sequence[MarketRow]]]) -> None:
-        """Give the next places to markets of events."""
+        """Assign the next positions to markets of events."""
         for event, those in rows:
             first, event_markets = len(self.rows), self._markets[event]
             places = range(first, first + len(those))
@@ -100,44 +102,46 @@ class Catalogue:
             if (event := self._reference.event_of(market.slug)) is not None:
                 yield self._event_places[event.slug], [row_of(market)]
 
-    # ---- what is where
+    # ---- positions
 
     def whole_event(self, place: int) -> Event:
-        """Return the event at a place with its markets."""
+        """Return the event at a position with its markets."""
         event = self.events[place]
         return self._reference.event_named(event.slug) or event
 
     def market(self, place: int) -> Market:
-        """Return the market at a place, as reference data."""
+        """Return the market at a position, as reference data."""
         market = self._reference.market(self.rows[place].slug)
         if market is None:
             raise LookupError(f"no market is listed at place {place}")
         return market
 
     def place_of_event(self, slug: str) -> int | None:
-        """Return the place of an event, or None."""
+        """Return the position of an event, or None."""
         return self._event_places.get(slug) if slug else None
 
     def place_of_market(self, symbol: str) -> int | None:
-        """Return the place of a market, or None."""
+        """Return the position of a market, or None."""
         return self._places.get(symbol) if symbol else None
 
     def event_of(self, market: int) -> int:
-        """Return the place of a market's event."""
+        """Return the position of a market's event."""
         return self._owners[market]
 
     def markets_of(self, event: int) -> Sequence[int]:
-        """Return the places of an event's markets, in order of listing."""
+        """Return the positions of an event's markets, in listing order."""
         return self._markets[event]
 
     # ---- recurring events
 
     def recurring_markets(self) -> list[int]:
-        """Return the places of recurring markets, the empty ones too."""
+        """Return the positions of recurring markets, including empty ones."""
         return [self._markets[event][0] for event in self._slots]
 
     def show_recurring(self, slots: Sequence[tuple[int, int]]) -> bool:
-        """Give the recurring places to the slots that are listed now; return whether any moved."""
+        """Assign the recurring positions to the slots that are listed now. Return whether any has
+        changed.
+        """
         if slots == self._shown:
             return False
         self._shown = list(slots)
@@ -160,17 +164,19 @@ class Catalogue:
     # ---- keys to sort by
 
     def event_key(self, name: str) -> KeyIndex | None:
-        """Return the events in order of a field that never changes, or None for another name."""
+        """Return the events in the order of a fixed field, or None for another name."""
         return _key(self._event_keys, name, _EVENT_FIELDS, self.events)
 
     def market_key(self, name: str) -> KeyIndex | None:
-        """Return the markets in order of a field that never changes, or None for another name."""
+        """Return the markets in the order of a fixed field, or None for another name."""
         return _key(self._market_keys, name, MARKET_FIELDS, self.rows)
 
     # ---- filters
 
     def events_where(self, test: Callable[[Event], bool]) -> Flags:
-        """Flag events that pass a test. It may look at whatever all games of a league share."""
+        """Flag events that pass a test. The test may use only properties that all games of a league
+        share.
+        """
         passed = {
             place: bool(self.events[place].slug) and test(self.whole_event(place))
             for place in dict.fromkeys(self._examples)
@@ -180,7 +186,8 @@ class Catalogue:
     def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:
         """Flag markets that pass a test.
 
-        It may look at what does not depend on who plays when: category, tags, types.
+        The test may use only properties that do not depend on teams and dates: category, tags,
+        types.
         """
         games, dormant = self._games, self.dormant_markets
         flags = bytearray(len(self.rows))
@@ -195,9 +202,9 @@ class Catalogue:
         return flags
 
     def search(self, words: Sequence[str]) -> tuple[Flags, Flags]:
-        """Flag the events in whose texts every word occurs, and those in whose titles it does.
+        """Flag the events whose texts contain every word, and those whose titles do.
 
-        Words are in lower case. Events that are not generated are few, so they are read.
+        Words are in lower case. There are few events that are not generated, so they are read.
         """
         holding, titled = bytearray(len(self.events)), bytearray(len(self.events))
         dormant = slice(self.dormant_events.start, self.dormant_events.stop)
@@ -217,7 +224,7 @@ def row_of(market: Market) -> MarketRow:
 
 
 def _value(row: Event | Market | MarketRow, field: str) -> Any:
-    """Return a field as a key: `MISSING` for an empty place or an unknown value."""
+    """Return a field as a key: `MISSING` for an empty position or an unknown value."""
     value = None if row is _NO_EVENT else getattr(row, field)
     return MISSING if value is None else value
 

@@ -1,8 +1,8 @@
-"""Names that carry a date: slugs and titles of events, series and seasons.
+"""Names that contain a date: slugs and titles of events, series and seasons.
 
 The rows of `fixtures/world` are written for one week. A world that begins in another week has the
-same games and markets that many weeks away, so what a name says must move with them. Names in rows
-have places in braces for the parts of a date.
+same games and markets moved by whole weeks, and their names must move with them. Names in rows have
+placeholders in braces for the parts of a date.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from datetime import date
 
 from sim.kernel.instants import Instant, Span, eastern_date, parse_instant
 
-# the instant that the rows of fixtures/world are written for
+# the instant for which the rows of fixtures/world are written
 WRITTEN_FOR: Instant = parse_instant("2026-09-08T14:00:00-04:00")
-_SEASON_BEGINS = 7  # the month in which a season becomes that of the year
+_SEASON_BEGINS = 7  # the month in which a season begins
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
@@ -37,5 +37,5 @@ def dated(text: str, day: date) -> str:
 
 
 def begins(shift: Span) -> date:
-    """Return the day on which a world begins whose rows are shifted."""
+    """Return the first day of a world whose rows are shifted."""
     return eastern_date(WRITTEN_FOR + shift)

@@ -18,7 +18,7 @@ from sim.reference.reference import Reference
 
 
 def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> Game:
-    """Return a row as a game, `shift` later than the row says."""
+    """Return a row as a game, `shift` later than in the row."""
     league, start = row["league"], parse_instant(row["start"]) + shift
     home, away = leagues.team(league, row["home"]), leagues.team(league, row["away"])
     first, second = (team.abbreviation.lower() for team in ordered(league, home, away))

@@ -24,7 +24,7 @@ from sim.reference.reference import Reference
 
 
 class Outcome(NamedTuple):
-    """One outcome: how the symbol ends, its side, its price in dollars or ""."""
+    """One outcome: the end of its symbol, its side, its price in dollars or ""."""
 
     tail: str
     long: Side
@@ -85,7 +85,7 @@ def _event(
         title=title,
         description=f"{title}. Resolves from official sources.",
         category=category,
-        start_time=end,  # what is asked about happens then
+        start_time=end,  # the instant of the event in question
         end_date=end,
         event_date=market_pair.eastern_day(end),
         featured=row.get("quoted", False),
@@ -143,7 +143,7 @@ def _add_markets(
 def _on_index(
     instrument: Instrument, facts: Facts, row: dict[str, Any], rank: int
 ) -> tuple[Instrument, Facts]:
-    """Return a market as one on an asset's index, which pays by the index at its expiration."""
+    """Return a market on an asset's index, which pays by the index at its expiration."""
     levels, family = _levels(row, rank), Family(row["family"])
     condition = IndexCondition(
         asset=row["asset"],
@@ -161,7 +161,7 @@ def _on_index(
 
 
 def _levels(row: dict[str, Any], rank: int) -> dict[str, int]:
-    """Return the levels of one of a row's markets: a strike, or the bounds of a range."""
+    """Return the levels of a market: a strike, or the bounds of a range."""
     level = row["levels"][rank]
     bounds = ("strike",) if isinstance(level, str) else ("lower", "upper")
     named = zip(bounds, [level] if isinstance(level, str) else level, strict=True)

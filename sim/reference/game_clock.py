@@ -4,7 +4,7 @@ start and the planned result (`results.py`).
 Games are not simulated step by step. The points of the result are distributed once over the periods
 of the sport, each at an instant drawn from the slug; the state at an instant has the points scored
 by then. So a score never falls, ends as planned, and depends neither on the caller nor on the steps
-in which time moved.
+in which time moves.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Score = tuple[int, int]  # home, away
 
 
 class Sport(NamedTuple):
-    """How a league plays, in minutes: a period as it takes place and as its clock shows it (0: no
-    clock), the pause after it, the break at half time, and how long a game usually takes.
+    """How a league plays, in minutes: the duration of a period, the duration on its clock (0: no
+    clock), the pause after it, the break at half time, and the usual duration of a game.
 
-    `periods` is how many there are in regular time.
+    `periods` is the number of periods in regular time.
     """
 
     period: str
@@ -51,31 +51,33 @@ _SPORTS = {
     "wtt": Sport("S", 5, 8, 0, 1, 0, 40),
     "ufc": Sport("R", 3, 5, 5, 1, 0, 17),
 }
-# What one play scores, the usual first; one everywhere else.
+# The points of one play, the usual number first; one in all other sports.
 UNITS = {"nfl": (7, 3), "nba": (2, 3, 1), "wnba": (2, 3, 1)}
 
 
 def duration(league: str, slug: str) -> Span:
-    """Return how long a game takes: as its sport usually does, a tenth more or less."""
+    """Return the duration of a game: that of its sport, a tenth more or less."""
     if league not in _SPORTS:
         return (_SOCCER.usual + draw(slug, "stoppage", 5)) * MINUTE
     return _SPORTS[league].usual * 60 * (90 + draw(slug, "length", 21)) // 100 * NS_PER_S
 
 
 def draw(slug: str, purpose: str, choices: int) -> int:
-    """Return a number below `choices` that follows from a slug."""
+    """Return a number below `choices` that is derived from a slug."""
     return (crc32(f"{slug}:{purpose}".encode()) >> 3) % choices
 
 
 def _mixed(slug: str, purpose: str, choices: int) -> int:
-    """Return the same for draws whose purposes differ in a digit only, which must differ widely."""
+    """Return the same for draws whose purposes differ only in a digit and whose results must differ
+    widely.
+    """
     return (crc32(f"{slug}:{purpose}".encode()) * 0x9E3779B97F4A7C15 >> 35 & 0x1FFFFFFF) % choices
 
 
 class Leg(NamedTuple):
-    """A stretch of a game under one name. What is scored in it counts for `part`.
+    """A part of a game with a name. Its points count for `part`.
 
-    Spans count from the start of the game.
+    Durations count from the start of the game.
     """
 
     period: str
@@ -87,7 +89,7 @@ class Leg(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What is scored at once, and when, counted from the start of the game."""
+    """Points that are scored at once, and when, counted from the start of the game."""
 
     at: Span
     part: str
@@ -96,7 +98,7 @@ class Point(NamedTuple):
 
 
 class GameInProgress(NamedTuple):
-    """A game under way when the world begins: the period that begins then, and how late that is."""
+    """A game that is under way when the world begins: its present period, and its delay."""
 
     period: str
     after: Span
@@ -134,7 +136,7 @@ class GameClock:
     def at(self, now: Instant) -> Game | None:
         """Return the state of the game, or None before its start and after its end.
 
-        `at` is the instant of the last change of anything but the clock.
+        `at` in the state is the instant of its last change other than that of the clock.
         """
         since = now - self._start
         if since < 0 or now >= self.ends:
@@ -167,7 +169,7 @@ class GameClock:
 
 
 def _counts_parts(league: str) -> bool:
-    """Return whether a score counts the sets or maps won."""
+    """Return whether a score is the number of sets or maps won."""
     return _SPORTS.get(league, _SOCCER).period in ("S", "M")
 
 
@@ -175,7 +177,7 @@ def _counts_parts(league: str) -> bool:
 
 
 def _legs(league: str, final: Game, slug: str) -> Iterator[Leg]:
-    """Yield the legs of a game in minutes of their own; pauses between them are gaps."""
+    """Yield the legs of a game in minutes; pauses between them are gaps."""
     sport, at = _SPORTS.get(league, _SOCCER), 0
     if league not in _SPORTS:
         first = draw(slug, "first stoppage", 3)
@@ -205,7 +207,7 @@ def _legs(league: str, final: Game, slug: str) -> Iterator[Leg]:
 
 
 def _stretched(legs: Sequence[Leg], begins: Span, ends: Span) -> list[Leg]:
-    """Return legs stretched to begin and end when told, with clocks in spans."""
+    """Return legs stretched to a begin and end, with clocks in spans."""
     first, whole = legs[0].begins, legs[-1].ends - legs[0].begins
 
     def place(minutes: int) -> Span:
@@ -218,9 +220,10 @@ def _stretched(legs: Sequence[Leg], begins: Span, ends: Span) -> list[Leg]:
 
 
 def _elapsed(leg: Leg, since: Span) -> str:
-    """Return what the clock of a leg shows.
+    """Return the text of the clock of a leg.
 
-    Minutes of soccer, stoppage with a plus; minutes and seconds where a clock runs; else nothing.
+    Minutes of soccer, with stoppage time after a plus; minutes and seconds if there is a clock;
+    else nothing.
     """
     if not leg.clock:
         return ""
@@ -238,7 +241,7 @@ def _elapsed(leg: Leg, since: Span) -> str:
 
 
 def _points(league: str, slug: str, final: Game, legs: Sequence[Leg]) -> Iterator[Point]:
-    """Yield everything that is scored: for each part just what the result says."""
+    """Yield all points: for each part those of the result."""
     for goal in final.goals or ():
         leg = legs[0] if goal.minute <= 45 else legs[-1]
         second = _mixed(slug, f"goal{goal.minute}", 60)
@@ -253,13 +256,13 @@ def _points(league: str, slug: str, final: Game, legs: Sequence[Leg]) -> Iterato
             yield from _in_turn(slug, mine[0], score)
             continue
         units = UNITS.get(league, (1,))
-        # in baseball the guests bat first
+        # in baseball the away team bats first
         yield from _apart(slug, mine[-1], score[0], home=True, units=units)
         yield from _apart(slug, mine[0], score[1], home=False, units=units)
 
 
 def _apart(slug: str, leg: Leg, total: int, *, home: bool, units: Sequence[int]) -> Iterator[Point]:
-    """Yield what one side scores in a part, each play at an instant of its own."""
+    """Yield the points of one side in a part, each play at its own instant."""
     purpose = f"{leg.period}{'home' if home else 'away'}"
     seconds = max(1, (leg.ends - leg.begins) // NS_PER_S - 1)
     for number, worth in enumerate(_plays(slug, purpose, total, units)):
@@ -268,7 +271,7 @@ def _apart(slug: str, leg: Leg, total: int, *, home: bool, units: Sequence[int])
 
 
 def _plays(slug: str, purpose: str, total: int, units: Sequence[int]) -> Iterator[int]:
-    """Yield a total as what single plays score; what no play adds up to comes in ones."""
+    """Yield a total as points of single plays; a rest is scored in ones."""
     left = total
     while left:
         fits = [unit for unit in units if unit <= left and _reachable(left - unit, units)] or [1]
@@ -278,7 +281,7 @@ def _plays(slug: str, purpose: str, total: int, units: Sequence[int]) -> Iterato
 
 
 def _reachable(total: int, units: Sequence[int]) -> bool:
-    """Return whether plays can add up to a total."""
+    """Return whether the points of plays can add up to a total."""
     firsts = range(total // units[0] + 1)
     return 1 in units or any((total - units[0] * first) % units[1] == 0 for first in firsts)
 
@@ -295,9 +298,9 @@ def _in_turn(slug: str, leg: Leg, score: Score) -> Iterator[Point]:
 
 
 def _order(slug: str, part: str, most: int, least: int) -> Iterator[bool]:
-    """Yield who takes each game of a set: True for its winner.
+    """Yield the winners of the games of a set: True for the winner of the set.
 
-    Nobody reaches the score that ends the set before the set is over.
+    Nobody reaches the score that ends the set before its end.
     """
     level = 5 if most == 7 else 0  # 7-5 and 7-6 come after 5-5
     ahead = [True] * (level or most - 1) + [False] * (level or least)
@@ -309,7 +312,7 @@ def _order(slug: str, part: str, most: int, least: int) -> Iterator[bool]:
 
 
 def spread(total: int, purpose: str, parts: int, units: Sequence[int] = (1,)) -> list[int]:
-    """Return a total spread over so many parts, play by play, where the draw puts each play."""
+    """Return a total spread over a number of parts, play by play, as drawn."""
     scores = [0] * parts
     for number, worth in enumerate(_plays(purpose, "", total, units)):
         scores[_mixed(purpose, f"part{number}", parts)] += worth

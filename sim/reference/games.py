@@ -1,9 +1,8 @@
 """One game: its event, and each of its markets as an instrument and as a gateway message.
 
 The teams and market sets of a game come from the rows of the default world (`default_games.py`) or
-from the plan of a season (`season_plan.py`). The terms on which a
-market trades follow from its symbol: two markets of one product and type may have other ticks and
-scales (§2.6).
+from the plan of a season (`season_plan.py`). The terms of a market follow from its symbol: two
+markets of one product and type may have different ticks and scales (§2.6).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ PARTIAL_CONTRACTS = Dated(
 )
 EXPIRES_AFTER = 6 * HOUR  # from the start of a game to the expiration of its markets
 TERMINATES_AFTER = 7 * DAY  # from the expiration to the termination
-FIRST_GAME = 880_000  # the number of a game less that of its event
+FIRST_GAME = 880_000  # the difference of the numbers of a game and of its event
 _EXCLUSIVE = (
     "drawable_outcome",
     "soccer_game_first_half_first_team_to_score",
@@ -62,10 +61,9 @@ _OUTCOMES = dict.fromkeys(_EXCLUSIVE, EventOutcome.MUTUALLY_EXCLUSIVE) | dict.fr
 
 
 class Game(NamedTuple):
-    """A game and the markets to list on it. `stem` is league, teams and date as symbols spell
-    them.
+    """A game and its markets. `stem` is league, teams and date as in symbols.
 
-    `opens` is when its markets open, `state` the state they begin in, None for what dates say.
+    `opens` is when its markets open; `state` is their initial state, None if the dates decide.
     """
 
     league: str
@@ -92,14 +90,14 @@ class Game(NamedTuple):
 
     @property
     def dates(self) -> MarketDates:
-        """When the game's markets are listed, open, expire and terminate by their dates alone."""
+        """The dates at which the game's markets are listed, open, expire and terminate."""
         expiration = self.start + EXPIRES_AFTER
         terminated = expiration + TERMINATES_AFTER
         return MarketDates(self.created, self.opens, expiration, terminated, self.start)
 
     @property
     def templates(self) -> tuple[MarketTemplate, ...]:
-        """The templates of the game's markets, in order, without those about players."""
+        """The templates of the game's markets, in order, without those of players."""
         return templates_of(self.league, self.sets, era_of(self.created))
 
     @property
@@ -109,7 +107,7 @@ class Game(NamedTuple):
 
 
 def terms_of(symbol: str, now: Instant, *, cents: bool = False) -> tuple[int, int, int, int]:
-    """Return price scale, tick, quantity scale and minimum quantity that a symbol leads to in a
+    """Return price scale, tick, quantity scale and minimum quantity that follow from a symbol, in a
     world that begins at an instant.
     """
     choices: tuple[tuple[int, int, int, int], ...] = CENT_TERMS if cents else TERMS
@@ -119,7 +117,7 @@ def terms_of(symbol: str, now: Instant, *, cents: bool = False) -> tuple[int, in
 
 
 def on_terms(instrument: Instrument, now: Instant, *, cents: bool = False) -> Instrument:
-    """Return the instrument with the scales, tick, minimum and band that its symbol leads to."""
+    """Return the instrument with the scales, tick, minimum and band that follow from its symbol."""
     scale, tick, qty_scale, minimum = terms_of(instrument.symbol, now, cents=cents)
     return structs.replace(
         instrument,
@@ -174,7 +172,7 @@ def _game_market(
 
 
 def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant) -> Instrument:
-    """Return an instrument's dates and condition, without symbol and terms."""
+    """Return an instrument with dates and condition, without symbol and terms."""
     kind = template.sports_type
     sides = dict(zip(("first", "second"), ordered(game.league, "home", "away"), strict=True))
     outcome = _OUTCOMES.get(kind, EventOutcome.INDEPENDENT)
@@ -208,7 +206,7 @@ def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant
 
 
 def game_event(game: Game, leagues: Leagues, number: int) -> Event:
-    """Return the event of a game that has not begun, without its markets."""
+    """Return the event of a game before its start, without its markets."""
     league = leagues.league_by_slug[game.league]
     series = leagues.series_of(league)
     tags = leagues.tags_of("sports", leagues.sport_of(league).slug, league.slug)

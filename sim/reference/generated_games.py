@@ -1,20 +1,21 @@
-"""Games made by code from a seed, as many as a scenario asks for, and the instruments of them.
+"""Generated games, as many as a scenario asks for, and their instruments.
 
-Events, markets and instruments are created lazily, on first access. What exists from the start is
-the plan (`season_plan.py`): who plays when, and thereby every symbol, date and number. From it
+Events, markets and instruments are created lazily, on first access. Only the plan exists from the
+start (`season_plan.py`): the teams and the dates, from which every symbol and number follows. From
+it
 
-- an *event* without markets is made when a list first asks for events, and kept;
-- the *markets* and *instruments* of an event are made when one of them is shown or traded. Only the
-  most recently used ones are kept, because making them again gives equal ones: nothing of what they
-  are depends on when they are made, and what changes (states, books, settlements) is kept
+- an *event* without markets is created when a list first needs events, and kept; - the *markets*
+and *instruments* of an event are created when one of them is shown or traded. Only
+  the most recently used ones are kept, because creating them again gives equal ones: they do not
+  depend on the time of their creation, and what changes (states, books, settlements) is stored
   elsewhere.
 
-So a world of 40,000 markets starts as fast as one of 4,000 and needs memory for what was looked at.
-Lists do not make markets either: what they filter and sort by follows from the plan and from the
-templates that all games of a league share (`market_templates.py`).
+So a world of 40,000 markets starts as fast as one of 4,000 and needs memory only for what was used.
+Lists do not create markets either: the values by which they filter and sort follow from the plan
+and from the templates that all games of a league share (`market_templates.py`).
 
-Numbers are dealt in order of the plan: event n has the number `FIRST_EVENT + n`, and its markets
-are numbered from `FIRST_MARKET + n * MARKETS_PER_EVENT`. Only this package relies on that.
+Numbers follow the order of the plan: event n has the number `FIRST_EVENT + n`, and its markets are
+numbered from `FIRST_MARKET + n * MARKETS_PER_EVENT`. Only this package relies on that.
 """
 
 from __future__ import annotations
@@ -77,15 +78,15 @@ class GeneratedGames:
         self.find = lru_cache(maxsize=_KEPT_INSTRUMENTS)(self._find)
         self.search = lru_cache(maxsize=_KEPT_SEARCHES)(self._search)
 
-    # ---- what follows from the plan
+    # ---- values that follow from the plan
 
     def dates(self, slug: str) -> MarketDates | None:
-        """Return when the markets of an event move, or None where there is no such event."""
+        """Return the dates of the markets of an event, or None if there is no such event."""
         planned = self._plan.get(slug)
         return None if planned is None else planned.dates
 
     def event_slug(self, symbol: str) -> str | None:
-        """Return the event that a symbol names; whether it has such a market is not checked."""
+        """Return the event of a symbol; whether it has such a market is not checked."""
         end = _DATE.search(symbol)
         slug = None if end is None else symbol[symbol.find("-") + 1 : end.end()]
         return slug if slug in self._plan else None
@@ -116,12 +117,12 @@ class GeneratedGames:
         return dict(zip(self.kinds, self.slugs, strict=True))
 
     def symbols_of(self, slug: str) -> list[str]:
-        """Return the symbols of an event's markets, in order, without making them."""
+        """Return the symbols of an event's markets, in order, without creating them."""
         return self._plan[slug].symbols
 
     @cached_property
     def rows(self) -> list[list[MarketRow]]:
-        """What lists know of each event's markets, in order, without making any."""
+        """The rows of each event's markets for lists, in order, without creating any."""
         rows = []
         for slug, game in self._plan.items():
             dates, symbols = game.dates, game.symbols
@@ -138,7 +139,7 @@ class GeneratedGames:
     # ---- events and markets
 
     def _make_bare(self, slug: str) -> Event:
-        """Return an event without its markets. Whoever changes one must copy it."""
+        """Return an event without its markets. Callers must copy it before they change it."""
         event = game_event(self._plan[slug], self._leagues, FIRST_EVENT + self._numbers[slug])
         if event.end_date is not None and event.end_date <= self._now:
             event.active, event.closed, event.ended, event.period = False, True, True, "FT"
@@ -146,12 +147,12 @@ class GeneratedGames:
         return event
 
     def _make_pairs(self, slug: str) -> dict[str, tuple[Instrument, Facts]]:
-        """Make an event's instruments, without metadata, and their facts, by symbol."""
+        """Create an event's instruments, without metadata, and their facts, by symbol."""
         pairs = game_markets(self._plan[slug], self.bare(slug), self._leagues, self._now)
         return {instrument.symbol: (instrument, facts) for instrument, facts in pairs}
 
     def _make_event(self, slug: str) -> Event:
-        """Make an event with its markets."""
+        """Create an event with its markets."""
         pairs = enumerate(self._made(slug).values(), self._first_market(slug))
         markets = [market_of(number, *pair, self._now) for number, pair in pairs]
         return replace(self.bare(slug), markets=markets)
@@ -170,9 +171,9 @@ class GeneratedGames:
         return markets[place] if place < len(markets) else None
 
     def _search(self, words: tuple[str, ...]) -> tuple[bytes, bytes]:
-        """Return flags of the events whose texts hold every word, and whose titles do.
+        """Return flags of the events whose texts contain every word, and of those whose titles do.
 
-        Words are in lower case and hold no blank.
+        Words are in lower case and contain no blank.
         """
         everything = b"\1" * len(self.slugs)
         texts, titles = (
@@ -182,7 +183,7 @@ class GeneratedGames:
 
     @cached_property
     def _texts(self) -> tuple[TextIndex, TextIndex]:
-        """What a search looks through: all texts of each event, and its title."""
+        """The text that a search uses: all texts of each event, and its title."""
         patterns: dict[Kind, str] = {}
         texts, titles = [], []
         for (slug, game), kind in zip(self._plan.items(), self.kinds, strict=True):
@@ -221,7 +222,7 @@ class GeneratedGames:
             yield from self.symbols_of(slug)
 
     def states(self, now: Instant) -> Iterator[DormantState]:
-        """Yield how each instrument stands by its dates, in order of listing."""
+        """Yield the state of each instrument by its dates, in listing order."""
         for game in self._plan.values():
             state = game.dates.state(now)
             if state is InstrumentState.OPEN and now >= self._planned_end(game):
@@ -238,12 +239,14 @@ class GeneratedGames:
         return [instrument for instrument in instruments if instrument is not None]
 
     def next_edge(self, after: Instant) -> Instant | None:
-        """Return the first date after an instant at which a market moves, or None."""
+        """Return the first date after an instant at which the state of a market changes, or
+        None.
+        """
         place = bisect_right(self._edges, (after, len(self.slugs)))
         return self._edges[place][0] if place < len(self._edges) else None
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
-        """Yield those with a date after the one instant and up to the other."""
+        """Yield the instruments with a date after the one instant and up to the other."""
         last = len(self.slugs)
         first, stop = (bisect_right(self._edges, (at, last)) for at in (after, until))
         for _, number in self._edges[first:stop]:
@@ -251,7 +254,7 @@ class GeneratedGames:
 
     @cached_property
     def _edges(self) -> list[tuple[Instant, int]]:
-        """Which event moves when, ascending."""
+        """The dates of events, ascending."""
         instants = []
         for number, game in enumerate(self._plan.values()):
             dates = game.dates
@@ -262,15 +265,15 @@ class GeneratedGames:
         return sorted(instants)
 
     def _planned_end(self, game: Game) -> Instant:
-        """Return when a game is over if nobody reports it."""
+        """Return when a game ends if nobody reports it."""
         return game.start + duration(game.league, game.stem)
 
 
 def _text_pattern(leagues: Leagues, game: Game) -> str:
-    """Return what a search looks at in an event and markets like a game's, with names left open.
+    """Return the text of an event and its markets for searches, with placeholders for names.
 
-    Each token of the texts stands in it once: a word to be found holds no blank, so it lies within
-    one token.
+    Each token of the texts occurs once. A word of a search contains no blank, so it lies within one
+    token.
     """
     first, second = (
         Team(abbreviation=f"{{{side}_short}}", name=f"{{{side}}}") for side in ("first", "second")

@@ -23,7 +23,7 @@ _EARNER = "firms/retail/accounts/e94a6d31"
 def programs(
     instruments: tuple[Instrument, ...], reference: Reference, now: Instant
 ) -> tuple[tuple[Period, ...], tuple[Reward, ...]]:
-    """Return programs of some markets of every kind, and what one account earned with them lately.
+    """Return programs of some markets of every kind, and the recent earnings of one account.
 
     No program is announced before its market is listed.
     """
@@ -59,8 +59,8 @@ def programs(
 
 
 def _of_market(number: int, terms: Instrument, game: Instant | None) -> Iterator[Period]:
-    """Every third program pays takers and goes on without end; the others pay makers: until six
-    hours before the game, until it starts, and while it lasts.
+    """Every third program pays takers and has no end. The others pay makers: until six hours before
+    the game, until it starts, and while it lasts.
     """
     name = f"{terms.subcategory or terms.category}_{number}"
     pool = (number + 1) * 250 * CASH_SCALE

@@ -25,7 +25,7 @@ _DIRECTIONS = {
 
 
 def index_metadata(instrument: Instrument, horizon: str) -> dict[str, str]:
-    """Return the metadata that an instrument on an index has from its listing on.
+    """Return the metadata of an instrument on an index at its listing.
 
     Instants are unix seconds; `event_id` is the slug of the event.
     """
@@ -103,7 +103,7 @@ def price_text(price: int) -> str:
 
 
 def crypto_asset(asset: str) -> wire.AssetId:
-    """Return an asset, `crypto:btc`, as the gateway names it."""
+    """Return an asset, `crypto:btc`, in the form of the gateway."""
     kind = wire.AssetClass.ASSET_CLASS_CRYPTO
     return wire.AssetId(asset_class=kind, symbol=asset.partition(":")[2])
 

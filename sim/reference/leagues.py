@@ -1,8 +1,8 @@
-"""Sports, leagues, teams, players, series and tags: the reference data that no game changes.
+"""Sports, leagues, teams, players, series and tags: reference data that games do not change.
 
 Rows of `fixtures/world/leagues.json` and `teams.json` are fields of the contract's messages and are
-refused when they are not. What follows from a row (icons, safe names, tags of leagues) is filled in
-here, so that a row says each thing once. Events and markets are in `reference.py`.
+refused otherwise. Values that follow from a row (icons, safe names, tags of leagues) are added
+here. Events and markets are in `reference.py`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Leagues:
     """Sports, leagues, teams, players, series and tags, in order of listing and by name."""
 
     def __init__(self, *, empty: bool = False, shift: Span = 0) -> None:
-        """`empty` leaves out teams and players, for a world without games. `shift` is how much
-        later than its rows say the world begins: its seasons are those of then.
+        """`empty` leaves out teams and players, for a world without games. `shift` is the time by
+        which the world begins later than its rows; the seasons follow it.
         """
         rows = fixture("leagues.json")
         teams = fixture("teams.json")
@@ -59,7 +59,7 @@ class Leagues:
         return self.sport_by_id[league.sport_id]
 
     def series_of(self, league: League) -> Series | None:
-        """Return the series that a league plays now, or None."""
+        """Return the present series of a league, or None."""
         return self._series_by_id.get(str(league.active_series_id))
 
     def team(self, league: str, name: str) -> Team:
@@ -68,7 +68,7 @@ class Leagues:
         return self.team_by_name[(other, abbreviation) if colon else (league, name)]
 
     def players_of(self, teams: Iterable[Team]) -> list[Subject]:
-        """Return the players of some teams whom markets can be about."""
+        """Return the players of some teams with markets."""
         names = {f"{team.league}:{team.abbreviation}" for team in teams}
         return [subject for subject in self.subjects if subject.description in names]
 

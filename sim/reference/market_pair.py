@@ -1,8 +1,8 @@
-"""One market, twice: the exchange's instrument and the gateway's message of it, from the same
-facts.
+"""One market in both forms: the exchange's instrument and the gateway's message of it, from the
+same facts.
 
 A market's slug is its instrument's symbol. The metadata of an instrument depend on its listing
-date: sports instruments name home, away and tournament only when created after 2026-07-20 (§2.6).
+date: sports instruments name home, away and tournament only if created after 2026-07-20 (§2.6).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sim.kernel.instants import EASTERN, HOUR, Instant, to_datetime
 from sim.messages import gateway_v1 as wire
 from sim.messages.gateway_v1 import Event, Market, MarketSide, Subject, Tag, Team
 
-SORT_ORDERS = 1_000  # values that a market's sort order takes
+SORT_ORDERS = 1_000  # values of a market's sort order
 NAMED_SIDES = Dated(
     False,
     ("2026-07-21", True),
@@ -117,14 +117,15 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
 
 
 def metadata_time(at: Instant) -> str:
-    """Return an instant as metadata spell it."""
+    """Return an instant in the form of metadata."""
     return to_datetime(at).strftime("%Y-%m-%d %H:%M:%S+00")
 
 
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:
     """Return the gateway's message of an instrument.
 
-    Views fill in what trading changes: quotes, exchange status, volumes, fee (`live_views.py`).
+    Views fill in the values that trading changes: quotes, exchange status, volumes, fee
+    (`live_views.py`).
     """
     sports, kind = instrument.category == "sports", instrument.market_type
     long, short, subject = facts.long, facts.short, facts.subject
@@ -203,7 +204,7 @@ def _side(number: int, long: int, instrument: Instrument, side: Side, price: str
 
 
 def new_event(listed: Instant, tags: list[Tag], **fields: Any) -> Event:
-    """Return an event that is listed at an instant; the last of its tags leads to it."""
+    """Return an event that is listed at an instant; the last of its tags refers to it."""
     return Event(
         active=True,
         start_date=listed,
@@ -217,7 +218,7 @@ def new_event(listed: Instant, tags: list[Tag], **fields: Any) -> Event:
 
 
 def with_metadata(instrument: Instrument, facts: Facts, event: Event) -> Instrument:
-    """Return the instrument with the metadata that its facts and its listing date call for."""
+    """Return the instrument with the metadata that follow from its facts and its listing date."""
     return msgspec.structs.replace(instrument, metadata=metadata_of(instrument, facts, event.id))
 
 
@@ -228,5 +229,5 @@ def eastern_day(at: Instant) -> str:
 
 @lru_cache(maxsize=4096)
 def _day_of_hour(hour: int) -> str:
-    # No day begins within an hour, and thousands of games begin in the same ones.
+    # A day does not begin within an hour, so the games of an hour can share the result.
     return to_datetime(hour * HOUR, EASTERN).strftime("%Y-%m-%d")

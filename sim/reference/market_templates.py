@@ -1,12 +1,12 @@
-"""Templates of a game's markets: everything about a market that does not depend on the teams.
+"""Templates of a game's markets: all properties of a market that do not depend on the teams.
 
 `fixtures/world/market_sets.json` has the rows. A game lists some sets of them; a set depends on the
 league (its usual lines, its names of market types) and on the day of listing (§2.10). So all games
 of a league that were listed in the same era share a tuple of templates, and a game's symbols and
-questions are those templates with two names filled in. That is why tens of thousands of symbols can
-be spelled, sorted and searched without making a market.
+questions are these templates with two names filled in. Therefore tens of thousands of symbols can
+be written, sorted and searched without creating a market.
 
-Texts of a template hold placeholders: `{first}` and `{second}` are the names of the teams in the
+Texts of a template contain placeholders: `{first}` and `{second}` are the names of the teams in the
 order of the symbol, `{first_short}` and `{second_short}` their abbreviations in lower case.
 """
 
@@ -66,8 +66,8 @@ class MarketTemplate(Struct, frozen=True, kw_only=True):
     cents: bool = False
     player: str = ""
     pick: str = ""
-    # Read from the fixture, where a row may stand for several markets; unset in what `templates`
-    # returns: `each_team` for one market a team, `two_sided` for one market after that date.
+    # Read from the fixture, where a row may describe several markets; unset in the result of
+    # `templates`: `each_team` for one market a team, `two_sided` for one market after that date.
     each_team: bool = False
     two_sided: str = ""
 
@@ -76,7 +76,7 @@ class MarketTemplate(Struct, frozen=True, kw_only=True):
         return f"{self.product}-{stem}{self.ending(short)}"
 
     def ending(self, short: tuple[str, str]) -> str:
-        """Return how the symbol ends in a game of these teams."""
+        """Return the end of the symbol in a game of these teams."""
         tail = self.tail
         if "{" not in tail:
             return tail
@@ -84,21 +84,21 @@ class MarketTemplate(Struct, frozen=True, kw_only=True):
 
 
 class Player(NamedTuple):
-    """A player whom markets can be about."""
+    """A player with markets."""
 
     name: str
     slug: str
 
 
 class _Group(Struct, frozen=True):
-    """Rows that are repeated together: for each set of values, each rung or each player."""
+    """Rows that are repeated together: for each set of values, for each rung or for each player."""
 
     rows: tuple[MarketTemplate, ...]
     each: tuple[dict[str, str], ...] | str = ({},)
 
 
 class _League(Struct, frozen=True):
-    """Values of a league to fill in, and the rungs of its ladder.
+    """Values of a league for placeholders, and the rungs of its ladder.
 
     `rungs` are the whole parts of the main spread and total, and the distance between two lines.
     """
@@ -108,18 +108,18 @@ class _League(Struct, frozen=True):
 
 
 def ordered(league: str, home: T, away: T) -> tuple[T, T]:
-    """Return two teams in the order in which symbols of a league name them."""
+    """Return two teams in the order of the symbols of a league."""
     return (home, away) if league in _HOME_FIRST else (away, home)
 
 
 @lru_cache(maxsize=1024)
 def era_of(created: Instant) -> frozenset[str]:
-    """Return which kinds of markets are two-sided when listed at an instant."""
+    """Return the kinds of markets that are two-sided if listed at an instant."""
     return frozenset(kind for kind, rule in TWO_SIDED.items() if rule.at(created))
 
 
 def symbols(those: Iterable[MarketTemplate], stem: str, short: tuple[str, str]) -> list[str]:
-    """Return the symbols of templates in a game; most of them name no team again."""
+    """Return the symbols of templates in a game; most of them contain no team after the date."""
     return [
         one.symbol(stem, short) if "{" in one.tail else f"{one.product}-{stem}{one.tail}"
         for one in those
@@ -130,7 +130,7 @@ def symbols(those: Iterable[MarketTemplate], stem: str, short: tuple[str, str]) 
 def templates(
     league: str, sets: tuple[str, ...], era: frozenset[str], players: tuple[Player, ...] = ()
 ) -> tuple[MarketTemplate, ...]:
-    """Return the markets of a league's games, in order of listing."""
+    """Return the templates of a league's games, in listing order."""
     groups, leagues = _fixture()
     league_templates = leagues.get(league, leagues["default"])
     return tuple(
@@ -144,7 +144,7 @@ def templates(
 
 
 def filled(text: str, values: dict[str, str]) -> str:
-    """Return a text with values in place of their names in braces."""
+    """Return a text with its placeholders replaced."""
     if "{" in text:
         for name, value in values.items():
             text = text.replace(f"{{{name}}}", value)
@@ -164,7 +164,7 @@ def _fixture() -> tuple[dict[str, tuple[_Group, ...]], dict[str, _League]]:
 
 
 def _with_lines(values: dict[str, str]) -> dict[str, str]:
-    """Add every value as symbols spell it: 2pt5 for 2.5."""
+    """Add every value in the spelling of symbols: 2pt5 for 2.5."""
     return values | {f"{name}_pt": value.replace(".", "pt") for name, value in values.items()}
 
 
@@ -188,7 +188,7 @@ def _repeated(
 def _expanded(
     row: MarketTemplate, values: dict[str, str], era: frozenset[str]
 ) -> Iterator[MarketTemplate]:
-    """Yield the markets of a row. A line that the ladder does not reach is left out."""
+    """Yield the markets of a row, without lines beyond the ladder."""
     template = replace(
         row,
         tail=filled(row.tail, values),

@@ -1,7 +1,7 @@
 """Reference data of recurring crypto markets: their instruments, events and markets.
 
-`core/recurring/markets.py` decides which of them exist. Everything about one, including its number,
-follows from its slot: the series and the instant at which it begins; callers pass in the
+`core/recurring/markets.py` decides which of them exist. All properties of a market, including its
+number, follow from its slot: the series and the instant at which it begins; callers pass the
 observations of its index. So only the most recently used events are cached.
 """
 
@@ -38,7 +38,7 @@ from sim.scenario.recurring_entries import WindowsEntry
 
 FIRST_NUMBER = 100_000_000  # of events and of markets; each series has NUMBERS of them
 NUMBERS = 40_000_000  # minutes of 76 years
-SERIES_MAX = 50  # so that numbers fit 32 bits
+SERIES_MAX = 50  # so that numbers fit into 32 bits
 _FIRST_SERIES = 10_101
 _AHEAD = 48  # intervals, at most a day
 _LEAD, _EXPIRES, _TERMINATES = 90 * NS_PER_S, 30 * MINUTE, 2 * HOUR
@@ -61,9 +61,11 @@ class RecurringEvents:
     """The series of a world, by number, and the reference data of their markets."""
 
     def __init__(self, entries: list[WindowsEntry], leagues: Leagues) -> None:
-        """`leagues` know the tags. ValueError says which series cannot be."""
+        """`leagues` has the tags. ValueError names an invalid series."""
         if len(entries) > SERIES_MAX:
-            raise ValueError(f"at most {SERIES_MAX} products of windows, not {len(entries)}")
+            raise ValueError(
+                f"at most {SERIES_MAX} recurring markets are possible, not {len(entries)}"
+            )
         self.series = tuple(map(series_of, entries))
         self._terms = tuple(map(_terms_of, entries))
         self._names = SlotNames(self.series)
@@ -75,7 +77,7 @@ class RecurringEvents:
     # ---- look-ups, whether a market is listed or not
 
     def slot_of_symbol(self, symbol: str) -> Slot | None:
-        """Return the slot that a symbol spells, or None."""
+        """Return the slot of a symbol, or None."""
         return self._names.of_symbol(symbol)
 
     def event_named(self, slug: str) -> wire.Event | None:
@@ -84,7 +86,7 @@ class RecurringEvents:
         return None if slot is None else self.event(slot)
 
     def numbered(self, number: int) -> wire.Event | None:
-        """Return the event with a number, which is its market's too, or None."""
+        """Return the event with a number, which is also its market's, or None."""
         series, index = divmod(number - FIRST_NUMBER, NUMBERS)
         if not 0 <= series < len(self.series):
             return None
@@ -101,18 +103,20 @@ class RecurringEvents:
         event = self.event_of(symbol)
         return None if event is None else event.markets[0]
 
-    # ---- what they are
+    # ---- instruments and events
 
     def instrument(
         self, slot: Slot, reading: IndexObservation = _UNREAD, settled: bool = False
     ) -> Instrument:
-        """Return the instrument of a slot; its metadata say what the index says by now."""
+        """Return the instrument of a slot, with the observations of the index so far in its
+        metadata.
+        """
         unread = self._unread(slot)
         fields = read_metadata(reading, settled)
         return replace(unread, metadata={**unread.metadata, **fields}) if fields else unread
 
     def _make_unread(self, slot: Slot) -> Instrument:
-        """Make the instrument of a slot, without observations of the index."""
+        """Create the instrument of a slot, without observations of the index."""
         series, terms = self.series[slot.series], self._terms[slot.series]
         begins, start = slot.begins, start_text(slot.begins)
         ends, listed = begins + series.every, begins - series.ahead
@@ -208,9 +212,9 @@ class RecurringEvents:
 
 
 def incomplete(entry: WindowsEntry) -> str:
-    """Return the problem of an entry: missing or conflicting terms; "" if it describes a series."""
+    """Return the problem of an entry: missing or conflicting terms; "" if it is complete."""
     if entry.asset is None or entry.every is None:
-        return f"{entry.name}: say asset and every, no windows of the world are called so"
+        return f"{entry.name}: a new recurring market needs `asset` and `every`"
     scale = scales_of(entry.tick_size or _TICK)[0]
     qty_scale = entry.fractional_qty_scale or _QTY_SCALE
     ahead = _listed_ahead(entry.every) if entry.ahead is None else entry.ahead
@@ -228,7 +232,7 @@ def incomplete(entry: WindowsEntry) -> str:
 
 
 def series_of(entry: WindowsEntry) -> Series:
-    """Return the series that an entry describes, or raise ValueError."""
+    """Return the series of an entry, or raise ValueError."""
     if (lacking := incomplete(entry)) or entry.asset is None or entry.every is None:
         raise ValueError(lacking)
     return Series(

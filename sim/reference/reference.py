@@ -1,13 +1,13 @@
 """The gateway's reference data: leagues and teams, and every event and market by name and number.
 
 Events come from four sources: those of the default world, listed one by one from fixtures;
-generated games (`generated_games.py`); events of recurring markets, which come and go with the
-clock (`recurring_markets.py`); and events that a scenario or a tester lists by hand. Look-ups ask
-all of them. What trading and games change is not kept here.
+generated games (`generated_games.py`); events of recurring markets, which change with the clock
+(`recurring_markets.py`); and events that a scenario or a tester adds. Look-ups use all of them.
+Values that trading and games change are stored elsewhere.
 
 Generated and recurring events are created lazily, on first access. A world's reference data is
-shared by every simulation that begins with it: whoever adds to it works on a `fork`, and an event
-that gets another market is copied first (`own`).
+shared by every simulation that begins with it: additions are made to a `fork`, and an event that
+gets another market is copied first (`own`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from sim.reference.recurring_markets import RecurringEvents
 
 
 class Reference(Leagues):
-    """Reference data with its indexes. Lists are in order of listing.
+    """Reference data with its indexes. Lists are in listing order.
 
-    `events` and `markets` were listed one by one; the first `base` and `base_markets` of them are
-    the world's beginning. `changed` has generated events to which something was added by hand.
+    `events` and `markets` were listed one by one; the first `base` and `base_markets` of them
+    existed at the start. `changed` has generated events with additions.
     """
 
     def __init__(self, *, empty: bool = False, shift: Span = 0) -> None:
@@ -50,7 +50,7 @@ class Reference(Leagues):
         self._event_of_market: dict[str, Event] = {}
 
     def fork(self) -> Reference:
-        """Return reference data that start as these and grow by themselves.
+        """Return independent reference data with the same content.
 
         The lists and indexes are new; the messages in them are shared until an event is owned.
         """
@@ -61,17 +61,17 @@ class Reference(Leagues):
         return twin
 
     def set_recurring(self, recurring: RecurringEvents) -> None:
-        """Have the events of recurring markets, and list their series."""
+        """Set the events of recurring markets, and list their series."""
         self.recurring = recurring
         for series in recurring.messages:
             self.add_series(series)
 
     def begin(self) -> None:
-        """Mark what is listed so far as the world's beginning."""
+        """Mark everything that is listed so far as existing at the start."""
         self.base, self.base_markets = len(self.events), len(self.markets)
 
     def catalogue(self, recurring: int) -> Catalogue:
-        """Return events and markets by place, with room for so many recurring ones."""
+        """Return events and markets by position, with room for a number of recurring ones."""
         return Catalogue(self, recurring)
 
     # ---- look-ups
@@ -122,9 +122,9 @@ class Reference(Leagues):
         return event
 
     def game_event(self, slug: str) -> Event | None:
-        """Return the event of a game that the world began with or that was added, or None.
+        """Return the event of a game that existed at the start or was added, or None.
 
-        Its markets may be missing: this is cheap for every generated game.
+        Its markets may be missing, so this is cheap for every generated game.
         """
         event = self.event_by_slug.get(slug)
         if event is None and self.generated.has(slug):
@@ -132,7 +132,7 @@ class Reference(Leagues):
         return event if event is not None and event.game_id else None
 
     def event_of_game(self, game_id: str) -> Event | None:
-        """Return the event of a game by the number that the gateway or Sportradar gives it."""
+        """Return the event of a game by its number on the gateway or at Sportradar."""
         slug = self.generated.slug_of_game(game_id)
         if slug is not None:
             return self.event_named(slug)
@@ -142,21 +142,21 @@ class Reference(Leagues):
         return None
 
     def generated_dates(self, slug: str) -> MarketDates | None:
-        """Return when the markets of a generated event move, or None for any other event."""
+        """Return the dates of the markets of a generated event, or None for any other event."""
         return self.generated.dates(slug)
 
     def is_changed(self, slug: str) -> bool:
-        """Return whether something was added by hand to a generated event."""
+        """Return whether something was added to a generated event."""
         return slug in self.changed
 
     def is_reported_game(self, slug: str) -> bool:
-        """Return whether an event is a game that came after the default world's own."""
+        """Return whether an event is a game that was added to those of the default world."""
         return any(event.slug == slug and event.game_id for event in self.events[self.base :])
 
     # ---- listing
 
     def next_event_id(self) -> int:
-        """Return a number for one more event."""
+        """Return a number for a new event."""
         return 20_001 + len(self.events)
 
     def add_event(self, event: Event) -> None:
@@ -165,9 +165,9 @@ class Reference(Leagues):
         self.event_by_slug[event.slug] = self.event_by_id[event.id] = event
 
     def own(self, event: Event) -> Event:
-        """Return a copy of an event for these lists alone.
+        """Return a copy of an event for these lists only.
 
-        One more market on it is seen by nobody else who shares the default world.
+        Another market on it is then invisible to others who share the default world.
         """
         mine = replace(event, markets=list(event.markets))
         if event.slug in self.event_by_slug:

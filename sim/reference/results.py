@@ -1,9 +1,9 @@
-"""Planned results of the default world's games and questions, for those that nobody reports.
+"""Planned results of the default world's games and questions, if nobody reports them.
 
 A result is drawn from the slug alone, so it is the same in every run. A game in progress when the
-world begins continues from its score. Markets settle by the score that the gateway shows, so no
-market contradicts another. Games that a scenario or a tester reports end as reported.
-`game_clock.py` has the course of a game to its result.
+world begins continues from its score. Markets settle by the score on the gateway, so no market
+contradicts another. Games that a scenario or a tester reports end as reported. `game_clock.py` has
+the course of a game to its result.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from sim.reference.game_clock import UNITS, GameClock, GameInProgress, draw, dur
 from sim.reference.reference import Reference
 
 Periods = dict[str, tuple[int, int]]
-_KEPT = 1024  # game clocks that are kept
+_KEPT = 1024  # cached game clocks
 
-# of a quarter: the fewest, and how many more there may be
+# points of a quarter: the smallest number, and the range above it
 _POINTS = {"nba": (22, 13), "wnba": (15, 12)}
 _SCORES: dict[str, Sequence[int]] = {
     "nfl": (0, 3, 6, 7, 10, 13, 14, 16, 17, 20, 21, 23, 24, 27, 28, 30, 31, 34, 38),
     "mlb": range(10),
     "nhl": range(7),
 }
-# Where these score: the name of a part, how many of them, what breaks a tie, and when.
+# The parts in which these sports score: name, number, and what breaks a tie, and when.
 _PARTS = {"nfl": ("Q", 4, 3, "OT1"), "mlb": ("I", 8, 1, "X10"), "nhl": ("P", 3, 1, "OT1")}
 _SETS = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6))
 _BEST_OF = {"atp": ("S", 2), "wta": ("S", 2), "wtt": ("S", 3), "lol": ("M", 2), "cs2": ("M", 2)}
@@ -49,7 +49,7 @@ _SOLO = frozenset(("ufc",))
 
 
 class Results:
-    """Results of the events that a world begins with. Everything follows from slugs and dates."""
+    """Results of the events that exist at the start. They follow from slugs and dates only."""
 
     def __init__(
         self, reference: Reference, instruments: tuple[Instrument, ...], now: Instant
@@ -63,7 +63,7 @@ class Results:
         self._ended = cache(self._make_ended)
 
     def _final_game(self, slug: str) -> Game | None:
-        """Return the final facts of a game, or None for what is no game of the world."""
+        """Return the final facts of a game, or None if it is not a game of the world."""
         event = self._reference.game_event(slug)
         if event is None:
             return None
@@ -71,7 +71,7 @@ class Results:
         return final(event, [player.display_name for player in players])
 
     def _event_end(self, slug: str) -> Instant:
-        """Return when a game is over; 0 for what is no game of the world."""
+        """Return when a game ends; 0 if it is not a game of the world."""
         event = self._reference.game_event(slug)
         if event is None or event.start_time is None:
             return 0
@@ -79,11 +79,13 @@ class Results:
         return event.start_time + duration(event.subcategory, slug) if clock is None else clock.ends
 
     def state_at(self, slug: str, now: Instant) -> Game | None:
-        """Return the state of a game, or None before its start and for no game of the world."""
+        """Return the state of a game, or None before its start and if it is not a game of the
+        world.
+        """
         event = self._reference.game_event(slug)
         if event is None or event.start_time is None or now < event.start_time:
             return None
-        if self.event_end(slug) <= now:  # then nobody asks how it came to that
+        if self.event_end(slug) <= now:  # the course of the game is no longer needed
             return self._ended(slug)
         clock = self._clock(slug)
         return None if clock is None else clock.at(now)
@@ -100,7 +102,7 @@ class Results:
         return GameClock(event.subcategory, slug, event.start_time, result, joined)
 
     def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
-        """Return what a market pays, in dollars and in words, or None for an unknown market."""
+        """Return the payment of a market, in dollars and as text, or None for an unknown market."""
         if instrument.game_condition is not None:
             game = self.final_game(instrument.event)
             result = outcome_of(instrument.game_condition, game) if game is not None else None
@@ -115,7 +117,7 @@ class Results:
 
     @cached_property
     def _groups(self) -> dict[str, list[Instrument]]:
-        """Instruments whose outcomes depend on each other, by group."""
+        """Instruments with dependent outcomes, by group."""
         groups: dict[str, list[Instrument]] = {}
         for one in self._instruments:
             if one.related is not None:
@@ -153,7 +155,7 @@ def final(event: Event, players: list[str]) -> Game:
 
 
 def _final(league: str, slug: str, before: tuple[int, int], first: int) -> Game:
-    """The result of a game whose score was `before` when its part `first` began."""
+    """The result of a game with the score `before` at the beginning of its part `first`."""
     if league in _POINTS:
         return Game(periods=_quarters(slug, *_POINTS[league]))
     if league in _BEST_OF:
@@ -170,7 +172,7 @@ def _final(league: str, slug: str, before: tuple[int, int], first: int) -> Game:
 
 
 def _final_score(game: Game) -> tuple[int, int]:
-    """Return the score as it is shown: points, goals, or sets and maps won."""
+    """Return the score on the gateway: points, goals, or sets and maps won."""
     if game.goals is not None:
         teams = [goal.team for goal in game.goals]
         return teams.count("home"), teams.count("away")
@@ -183,8 +185,8 @@ def _final_score(game: Game) -> tuple[int, int]:
 
 
 def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Periods:
-    """Quarters, innings, thirds: what was scored before lies in those before `first`, what is drawn
-    in the others; a tie is broken after them.
+    """Quarters, innings, thirds: earlier points are in those before `first`, drawn points in the
+    others; a tie is broken after them.
     """
     mark, parts, more, extra = _PARTS[league]
     scores = _SCORES[league]

@@ -1,8 +1,8 @@
-"""Fixtures of a season: who plays whom and when, planned from a seed without creating events.
+"""The games of a season: teams and dates, planned from a seed without creating events.
 
 Planning is the only cost at the start of a world, so a plan has teams and instants only. Every
-league plays rounds in which each team meets another, on its days of the week, until there are as
-many games as were asked for. The same arguments always give the same plan.
+league plays rounds in which each team meets another, on its days of the week, until there are
+enough games. The same arguments always give the same plan.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim.reference.games import Game
 from sim.reference.leagues import Leagues
 from sim.reference.market_pair import eastern_day
 
-# the day before the default world's beginning, so that some games are over
+# the day before the default world begins, so that some games are over
 FIRST_DAY = date(2026, 9, 7)
 SEED = 2026
 _LISTED_BEFORE = eastern(FIRST_DAY, 12)
@@ -27,7 +27,7 @@ _DAYS_MAX = 10_000
 
 
 class LeaguePlan(NamedTuple):
-    """When a league plays (Monday is 0), at which hour, and which markets its games have."""
+    """The weekdays (Monday is 0) and hour of a league's games, and the markets on them."""
 
     slug: str
     days: tuple[int, ...]
@@ -55,7 +55,7 @@ LEAGUES = (
 
 
 def plan(leagues: Leagues, games: int, taken: Container[str], shift: Span) -> dict[str, Game]:
-    """Return so many games by slug, in order of date, `shift` later than they are written for.
+    """Return a number of games by slug, in order of date, `shift` later than planned.
 
     `taken` slugs are left out.
     """

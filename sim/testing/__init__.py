@@ -14,7 +14,7 @@ __all__ = ["as_yaml", "connect"]
 
 
 def __getattr__(name: str) -> Any:
-    # Late, because pytest imports this package for its plugin in every run.
+    # Imported late, because pytest imports this package for its plugin in every run.
     if name == "connect":
         from sim.testing.client import connect
 

@@ -10,13 +10,13 @@ import msgspec
 from sim.api.pipeline.inputs import Reply
 from sim.api.rendering.document_links import with_links
 
-__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 
 class Response:
-    """An answer over HTTP: `status`, `headers` with names in lower case, `body`, `json()`.
+    """An answer over HTTP: `status`, `headers` with lower-case names, `body`, `json()`.
 
-    `reply` is what the exchange itself answered. A download has its chunks in `reply.chunks`.
+    `reply` is the exchange's own reply. A download has its chunks in `reply.chunks`.
     """
 
     def __init__(self, reply: Reply) -> None:
@@ -28,13 +28,13 @@ class Response:
 
     @cached_property
     def body(self) -> bytes:
-        """The whole body; reading it runs a download to its end."""
+        """The whole body. For a download this reads it to its end."""
         if self.reply.chunks is not None:
             return b"".join(self.reply.chunks)
         return with_links(self.reply.body)
 
     def json(self) -> Any:
-        """The body decoded as JSON. Raises `msgspec.DecodeError` when it is not JSON."""
+        """The body decoded as JSON. Raises `msgspec.DecodeError` if it is not JSON."""
         return msgspec.json.decode(self.body)
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class RpcError(Exception):
 
 
 def succeeded(reply: Reply) -> Reply:
-    """Return a gRPC answer that is OK; any other raises `RpcError`."""
+    """Return a gRPC answer with status OK; raise `RpcError` for any other."""
     if reply.code:
         raise RpcError(reply.code, reply.message)
     return reply

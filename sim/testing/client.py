@@ -27,7 +27,7 @@ from sim.testing.answers import Response, RpcError, succeeded
 from sim.testing.credentials import private_key, retail_headers
 
 __all__ = ["Connection", "Http", "Response", "Rpc", "RpcError", "Stream", "connect"]
-__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
     from sim.core.identity.firms import ApiKey, Firm
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """A stream: `frames` received so far, and `end` as (code, message) once it is closed; of a
-    WebSocket `close_code` is what the close frame says.
+    """A stream: `frames` received so far, and `end` as (code, message) once it is closed. For a
+    WebSocket, `close_code` is the code of the close frame.
     """
 
     def __init__(self, connection: Connection, number: int, decode: Callable[[bytes], Any]) -> None:
@@ -53,7 +53,7 @@ class Stream:
         self.frames.append(self._decode(frame))
 
     def take(self) -> list[Any]:
-        """Return the frames since the last call, and forget them."""
+        """Return the frames since the last call, and remove them."""
         frames, self.frames = self.frames, []
         return frames
 
@@ -62,7 +62,7 @@ class Stream:
         self._connection.absorb(self._connection.simulation.frame(self.number, frame))
 
     def close(self) -> None:
-        """Hang up, as a client does."""
+        """Disconnect, as a client does."""
         self._connection.streams.pop(self.number, None)
         self._connection.absorb(self._connection.simulation.hangup(self.number))
 
@@ -109,7 +109,7 @@ class Connection:
         return Rpc(self, lambda: self.bearer(firm, participant) if firm else {})
 
     def web_socket(self, key: ApiKey, path: str) -> Stream:
-        """Open a retail WebSocket. Raises RpcError with the HTTP status when it is refused."""
+        """Open a retail WebSocket. Raises RpcError with the HTTP status if it is refused."""
         headers = self.retail_headers(key, "GET", path)
         outcome = self.simulation.open(path, headers, b"", web_socket=True)
         if outcome.reply is not None:
@@ -125,7 +125,7 @@ class Connection:
 
     def advance_to(self, to: int | str) -> Outcome:
         """Move the clock to an instant: RFC 3339 text, or nanoseconds since 1970. Webhooks that are
-        sent on the way are answered at once.
+        sent meanwhile are answered at once.
         """
         target = parse_instant(to) if isinstance(to, str) else to
         outcome = None
@@ -138,7 +138,7 @@ class Connection:
     # ---- plumbing
 
     def answer(self, reply: Reply) -> Reply:
-        """Move the clock from timer to timer until the answer to a pending reply is there."""
+        """Move the clock from timer to timer until the pending reply is complete."""
         while (
             reply.pending_on not in self.resolved
             and reply.deadline
@@ -158,7 +158,7 @@ class Connection:
         return outcome
 
     def deliver(self, effects: list[Effect]) -> None:
-        """Deliver effects in their order."""
+        """Deliver effects in order."""
         for effect in effects:
             if isinstance(effect, Send):
                 if effect.stream in self.streams:
@@ -176,7 +176,7 @@ class Connection:
                     self.absorb(self.simulation.answer(effect.attempt, self.receive(effect)))
 
     def begin(self, outcome: Outcome, decode: Callable[[bytes], Any]) -> Stream:
-        """The stream that an outcome opened, with its first frames."""
+        """The stream of an outcome, with its first frames."""
         stream = self.streams[outcome.stream] = Stream(self, outcome.stream, decode)
         self.absorb(outcome)
         return stream
@@ -191,8 +191,8 @@ class Connection:
     def bearer(self, firm: Firm, participant: str | None = None) -> dict[str, str]:
         """Headers of an exchange call: the token of a firm, and the participant.
 
-        A new token is fetched when the last one ends within 30 seconds, and after time travel.
-        Raises RpcError when the exchange refuses a token.
+        A new token is fetched if the last one expires within 30 seconds, and after time travel.
+        Raises RpcError if the exchange refuses a token.
         """
         if self._epoch != self.simulation.epoch:
             self._epoch = self.simulation.epoch
@@ -213,7 +213,7 @@ class Connection:
 
     @property
     def audience(self) -> str:
-        """The audience that a client names in its assertions and token requests."""
+        """The audience of a client's assertions and token requests."""
         return self.simulation.exchange.credentials.environment.audience
 
     def forget_tokens(self) -> None:
@@ -221,7 +221,9 @@ class Connection:
         self._tokens.clear()
 
     def assertion(self, firm: Firm, **claims: object) -> str:
-        """A client assertion signed with the firm's key (§5.1); `claims` replace the usual ones."""
+        """A client assertion signed with the firm's key (§5.1); `claims` replace the default
+        ones.
+        """
         import jwt
 
         self._assertions += 1
@@ -239,7 +241,7 @@ class Connection:
         return jwt.encode(body, key, algorithm="RS256")
 
     def token(self, firm: Firm, **fields: str) -> Response:
-        """POST /oauth/token with a fresh assertion; `fields` replace those of the form."""
+        """POST /oauth/token with a new assertion; `fields` replace those of the form."""
         form = {
             "grant_type": "client_credentials",
             "client_id": firm.client_id,
@@ -274,12 +276,12 @@ class Http:
     ) -> Response:
         """Send a request and return the answer, whatever its status.
 
-        `params` follow the query of `path`; a list repeats its parameter, booleans become `true`
-        and `false`, and None leaves the parameter out. The body is `json`, `form` or `body`.
+        `params` are added to the query of `path`; a list repeats its parameter, booleans become
+        `true` and `false`, and None leaves the parameter out. The body is `json`, `form` or `body`.
 
-        An answer that needs time to pass (a delay, a synchronous order) moves the clock until it is
-        there. With `wait=False` the call returns at once: `reply.pending_on` names the answer,
-        which `Connection.answer` gets later.
+        If the answer takes time (a delay, a synchronous order), the call moves the clock until it
+        is complete. With `wait=False` the call returns at once: `reply.pending_on` names the
+        answer, which `Connection.answer` gets later.
         """
         path, _, query = path.partition("?")
         query = "&".join(part for part in (query, _query(params or {})) if part)
@@ -329,8 +331,8 @@ def _query(params: Mapping[str, object]) -> str:
 
 
 class Rpc:
-    """A gRPC client with one identity. Requests and answers are the contract's Structs, and travel
-    as protobuf bytes.
+    """A gRPC client with one identity. Requests and answers are the contract's Structs, and are
+    sent as protobuf bytes.
     """
 
     def __init__(self, connection: Connection, metadata: Callable[[], Mapping[str, str]]) -> None:
@@ -342,20 +344,24 @@ class Rpc:
         return self._metadata()
 
     def call(self, operation: str, request: Message) -> Any:
-        """A unary call, such as "OrderBookAPI.GetOrderBook". Raises RpcError unless it is OK."""
+        """A unary call, such as "OrderBookAPI.GetOrderBook". Raises RpcError unless the status is
+        OK.
+        """
         method, decode = self._method(operation)
         reply = succeeded(self.raw(method, _encode(request)))
         return decode(reply.body)
 
     def raw(self, method: str, message: bytes) -> Reply:
-        """A unary call by its full method name and bytes; the reply has any status."""
+        """A unary call by its full method name and bytes. The reply may have any status."""
         simulation = self._connection.simulation
         outcome = self._connection.absorb(simulation.rpc(method, self._metadata(), message))
         assert outcome.reply is not None
         return outcome.reply
 
     def download(self, operation: str, request: Message) -> Iterator[Any]:
-        """Messages of a download, each decoded when it is read. Raises RpcError unless it is OK."""
+        """The messages of a download, each decoded when it is read. Raises RpcError unless the
+        status is OK.
+        """
         method, decode = self._method(operation)
         outcome = self._connection.absorb(self._open(method, request))
         assert outcome.reply is not None
@@ -364,7 +370,7 @@ class Rpc:
     def stream(self, operation: str, request: Message | None = None) -> Stream:
         """Open a server stream (with its request) or a bidirectional one (without).
 
-        Raises RpcError when it is refused.
+        Raises RpcError if it is refused.
         """
         method, decode = self._method(operation)
         outcome = self._open(method, request)

@@ -1,9 +1,9 @@
 """A client's own test command, run against an exchange of its own.
 
-The exchange listens on free loopback ports while the command runs. The command finds it as a client
-of `sim serve` does: `SIM_READY_FILE` names the ready file, and `SIM_GATEWAY`, `SIM_RETAIL`,
+The exchange listens on free loopback ports while the command runs. The command finds it like a
+client of `sim serve`: `SIM_READY_FILE` names the ready file, and `SIM_GATEWAY`, `SIM_RETAIL`,
 `SIM_EXCHANGE`, `SIM_AUTH`, `SIM_GRPC`, `SIM_CONTROL` are its addresses. The command gets no other
-information, so the same tests run against the real service.
+information, so the same tests can run against the real service.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sim.server.ready_file import ready_facts
 from sim.testing.junit_cases import Cases, asking_for, read_cases
 
 _SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control")
-_GRACE_S = 5.0  # between the request to end and the end
+_GRACE_S = 5.0  # seconds between the request to end and the kill
 TAIL_LINES = 12
 
 
@@ -59,15 +59,15 @@ def run_client(
 ) -> ClientRun:
     """Serve a scenario, run the command against it, and stop both.
 
-    The folder gets `journal.ndjson`, `ready.json`, `output.txt`, and `cases.xml` from a command
-    that writes JUnit to SIM_JUNIT, as pytest does by itself. A command that has not ended
-    after `limit_s` seconds is stopped, with the processes that it started. UsageError where there
-    is no such command.
+    The folder gets `journal.ndjson`, `ready.json`, `output.txt`, and `cases.xml` if the command
+    writes JUnit to SIM_JUNIT, as pytest does without any option. A command that has not ended after
+    `limit_s` seconds is stopped, with the processes that it started. UsageError if there is no such
+    command.
     """
     folder.mkdir(parents=True, exist_ok=True)
     journal, ready = folder / "journal.ndjson", folder / "ready.json"
     cases = (folder / "cases.xml").absolute()
-    for earlier in (journal, cases):  # of a run into the same folder
+    for earlier in (journal, cases):  # left by an earlier run into the same folder
         earlier.unlink(missing_ok=True)
     with open_journal(journal) as file:
         service = serve_in_thread(scenario, clock=parse_clock_mode(clock), journal=file)
@@ -97,7 +97,7 @@ def _run(
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **environment},
-                start_new_session=os.name == "posix",  # so that what it starts ends with it
+                start_new_session=os.name == "posix",  # so that its child processes end with it
             )
         except OSError as error:
             raise UsageError(f"cannot run {command[0]!r}: {error.strerror}") from None

@@ -22,7 +22,7 @@ from sim.kernel.instants import (
 from sim.scenario.scalar_types import SPAN
 from sim.testing.wall_clock import warn_of_patched_time
 
-__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
     from sim.api.pipeline.inputs import Fired
@@ -33,7 +33,7 @@ Length = str | timedelta
 
 
 class _Plan(NamedTuple):
-    """What to do at an instant; of two at one instant, the one that was planned first."""
+    """A function to call at an instant. Two at the same instant are called in order of planning."""
 
     at: Instant
     number: int
@@ -41,11 +41,11 @@ class _Plan(NamedTuple):
 
 
 class Clock:
-    """Virtual time, which moves only when the test moves it.
+    """Virtual time, which only the test moves.
 
-    A move returns when everything that was due has happened and webhooks were answered. In a
-    coroutine use `advance_async`: `advance` blocks the event loop, so a webhook receiver that runs
-    in it could never answer, and RuntimeError says so.
+    A move returns when all due timers have fired and webhooks were answered. In a coroutine use
+    `advance_async`: `advance` blocks the event loop, so a webhook receiver in that loop could never
+    answer, and RuntimeError says so.
     """
 
     def __init__(self, running: BackgroundService | BackgroundInstance) -> None:
@@ -67,14 +67,16 @@ class Clock:
         return self._to(self._instant() + _span_of(by))
 
     def to(self, moment: Moment) -> list[str]:
-        """Move forward to an RFC 3339 instant or an aware datetime; returns what `advance` does."""
+        """Move forward to an RFC 3339 instant or an aware datetime. Returns the same as
+        `advance`.
+        """
         return self._to(instant_of(moment))
 
     def until(self, condition: Mapping[str, object], within: Length = "1d") -> list[str]:
-        """Move forward until something happens: a condition of a step's `when`, such as
+        """Move forward until an event: a condition as in `when` of a step, such as
         `{"maintenance": False}` or `{"order": {"name": "mine", "state": "FILLED"}}`.
 
-        Returns what `advance` does. Raises TimeoutError if it does not happen `within` this time,
+        Returns the same as `advance`. Raises TimeoutError if it does not happen `within` this time,
         and InvalidRequest for a condition that does not exist.
         """
         from sim.actors.operator.action import read_entry
@@ -94,7 +96,7 @@ class Clock:
         return fired
 
     async def advance_async(self, by: Length) -> list[str]:
-        """Move forward as `advance` does, while the event loop of the caller goes on."""
+        """Move forward like `advance`, while the event loop of the caller continues."""
         warn_of_patched_time(ours=bool(self._follow))
         target = self._instant() + _span_of(by)
         fired: list[str] = []
@@ -107,7 +109,7 @@ class Clock:
         return fired
 
     def plan(self, at: Instant, do: Callable[[], object]) -> None:
-        """Call `do` when time reaches `at` (nanoseconds since 1970); see `ServedExchange.at`."""
+        """Call `do` when time reaches `at` (nanoseconds since 1970). See `ServedExchange.at`."""
         self._planned.append(_Plan(at, next(self._number), do))
 
     def _to(self, target: Instant, until: Callable[[], bool] = lambda: False) -> list[str]:
@@ -135,11 +137,8 @@ class Clock:
     def _instant(self) -> Instant:
         return self._running.call(lambda: self._running.simulation.now)
 
-    def _stops(self, target: Instant) -> Iterator[tuple[Instant, _Plan | None]]:
-        """Yield where to stop on the way, with what to do there; the last stop is the target."""
-        while due := [plan for plan in self._planned if plan.at <= target]:
-            plan = min(due)
-            yield max(plan.at, self._instant()), plan
+        """Call `do` when time reaches `at` (nanoseconds since 1970). See `ServedExchange.at`."""
+        self._planned.append(_Plan(at, next(self._number), do))
         yield target, None
 
     def _moved(self, fired: list[Fired]) -> list[str]:
@@ -148,7 +147,7 @@ class Clock:
         return [f"{one.timer} {one.subject}".rstrip() for one in fired]
 
     def _refuse_to_block(self) -> None:
-        """RuntimeError in an event loop that a registered webhook receiver listens in."""
+        """RuntimeError in an event loop in which a registered webhook receiver listens."""
         try:
             loop: Any = asyncio.get_running_loop()
         except RuntimeError:
@@ -187,14 +186,14 @@ def _span_of(by: Length) -> int:
 
 
 def _listening_ports(loop: Any) -> set[int]:
-    """TCP ports that an event loop accepts connections on; none for a loop without a selector."""
+    """TCP ports on which an event loop accepts connections; none for a loop without a selector."""
     selector = getattr(loop, "_selector", None)
     watched = selector.get_map() if selector is not None and hasattr(selector, "get_map") else ()
     return {port for port in map(_listening_port, watched) if port}
 
 
 def _listening_port(number: int) -> int:
-    """The port that a file descriptor accepts connections on; 0 for any other file."""
+    """The port on which a file descriptor accepts connections; 0 for any other file."""
     try:
         opened = socket.socket(fileno=number)
     except OSError:
@@ -206,4 +205,4 @@ def _listening_port(number: int) -> int:
     except OSError:
         return 0
     finally:
-        opened.detach()  # the file is the loop's
+        opened.detach()  # the file belongs to the loop

@@ -1,5 +1,5 @@
-"""Collections of requests as Postman and Bruno read them, with an environment of addresses and
-credentials. A script of the collection signs; the runners bring what it needs.
+"""Collections of requests for Postman and Bruno, with an environment of addresses and credentials.
+A script of the collection signs the requests, with the libraries of the runners.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ The services take 20 requests a second: give the runner a delay of 60 ms.
 
 
 def environment(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Addresses and credentials of the facts of a ready file, by variable."""
+    """Addresses and credentials from a ready file, by variable."""
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     firm = next(one for one in facts["firms"] if one["users"])
     key = facts["api_keys"][0]
     private = load_pem_private_key(Path(firm["private_key_path"]).read_bytes(), None)
-    assert isinstance(private, RSAPrivateKey)  # the ready file names no other
+    assert isinstance(private, RSAPrivateKey)  # the ready file has no other
     numbers = private.private_numbers()
     size = private.key_size // 8
     return {
@@ -67,13 +67,13 @@ def _public_key(secret: str) -> str:
 
 
 def _signing(get: str) -> str:
-    """The script that signs, in a runner that reads variables by `get`."""
+    """The script that signs, for a runner that reads variables with `get`."""
     script = resources.path("fixtures", "collection-signing.js").read_text(encoding="utf-8")
     return f'const CryptoJS = require("crypto-js");\nconst get = (name) => {get};\n{script}'
 
 
 def _scoped_script(script: str) -> str:
-    """A script whose names are its own: runners put several into one scope."""
+    """A script with its own scope, because runners put several scripts into one."""
     return f"(() => {{\n{script}\n}})();"
 
 
@@ -188,7 +188,7 @@ def _pretty(value: Any) -> str:
 def bruno_files(requests: Iterable[Request], variables: Mapping[str, str]) -> dict[str, str]:
     """The files of a Bruno collection by path."""
     described = {"version": "1", "name": NAME, "type": "collection"}
-    # Bruno's reader of scripts does not know literals such as 2n.
+    # Bruno's parser of scripts does not know literals such as 2n.
     signing = re.sub(r"\b(\d+)n\b", r'BigInt("\1")', _signing("bru.getEnvVar(name)"))
     values = "".join(f"  {name}: {value}\n" for name, value in variables.items())
     files = {

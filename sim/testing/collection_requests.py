@@ -1,7 +1,7 @@
-"""Every REST operation as a request that a fresh exchange answers, for collections of API clients.
+"""Every REST operation as a request to a new exchange, for collections of API clients.
 
 The requests are made once in process, in their order, on the scenario that will be served. So each
-has names that exist there, and the status that it will get.
+has names that exist there, and its expected status.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from sim.testing.client import Connection, Http, connect
 
 FOLDERS: tuple[Plane, ...] = ("gateway", "retail", "exchange")
 _VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
-# Orders that others read, amend and cancel: what is sent first, and where its id stands.
+# Orders that other requests read, amend and cancel: the first request, and the key of its id.
 _FIRST = {
     "RetailOrdersAPI.CreateOrder": ("retail_order", "id"),
     "OrderEntryAPI.InsertOrder": ("exchange_order", "orderId"),
 }
 _LAST = re.compile(r"Cancel(?!Replace)|Delete|Close|Remove")
-# Queries without which an operation finds nothing or refuses, by rpc.
+# Queries that an operation needs for a useful answer, by rpc.
 _QUERIES = {
     "GetAssetPriceHistory": "?assets=crypto:btc&bucket=BUCKET_1H",
     "GetPriceHistory": "?symbol={symbol}&fidelity=60",
@@ -44,8 +44,8 @@ _QUERIES = {
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """A request. `{{name}}` in path and body stands for a variable; `keeps` is the variable that
-    the answer's key sets. `status` is what a fresh exchange answers.
+    """A request. `{{name}}` in path and body is a variable; `keeps` is the variable that gets the
+    value of the answer's key. `status` is the status of the answer of a new exchange.
     """
 
     plane: Plane
@@ -59,7 +59,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 def requests(simulation: Simulation) -> list[Request]:
-    """A request for every REST operation, in the order in which they are to be sent."""
+    """A request for every REST operation, in the order in which they must be sent."""
     world = connect(simulation)
     parties = simulation.world.parties
     firm = next(one for one in parties.firms if one.client_id in parties.key_files and one.users)
@@ -79,7 +79,7 @@ def requests(simulation: Simulation) -> list[Request]:
 
 
 def _with_status(draft: Request, client: Http, variables: dict[str, str]) -> Request:
-    """The request with the status that it gets; what it keeps is in `variables` afterwards."""
+    """The request with its status. `variables` then has the value that it keeps."""
 
     def filled(text: str) -> str:
         return re.sub(r"\{\{(\w+)\}\}", lambda match: variables.get(match[1], "1"), text)
@@ -97,7 +97,7 @@ _KEPT = ("plane", "name", "says", "verb", "path", "body", "keeps")
 
 
 def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
-    """Requests whose status is not known yet, those first that others need."""
+    """Requests without their status, those first that others need."""
     content = resources.path("fixtures", "openapi-examples.json").read_bytes()
     examples: dict[str, Any] = json.decode(content).get(plane, {})
     used_names: set[str] = set()
@@ -134,7 +134,7 @@ def _is_last(rpc: str) -> int:
 
 
 def _body(name: str, example: dict[str, Any], names: dict[str, str], order: str) -> str:
-    """The body of an operation: of our own where it must fit the world, else that of a real run."""
+    """The body of an operation: our own if it must fit the world, else that of a real run."""
     symbol = names["symbol"]
     retail = {
         "marketSlug": symbol,
@@ -178,7 +178,7 @@ def _body(name: str, example: dict[str, Any], names: dict[str, str], order: str)
 
 
 def _value(names: dict[str, str], rpc: str, order: str, variable: re.Match[str]) -> str:
-    """What stands for a variable of a path: what the operation is about, or its general name."""
+    """The value of a path variable: the object of the operation, or its general name."""
     if variable[1] in ("order_id", "orderId"):
         return order
     return names.get(f"{rpc}.{variable[1]}") or names.get(variable[1], "1")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import json
 
-__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 
 class ControlError(Exception):
@@ -30,8 +30,8 @@ class Control(str):
     """
 
     def __call__(self, verb: str, path: str, body: dict[str, Any] | str | None = None) -> Any:
-        """Make a call below `/_sim/v1` and return its answer: decoded JSON, or text. A body that is
-        text is sent as YAML.
+        """Make a call below `/_sim/v1` and return its answer: decoded JSON, or text. A text body is
+        sent as YAML.
 
         Raises ControlError unless the status is 200.
         """
@@ -52,14 +52,14 @@ class Control(str):
 
 
 class Fault:
-    """A fault in force: `id` names it. As a context manager it ends with the block."""
+    """A fault in force, with its `id`. As a context manager it ends with the block."""
 
     def __init__(self, control: Control, number: str) -> None:
         self._control = control
         self.id = number
 
     def remove(self) -> None:
-        """End the fault; nothing happens when it has ended already."""
+        """End the fault. Does nothing if it has already ended."""
         try:
             self._control("DELETE", f"/faults/{self.id}")
         except ControlError as error:

@@ -1,6 +1,6 @@
 """`--exchange-coverage FILE`: coverage of the exchange by the tests of a session, in one file.
 
-Under xdist each worker counts for itself and hands its part to the controller, which writes the
+Under xdist each worker counts its own tests and sends its part to the controller, which writes the
 file. A killed worker reports nothing; the summary counts such workers.
 """
 
@@ -48,7 +48,7 @@ class CoverageReport:
             self.recorder.coverage.add(read(part.encode(), "a worker's part"))
 
     def pytest_sessionfinish(self) -> None:
-        """Hand this worker's part over, or write the file."""
+        """Send this worker's part, or write the file."""
         if self._in_worker:
             self._config.workeroutput[_KEY] = packed(self.recorder.coverage)  # type: ignore[attr-defined]
         else:

@@ -1,5 +1,5 @@
-"""How clients show who they are, from the credentials of a ready file: the assertion for an access
-token (private_key_jwt, §5.1) and the signature of a retail request (§5.2).
+"""Authentication of clients with the credentials of a ready file: the assertion for an access token
+(private_key_jwt, §5.1) and the signature of a retail request (§5.2).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _ASSERTION_S = 240
 
 
 def token_form(firm: Mapping[str, Any], now: int, jti: str) -> dict[str, str]:
-    """The form of a token request. `firm` is one of the ready file's, `now` in unix seconds, `jti`
-    is not used twice. OSError where its key cannot be read.
+    """The form of a token request. `firm` is a firm of the ready file, `now` is in unix seconds,
+    `jti` must not be used twice. OSError if its key cannot be read.
     """
     import jwt
 
@@ -52,7 +52,7 @@ def retail_headers(key: Mapping[str, Any], verb: str, path: str, now_ms: int) ->
 
 @cache
 def private_key(pem: bytes) -> RSAPrivateKey:
-    """A private key, read once: checking that it is sound takes longer than a thousand calls."""
+    """A private key, read once, because checking it takes longer than a thousand calls."""
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     return cast("RSAPrivateKey", load_pem_private_key(pem, None))

@@ -79,7 +79,7 @@ class Calendar(Struct, frozen=True):
     broken: list[BrokenTest]
     failing: list[str]
     failing_says: dict[str, str]
-    unmet: list[str]  # days on which no test met the exchange
+    unmet: list[str]  # days on which no test called the exchange
     dates: int
 
     @property

@@ -1,7 +1,7 @@
 """Checks that the exchange's events agree with each other and with its state.
 
-Read in order they must have no gap and no contradiction, whoever caused them: every balance and
-position continues from the one before, every trade has two sides, a done order has no later report.
+Read in order they must have no gap and no contradiction: every balance and position continues from
+the previous one, every trade has two sides, and a done order has no later report.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Audit:
         self._positions[event.account, event.symbol] = after
 
     def _check_state(self) -> None:
-        """The state that the events add up to is the state of the exchange."""
+        """Check that the state that follows from the events is the state of the exchange."""
         trading = self._trading
         for symbol, state in self._states.items():
             assert trading.state(symbol) is state

@@ -1,5 +1,5 @@
-"""The exchange that the pytest fixture serves: addresses and credentials for the client under test,
-and clock, faults and logs for the test itself.
+"""The exchange of the pytest fixture: addresses and credentials for the client under test, and
+clock, faults and logs for the test itself.
 
 The exchange runs in a background thread; every access to its state goes through that thread.
 """
@@ -23,7 +23,7 @@ from sim.testing.symbols_by_state import SymbolsByState
 from sim.testing.wall_clock import open_grpc_channels
 from sim.testing.webhook_receiver import Webhooks
 
-__tracebackhide__ = True  # a user's mistake is shown in the user's lines
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
     from sim.analysis.conformance import Report
@@ -69,7 +69,7 @@ class ServedExchange:
         self.clock = Clock(running)
         self.webhooks = Webhooks(self.control)
 
-    # ---- what a client needs
+    # ---- for the client under test
 
     def __repr__(self) -> str:
         return f"<the exchange of this test: {self.ready['scenario']}, seed {self.ready['seed']}>"
@@ -103,7 +103,7 @@ class ServedExchange:
         """Symbols by state at the start ("open", "pending", …), and "fractional"."""
         return SymbolsByState(self.ready["symbols"])
 
-    # ---- what a test does
+    # ---- for the test
 
     @property
     def seed(self) -> int:
@@ -134,7 +134,7 @@ class ServedExchange:
     def fault(self, operation: str = "", **rest: Any) -> Fault:
         """Inject a fault: `exchange.fault("SearchTrades", nth=3, status=503)`.
 
-        Keys of a scenario's `match` (caller, symbol, attempts, nth, every, probability, plane,
+        The keys of a scenario's `match` (caller, symbol, attempts, nth, every, probability, plane,
         until, and `from_`) select what it matches; `times` and `ttl` limit its number and duration.
         All other keys are its `act`: status, code, message, delay, retry_after, reset, refuse,
         hang, half_close, slow_body, drop, duplicate, reorder, revoke, handled. Raises ControlError
@@ -143,7 +143,7 @@ class ServedExchange:
         from sim.core.service.fault_spec import FaultMatch, FaultSpec
 
         body: dict[str, Any] = {"match": {"operation": operation} if operation else {}, "act": {}}
-        for section in ("match", "act"):  # as a scenario spells a fault
+        for section in ("match", "act"):  # the form of a fault in a scenario
             body[section] |= rest.pop(section, {})
         for key, value in rest.items():
             name = key.rstrip("_")
@@ -158,7 +158,7 @@ class ServedExchange:
         """Calls of clients with their answers, oldest first.
 
         Keys: seq, at, plane, operation, caller, status, code, explain. `since` is a position in the
-        journal: calls before it are left out.
+        journal: earlier calls are left out.
         """
         filters: dict[str, Any] = {"operation": operation, "status": status}
         filters |= {"caller": caller, "since": since}
@@ -185,9 +185,9 @@ class ServedExchange:
         after: int = 0,
         branch: str = "",
     ) -> list[dict[str, Any]]:
-        """Rows of history, one an input, as GET /history shows them; every one after `after`.
+        """Rows of history, one for each input, as in GET /history; all rows after `after`.
 
-        Raises ControlError for a kind, subject, caller or branch that there is not.
+        Raises ControlError for an unknown kind, subject, caller or branch.
         """
         kinds = [kind] if isinstance(kind, str) else list(kind)
         named = {"subject": subject, "caller": caller, "branch": branch}
@@ -203,21 +203,23 @@ class ServedExchange:
         return rows
 
     def record(self, seq: int, *, branch: str = "") -> dict[str, Any]:
-        """Everything about an input, as GET /history/{seq} shows it: what was asked and answered,
-        events, frames, why, and the rows that it comes of.
+        """Everything about an input, as in GET /history/{seq}: request and answer, events, frames,
+        the explanation, and the rows that led to it.
         """
         record: dict[str, Any] = self.control("GET", f"/history/{seq}{_on(branch)}")
         return record
 
     def state_at(self, seq: int, view: str, *, branch: str = "") -> Any:
-        """A view of the state as it was right after an input; 0 is the start. Nothing moves."""
+        """A view of the state right after an input; 0 is the start. The exchange does not
+        change.
+        """
         return self.control("GET", f"/history/{seq}/state/{view}{_on(branch)}")[view]
 
     def explain(self, subject: str) -> dict[str, Any] | None:
-        """Why a call was refused (by its x-request-id), or why something is as it is.
+        """Why a call was refused (by its x-request-id), or why something is in its state.
 
         Subjects are an order id, "stream/7", an account, a symbol, "kyc/EXTERNAL_ID" and
-        "webhook/EVENT_ID". None when nothing has that name.
+        "webhook/EVENT_ID". None for an unknown subject.
         """
         from sim.analysis.explain import explain
 
@@ -225,7 +227,7 @@ class ServedExchange:
         return running.call(lambda: explain(running.simulation, subject))
 
     def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
-        """Check what clients did so far against the documented rules for clients.
+        """Check the calls of clients so far against the documented rules for clients.
 
         `rules` limits the check to some of them. See `report.ok`, `report.broken()` and
         `report.lines()`.
@@ -238,8 +240,9 @@ class ServedExchange:
     judge = conformance  # the former name
 
     def witness(self) -> Witness:
-        """Look for contradictions in what all clients have seen so far: see `.contradictions`,
-        each with a sentence and the inputs that cannot all be true, and `.checks`. Raises nothing.
+        """Look for contradictions in what all clients have seen so far. The result has
+        `.contradictions`, each with a sentence and the inputs that contradict each other, and
+        `.checks`.
         """
         from sim.witness import witness_run
 
@@ -247,17 +250,17 @@ class ServedExchange:
         return running.call(lambda: witness_run(running.simulation))
 
     def reset(self, seed: int | None = None) -> None:
-        """Go back to the scenario's start. Tokens issued before are refused, and streams end."""
+        """Go back to the scenario's start. Earlier tokens are refused, and streams end."""
         self.running.run(self.running.host.reset(seed))
 
     # ---- snapshots, time travel, forks
 
     def snapshot(self, name: str) -> None:
-        """Name the present moment, for `restore`."""
+        """Save the present moment under a name, for `restore`."""
         self.control("POST", f"/snapshots/{quote(name, safe='')}")
 
     def restore(self, name: str) -> None:
-        """Go to the moment that `snapshot` named, back or forward. Streams end."""
+        """Go to a saved moment, back or forward. Streams end."""
         self.running.run(self.running.host.restore(name))
 
     def rewind(self, *, to: Moment | None = None, seq: int | None = None) -> str:
@@ -269,27 +272,27 @@ class ServedExchange:
         return running.run(running.host.rewind(to=None if to is None else instant_of(to), seq=seq))
 
     def fork(self, seq: int | None = None) -> ServedExchange:
-        """Serve a copy of this exchange in its present state, on ports of its own, or in its state
-        right after the input `seq`. Raises Refusal for an input that there is not.
+        """Serve a copy of this exchange in its present state, or in its state right after the input
+        `seq`, on its own ports. Raises Refusal for an unknown input.
 
-        What happens in one does not affect the other. Credentials and tokens are valid in both;
-        open streams stay here. The copy closes with this exchange at the latest.
+        The two exchanges are independent. Credentials and tokens are valid in both; open streams
+        stay with this one. The copy closes with this exchange at the latest.
         """
         stem, suffix = self.journal.stem, self.journal.suffix
         journal = self.journal.with_name(f"{stem}-fork-{len(self._forks) + 1}{suffix}")
         copy = object.__new__(ServedExchange)
-        copy._file = None  # its instance closes it
+        copy._file = None  # the instance closes it
         copy._attach(self.running.fork(journal, seq), journal)
         self._forks.append(copy)
         return copy
 
     @contextmanager
     def freeze(self) -> Iterator[None]:
-        """Make this process's wall clock follow virtual time inside a `with` block (freezegun).
+        """Let this process's wall clock follow virtual time inside a `with` block (freezegun).
 
         Raises RuntimeError while a gRPC channel is open in this process: native code measures its
-        deadlines against a clock that does not move with Python's, so a deadline of one second
-        fires at once or never. Also raises RuntimeError unless the exchange's clock is manual.
+        deadlines with a clock that does not move with Python's, so a deadline of one second would
+        expire at once or never. Also raises RuntimeError unless the exchange's clock is manual.
         """
         if open_grpc_channels():
             raise RuntimeError(
@@ -314,7 +317,7 @@ class ServedExchange:
             freezer.stop()
 
     def close(self) -> None:
-        """Stop serving, forks included. The journals stay."""
+        """Stop serving, including forks. The journals remain."""
         for fork in self._forks:
             fork.close()
         self.running.stop()
@@ -326,8 +329,8 @@ class ServedExchange:
         return self.running.call(lambda: self.running.simulation.now)
 
     def report(self) -> str:
-        """The last calls that the exchange saw, scenario, seed, instant and journal of the run, and
-        the command that replays it.
+        """The last calls that the exchange received; scenario, seed, instant and journal of the
+        run; and the command that replays it.
         """
         name, now = self.running.simulation.scenario.name, format_instant(self._instant())
         return (
@@ -347,7 +350,9 @@ class ServedExchange:
             status = call.code if call.plane == "grpc" else call.status
             why = f"  {call.why.message}" if call.why is not None else ""
             at = format_instant(call.at)
-            name = f"  {call.operation}" if call.plane != "grpc" else ""  # its address names it
+            name = (
+                f"  {call.operation}" if call.plane != "grpc" else ""
+            )  # the name is part of its address
             lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{name}{why}")
         return "\n".join(lines)
 

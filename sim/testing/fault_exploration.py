@@ -1,9 +1,9 @@
-"""`pytest --explore`: run each test that uses the `exchange` fixture under every fault.
+"""`pytest --explore`: run each test with the `exchange` fixture under every fault.
 
-A first run without faults records which fault points the test passes. The test then runs once for
-every fault at every point, and survives the fault when it passes. With `--explore-pairs N` up to N
-sets of faults follow (`analysis/search/fault_sets.py`). A test that does not end is stopped,
-because its client waits without a timeout of its own.
+A first run without faults records the fault points of the test. The test then runs once for every
+fault at every point, and survives the fault if it passes. With `--explore-pairs N` up to N sets of
+faults follow (`analysis/search/fault_sets.py`). A test that does not end is stopped, because its
+client waits without a timeout of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHOWN = 12
 
 
 class TrialTimeout(BaseException):
-    """Raised in a test that takes too long; a client's `except Exception` does not catch it."""
+    """Raised in a test that takes too long. A client's `except Exception` does not catch it."""
 
 
 class Trial(NamedTuple):
@@ -69,7 +69,7 @@ class Trial(NamedTuple):
 
 
 class _Terminal(io.TextIOBase):
-    """Pytest's own output, which is not captured, on lines of its own."""
+    """Pytest's own output, which is not captured, on separate lines."""
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
@@ -119,7 +119,7 @@ class Explorer:
         survey: dict[tuple[str, str], int],
         limit_s: float,
     ) -> None:
-        """Run a test under every fault; an interrupt leaves the trials that were made before."""
+        """Run a test under every fault. After an interrupt the trials so far remain."""
         base, alone = dict(survey), []
         with self._progress(tried := self._points(base), f"trials of {item.name}") as progress:
             for one in progress.each(tried):
@@ -149,7 +149,7 @@ class Explorer:
     def _try_set(
         self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
     ) -> None:
-        """Try a set of faults; one that is not survived is made as small as it gets."""
+        """Try a set of faults. A set that is not survived is made as small as possible."""
 
         def trial_of(part: FaultSet) -> Trial:
             return self._try(item, nextitem, part, limit_s)[0]
@@ -169,7 +169,7 @@ class Explorer:
     def _try(
         self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
     ) -> tuple[Trial, dict[tuple[str, str], int]]:
-        """The trial of some faults, and the points that the test passed under them."""
+        """The trial of some faults, and the points that the test reached under them."""
         verdict, why = self._verdict(item, nextitem, faults, limit_s)
         passed = dict(item.stash[SURVEY].items())
         return Trial(item.nodeid, faults, verdict, why), passed
@@ -201,7 +201,7 @@ class Explorer:
         return [trial for trial in (*self.trials, *self.sets) if trial.verdict != SURVIVED]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write which faults the tests survived, and which not."""
+        """Write which faults the tests survived and which they did not."""
         from msgspec import json
 
         from sim.analysis.layout import counted
@@ -259,7 +259,7 @@ class Explorer:
             }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A fault that was not survived fails the run."""
+        """Fail the run if a fault was not survived."""
         if session.exitstatus == pytest.ExitCode.OK and self._lost:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -272,9 +272,9 @@ def _why(report: pytest.TestReport) -> str:
 
 @contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    """Raise `TrialTimeout` in the block after so many seconds.
+    """Raise `TrialTimeout` in the block after a number of seconds.
 
-    Without an alarm signal (on Windows, in another thread) nothing stops a test that hangs.
+    Without an alarm signal (on Windows, in another thread) a test that hangs is not stopped.
     """
     if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield

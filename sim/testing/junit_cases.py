@@ -30,8 +30,8 @@ class Cases(Struct, frozen=True):
 
 
 def asking_for(path: Path) -> dict[str, str]:
-    """Return the environment that requests a command's cases: pytest writes them by itself, others
-    find the path in SIM_JUNIT.
+    """Return the environment that asks a command for its cases: pytest writes them without any
+    option, others find the path in SIM_JUNIT.
     """
     options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --junitxml='{path}'".strip()
     return {"PYTEST_ADDOPTS": options, "SIM_JUNIT": str(path)}
@@ -52,10 +52,10 @@ def read_cases(path: Path) -> Cases:
             failures = [*case.iter("failure"), *case.iter("error")]
             found.passed[name] = found.passed.get(name, True) and not failures
             for failure in failures:
-                # runners write what failed as message, as text, or as both
+                # runners write the failure as message, as text, or as both
                 details = failure.get("message") or failure.text or ""
                 found.says.setdefault(name, one_line(details))
-    # each test of the fixture `exchange` has one of its own
+    # each test with the fixture `exchange` has its own exchange
     properties = {one.get("name") for one in root.iter("property")}
     return structs.replace(found, met="exchange.seed" in properties)
 

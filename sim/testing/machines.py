@@ -83,13 +83,13 @@ world:
 
 
 def currently_final() -> bool:
-    """Whether hypothesis is showing the smallest failing example."""
+    """Whether hypothesis runs the smallest failing example."""
     return currently_in_test_context() and current_build_context().is_final
 
 
 @dataclass
 class _Shared:
-    """What the examples of one machine class share: an exchange in this process or a served one."""
+    """The exchange that the examples of one machine class share, in this process or served."""
 
     simulation: Simulation | None = None
     journal: BytesIO | None = None
@@ -99,7 +99,7 @@ class _Shared:
 class Truth:
     """The state of the exchange itself, to compare with what a client believes.
 
-    Reading it is no call: nothing is logged, limited or faulted.
+    Reading it is not a call: it is not logged, and neither limits nor faults apply.
     """
 
     def __init__(self, view: Callable[[str], list[Document]]) -> None:

@@ -1,8 +1,8 @@
-"""Who takes part: partner firms, their participants, accounts and opening balances, retail API
-keys.
+"""The participants of a world: partner firms, their users, accounts and opening balances, retail
+API keys.
 
 Names follow the service: a participant is `firms/<firm>/users/<user>`, an account `firms/<clearing
-firm>/accounts/<id>`, and neither firm part can be derived from the other. The scripted participants
+firm>/accounts/<id>`, and neither firm can be derived from the other. The scripted participants
 `maker`, `taker` and `noise` are users of `firms/sandbox`.
 """
 
@@ -33,10 +33,10 @@ OPENING_BALANCE = "10000"
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """An account with its opening cash.
+    """An account with its opening balance.
 
-    `clearing` marks a firm's own account, which belongs to no participant; `collateral_return` is
-    None for what the assumption says; `prior_volume` is what was traded in the month before.
+    `clearing` marks a firm's own account, which belongs to no participant. `collateral_return` is
+    None if the assumption decides. `prior_volume` is the volume of the previous month.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Parties(Struct, frozen=True, kw_only=True):
-    """Everybody, each kind in order of first mention.
+    """All firms, users, accounts and keys, each kind in order of first mention.
 
     `key_files` has the private halves of firms' keys by client id, `secrets` the base64 seeds of
-    API keys by key id, where they are known.
+    API keys by key id, if they are known.
     """
 
     firms: tuple[Firm, ...]
@@ -60,8 +60,8 @@ class Parties(Struct, frozen=True, kw_only=True):
     secrets: dict[str, str]
 
     def user(self, name: str) -> User | None:
-        """Return a user by resource name, or by its last part alone: a scripted participant, or
-        any other whose last part nobody else has.
+        """Return a user by resource name, or by its last part: a scripted participant, or any other
+        user whose last part is unique.
         """
         user_name = scripted_user(name)
         users = [user for firm in self.firms for user in firm.users]
@@ -72,7 +72,7 @@ class Parties(Struct, frozen=True, kw_only=True):
         return called[0] if len(called) == 1 else None
 
     def holder(self, account: str) -> User | None:
-        """Return the user who trades for an account; None for one that nobody or several hold."""
+        """Return the user who trades for an account; None if there is none or more than one."""
         holders = [user for firm in self.firms for user in firm.users if user.account == account]
         return holders[0] if len(holders) == 1 else None
 
@@ -82,8 +82,8 @@ class Parties(Struct, frozen=True, kw_only=True):
         return next((firm for firm in self.firms if firm.name in names), None)
 
     def require_user(self, name: str, firms: Firms | None = None) -> User:
-        """Return who trades under a name: that of a user or of its account. `firms` know those too
-        who came during the run. Raise NotFound, with the nearest name.
+        """Return the user of a name, which may be that of its account. `firms` also knows users
+        that were created during the run. Raise NotFound, with the nearest name.
         """
         user = self.user(name) or self.holder(name)
         if user is None and firms is not None:
@@ -93,26 +93,26 @@ class Parties(Struct, frozen=True, kw_only=True):
         if (firm := self.firm(name)) is not None:
             remedy = f"name one of its participants: {', '.join(self.users_of(firm)) or 'none'}"
             raise NotFound(
-                f"{firm.name} is a firm, and a firm cannot trade", rule="control", remedy=remedy
+                f"{firm.name} is a firm, which cannot trade", rule="control", remedy=remedy
             )
         remedy = suggestion(name, self.short_names()).removeprefix(", ") or WHO_TRADES
         raise NotFound(f"there is no firm or participant {name}", rule="control", remedy=remedy)
 
     def users_of(self, firm: Firm) -> list[str]:
-        """Return the participants of a firm, by the last part of their names where that does."""
+        """Return the participants of a firm, by the last part of their names if that is unique."""
         return [
             last if self.user(last := last_part(user.name)) is user else user.name
             for user in firm.users
         ]
 
     def account(self, name: str) -> Account | None:
-        """Return an account by resource name, or that of a user."""
+        """Return an account by its resource name or by that of its user."""
         user = self.user(name)
         account_name = user.account if user else name
         return next((account for account in self.accounts if account.name == account_name), None)
 
     def short_names(self) -> list[str]:
-        """Return the names by which a scenario may call users and firms, the sandbox's first."""
+        """Return the short names of users and firms for scenarios, the sandbox's first."""
         users = [user.name for firm in self.firms for user in firm.users]
         sandbox = f"{SANDBOX_FIRM}/users/"
         short = [name.removeprefix(sandbox) for name in users if name.startswith(sandbox)]
@@ -120,7 +120,7 @@ class Parties(Struct, frozen=True, kw_only=True):
         return [*short, *(firm.name for firm in self.firms), *others]
 
     def knows(self, caller: str) -> bool:
-        """Return whether calls can be made as a name: of a firm, user, account or API key."""
+        """Return whether a name can be the caller of calls: a firm, user, account or API key."""
         if self.firm(caller) or any(caller == key.key_id for key in self.api_keys):
             return True
         return self.account(caller) is not None
@@ -132,12 +132,12 @@ def last_part(name: str) -> str:
 
 
 def scripted_user(name: str) -> str:
-    """Return the resource name of a user, who may be named by the last part alone."""
+    """Return the resource name of a user, who may be given by the last part."""
     return name if "/" in name else f"{SANDBOX_FIRM}/users/{name}"
 
 
 def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[FirmEntry]:
-    """Add a user to the sandbox firm for each scripted participant that trades as itself."""
+    """Add a user to the sandbox firm for each simulated trader without another user."""
     added = []
     for firm in firms:
         if firm.name == SANDBOX_FIRM:
@@ -155,8 +155,8 @@ def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[
 def credentials_of(
     environment: str, firms: Iterable[FirmEntry], api_keys: Iterable[ApiKeyEntry]
 ) -> tuple[list[FirmEntry], list[ApiKeyEntry]]:
-    """The default world's credentials as another environment has them: other client ids, other API
-    keys, for the same people (§0).
+    """The default world's credentials in another environment: other client ids and other API keys
+    for the same users (§0).
     """
 
     def other(text: str, size: int) -> bytes:
@@ -196,7 +196,9 @@ def build(
     api_keys: Iterable[ApiKeyEntry],
     environment: str = SANDBOX,
 ) -> Parties:
-    """Build everybody whom the entries name, with accounts that only a user or a key names."""
+    """Build all parties that the entries name, including accounts that only a user or a key
+    names.
+    """
     entries = {entry.name: entry for entry in accounts}
     opened: dict[str, Account] = {}
 
@@ -285,8 +287,8 @@ def _firm(entry: FirmEntry, environment: str) -> Firm:
 
 
 def key_pair(entry: ApiKeyEntry) -> tuple[str, str]:
-    """Base64 seed and public key of an entry. An entry with neither gets a pair that follows from
-    its id; the seed is empty where only the other is given.
+    """Base64 seed and public key of an entry. An entry with neither gets a pair that is derived
+    from its id; the seed is empty if only the public key is given.
     """
     secret = entry.secret_key or ""
     if not secret and entry.public_key is None:

@@ -1,9 +1,9 @@
 """The default world of `fixtures/world` at a starting instant.
 
 It is built once for each starting instant and then shared, because instruments, teams and texts
-never change. A scenario that begins in another week finds the same games and markets that many
-weeks away, so the world is alive whenever it begins. The dates in slugs, symbols, titles and series
-are those of then.
+never change. A scenario that begins in another week has the same games and markets, moved by whole
+weeks, so there is always something to trade. The dates in slugs, symbols, titles and series move
+with them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def default_world(now: Instant) -> DefaultWorld:
 
 @lru_cache(maxsize=8)
 def generated_games(games: int, now: Instant) -> GeneratedGames:
-    """Return so many generated games beside the default world's own."""
+    """Return this number of generated games in addition to the default world's own."""
     default = default_world(now)
     taken = default.reference.event_by_slug
     return GeneratedGames(default.reference, games, now, default.shift, taken)
@@ -101,7 +101,7 @@ def default_windows() -> list[WindowsEntry]:
 
 
 def _read(kind: Any, rows: list[dict[str, Any]]) -> list[Any]:
-    """Read fixture rows as entries; ValueError for a row that is none."""
+    """Read fixture rows as entries; ValueError for an invalid row."""
     problems: list[Any] = []
     entries = [record(kind).read(tree_of(row, "fixtures"), problems) for row in rows]
     if problems:

@@ -1,6 +1,6 @@
-"""Events that a scenario adds or changes: what the gateway shows of them (§2.11).
+"""Events that a scenario adds or changes: their data on the gateway (§2.11).
 
-How their games stand is reported once there is an exchange (`populate.py`).
+The state of their games is reported once there is an exchange (`populate.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sim.reference.market_pair import eastern_day, new_event
 from sim.reference.reference import Reference
 from sim.scenario.world_entries import EventEntry
 
-# facts that only a game can have
+# keys that only a game can have
 FACTS = ("home_score", "away_score", "period", "live", "ended")
 
 
@@ -37,7 +37,7 @@ def change_events(reference: Reference, entries: Iterable[EventEntry], now: Inst
 
 
 def _changes(entry: EventEntry) -> bool:
-    """Return whether an entry says more than how a game stands and what partners call it."""
+    """Return whether an entry changes more than the state of a game and the ids of partners."""
     fields = (entry.title, entry.description, entry.category, entry.league, entry.start, entry.end)
     return any(value is not None for value in fields)
 

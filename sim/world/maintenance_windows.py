@@ -19,7 +19,7 @@ class AddedWindow(NamedTuple):
 
 
 def add_maintenance(exchange: Exchange, entry: MaintenanceEntry) -> AddedWindow:
-    """Add a one-off window. Without `begins` it begins at once and nobody is warned (rule W9)."""
+    """Add a one-off window. Without `begins` it begins at once, without a warning (rule W9)."""
     maintenance = exchange.maintenance
     begins = exchange.now if entry.begins is None else entry.begins
     if isinstance(begins, str):

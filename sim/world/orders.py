@@ -1,8 +1,8 @@
-"""Orders that a scenario writes, as commands of the core: the standing orders of a world, and the
-orders that steps, order flow and the control plane place.
+"""Converts orders of a scenario to commands of the core: the orders of a world, of steps, of order
+flow and of the control plane.
 
-An entry holds decimal text, because the scales are the instrument's; here the text becomes
-integers.
+An entry has decimal text; this module converts it to integers, because the scales depend on the
+instrument.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Put a world into a bare exchange: switches, listings, firms, accounts, games, standing orders."""
+"""Puts a world into an empty exchange: settings, listings, firms, accounts, games, resting
+orders.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _GTC = TimeInForce.GOOD_TILL_CANCEL
 
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
-    """Make a bare exchange the world of a scenario. Draws no randomness but identifiers."""
+    """Put the world of a scenario into an empty exchange. Draws no random numbers except for
+    identifiers.
+    """
     _set_switches(exchange, scenario)
     _list_everything(exchange, world)
     enrol(exchange, world.parties)
@@ -43,7 +47,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for book in world.books:
         quote(exchange, world, book)
     for order in world.orders:
-        # A run may begin later than its scenario says: an order that lasted until then is over.
+        # A run may begin later than its scenario says: orders that expired before are skipped.
         if order.good_till is not None and order.good_till <= exchange.now:
             continue
         exchange.trading.order_service.place(order_command(exchange, world.parties, order))
@@ -51,13 +55,13 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         exchange.faults.add(entry)
     exchange.maintenance.start()
     for window in scenario.maintenance:
-        # A run may begin later than its scenario says: what was announced is then over.
+        # A run may begin later than its scenario says: windows that have ended by then are skipped.
         if not isinstance(window.begins, int) or window.begins + window.length > exchange.now:
             add_maintenance(exchange, window)
 
 
 def _set_switches(exchange: Exchange, scenario: Scenario) -> None:
-    """Set assumptions, fees, quirks and limits: what is more specific comes later."""
+    """Set assumptions, fees, quirks and limits; more specific settings come later."""
     ctx = exchange.ctx
     if scenario.preset:
         preset = presets.PRESETS[scenario.preset]
@@ -75,7 +79,7 @@ def _set_switches(exchange: Exchange, scenario: Scenario) -> None:
 
 
 def _list_everything(exchange: Exchange, world: World) -> None:
-    """List assets and instruments, and let games stand as the default world has them."""
+    """List assets and instruments, and set the games to the state of the default world."""
     exchange.reference = world.reference
     exchange.games.begin(world.results)
     for event in world.reference.events[: world.reference.base]:
@@ -99,11 +103,11 @@ def _list_everything(exchange: Exchange, world: World) -> None:
 
 
 def _report_games(exchange: Exchange, world: World, scenario: Scenario) -> None:
-    """Report how games stand of which the scenario says something, and what partners call them."""
+    """Report the state of the games in the scenario, and the ids of partners."""
     for game in scenario.world.events:
         facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
         if not facts and world.reference.is_reported_game(game.slug):
-            # A game that the scenario adds stands as it is reported; it is not simulated.
+            # A game that the scenario adds is not simulated; its state is as reported.
             facts = {"live": False}
         if facts:
             exchange.game_reports.report_game(game.slug, **facts)
@@ -140,7 +144,7 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
 
 
 def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
-    """Place standing orders around a price: one per size and side, each a tick further out."""
+    """Place resting orders around a price: on each side one for each size, one tick apart."""
     instrument = exchange.instruments.require(book.symbol)
     user = world.parties.require_user(book.as_)
     middle, spread = (

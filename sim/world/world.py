@@ -1,8 +1,8 @@
-"""The world that a scenario begins with: the default one, changed by what the scenario says, or
-only what the scenario says.
+"""The world in which a scenario begins: the default world with the changes of the scenario, or only
+the entries of the scenario.
 
-What one simulation adds goes into lists of its own (`Reference.fork`), so worlds do not see each
-other. `populate.py` puts a world into an exchange.
+Additions of one simulation go into its own lists (`Reference.fork`), so worlds are independent.
+`populate.py` puts a world into an exchange.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _UNPRICED = "0.5"
 
 
 class World:
-    """Everybody and everything at the start, and the reference data that the gateway shows."""
+    """Everything that exists at the start, and the reference data of the gateway."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class World:
         self.orders = orders
 
     def has(self, symbol: str) -> bool:
-        """Return whether the world begins with an instrument, or will list it in due time."""
+        """Return whether an instrument exists at the start, or will be listed later."""
         return (
             symbol in self._symbols
             or self.dormant.find(symbol) is not None
@@ -85,9 +85,9 @@ class World:
         )
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
-        """List an instrument on the gateway too and return it with its metadata.
+        """List an instrument on the gateway too, and return it with its metadata.
 
-        The reference data before it stay as they are, for snapshots and forks that hold them.
+        Earlier reference data do not change, because snapshots and forks refer to them.
         """
         self.reference = self.reference.fork()
         return add_by_hand(self.reference, instrument, entry, now)
@@ -96,7 +96,7 @@ class World:
 def add_by_hand(
     reference: Reference, instrument: Instrument, entry: InstrumentEntry, now: Instant
 ) -> Instrument:
-    """Add a market for an instrument to its event, which is created when there is none."""
+    """Add a market for an instrument to its event, which is created if it does not exist."""
     slug = instrument.event or instrument.symbol
     event = reference.event_named(slug)
     if event is None:
@@ -139,7 +139,7 @@ def add_by_hand(
 def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     """Return the world of a scenario at its start.
 
-    ListingError and ValueError say which entries cannot be.
+    ListingError and ValueError name invalid entries.
     """
     section = scenario.world
     now = scenario.clock.start if start is None else start
@@ -183,7 +183,7 @@ def _instruments(
 
 
 def _parties(scenario: Scenario) -> Parties:
-    """Return everybody who takes part."""
+    """Return the parties of the world."""
     section = scenario.world
     firms, account_entries, keys = default_parties()
     if scenario.environment != SANDBOX:
@@ -200,7 +200,7 @@ def _parties(scenario: Scenario) -> Parties:
 
 
 def _assets(default: DefaultWorld | None, section: WorldSection) -> tuple[Asset, ...]:
-    """Return the assets; a price that a scenario gives without an instant has always held."""
+    """Return the assets. A price without an instant is the price at the first tick."""
     changes = tuple(
         structs.replace(entry, price_at=0)
         if entry.price is not None and not entry.price_at
@@ -212,20 +212,22 @@ def _assets(default: DefaultWorld | None, section: WorldSection) -> tuple[Asset,
 
 
 def windows_of(section: WorldSection) -> list[WindowsEntry]:
-    """Return the recurring markets of a world: the default ones, changed and joined by its own."""
+    """Return the recurring markets of a world: the default ones with the changes and additions of
+    the scenario.
+    """
     base = [] if section.base == "empty" or not section.automated_windows else default_windows()
     return _changed_by(lambda entry: entry.name, base, section.windows)
 
 
 def _books(default: DefaultWorld | None, section: WorldSection) -> tuple[BookEntry, ...]:
     standing = default.books if default is not None and section.standing_orders else []
-    # A scenario that changes an instrument of the default world wants an empty book.
+    # An instrument of the default world that the scenario changes begins with an empty book.
     named = {entry.symbol for entry in section.instruments}
     return (*(entry for entry in standing if entry.symbol not in named), *section.books)
 
 
 def _changed_by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[Any]:
-    """Return entries by name, each changed in the fields that a change sets."""
+    """Return entries by name, each with the fields that a change sets."""
     entries = {name(entry): entry for entry in base}
     for change in changes:
         existing = entries.get(name(change))
@@ -238,7 +240,7 @@ def _changed_by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[An
 
 
 def asset_of(entry: AssetEntry) -> Asset:
-    """The asset that an entry means. ValueError when its terms are unsound."""
+    """The asset of an entry. ValueError if its terms are invalid."""
     asset = Asset(
         id=entry.id,
         price=scaled(entry.price, 100_000_000) if entry.price is not None else None,

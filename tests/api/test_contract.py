@@ -305,7 +305,7 @@ def test_every_plane_has_routes_and_every_rest_operation_is_on_one() -> None:
             "A.Get: declared by probe.v1.A and by other.v1.A",
         ),
         ([_operation(scope="read:minds")], "A.Get: unknown scope read:minds"),
-        ([_operation(since=5, until=5)], "A.Get: gone before it begins"),
+        ([_operation(since=5, until=5)], "A.Get: it ends before it begins"),
     ],
 )
 def test_a_contract_that_contradicts_itself_is_refused(

@@ -97,7 +97,7 @@ def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[
         "confirm-in-time",
     ]
     assert [one.evidence for one in report.verdicts if one.verdict == "not exercised"][:3] == [
-        ("it needs CreateOrder and a call after it, and the tests did not come to that",),
+        ("it needs CreateOrder and a call after it, which the tests did not make",),
         (
             "it applies to the next report query after the 504 of an unfiltered one, and there was"
             " no such case",
@@ -126,7 +126,7 @@ def test_a_leg_says_which_calls_would_have_met_its_trouble(leg: str, needs: str)
     report = judge(PROFILE, [leg_of_simulation(LEGS[leg], sim, 0)])
     (verdict,) = (one for one in report.verdicts if one.item.leg == leg)
     assert verdict.verdict == "not exercised"
-    assert verdict.evidence == (f"it needs {needs}, and the tests did not come to that",)
+    assert verdict.evidence == (f"it needs {needs}, which the tests did not make",)
     says = f"not exercised: {verdict.item.id}: it needs {needs}"
     assert says in " ".join(" ".join(lines(report)).split())
 

@@ -113,7 +113,7 @@ def test_a_file_that_says_nothing_and_an_exchange_that_is_not_there_are_refused(
 ):
     monkeypatch.delenv("SIM_READY_FILE", raising=False)
     empty = tmp_path / "ready.json"
-    for text, says in (("{}", "says nothing of gateway"), ("[", "is not a ready file")):
+    for text, says in (("{}", "lacks gateway"), ("[", "is not a ready file")):
         empty.write_text(text)
         assert main(["token", "--ready-file", str(empty)]) == 2
         assert says in capsys.readouterr().err

@@ -1,1 +1,1 @@
-"""Scripted participants: makers, takers, noise, order flow from a file."""
+"""Simulated traders: makers, takers, noise traders, order flow from a file."""

@@ -1,19 +1,19 @@
-"""What scripted participants believe an instrument to be worth, at any instant, without a timer and
-without computing the time before.
+"""The fair price of an instrument at any instant, computed without a timer and without computing
+earlier instants.
 
-Theory. A fair price is a base, moved by a seeded walk of its odds.
+Theory. A fair price is a base price whose odds follow a seeded random walk.
 
 * The base follows the entry: a fixed start, a path of (instant, price) points with straight lines
   between them, or an asset's index (half a dollar at `strike`, 0 or 1 half a `width` away from it).
   A price that an operator sets replaces the base from that instant on.
 * The walk multiplies the odds p / (1 - p) of the base by a ratio U / D of two index processes. Odds
-  keep the price between 0 and 1, and because U and D have the same law the walk drifts nowhere. At
-  the origin (the start, or the instant at which a price was set) the ratio is 1.
+  keep the price between 0 and 1, and because U and D have the same distribution the walk has no
+  drift. At the origin (the start, or the instant at which a price was set) the ratio is 1.
 * `volatility` is the typical move in an hour of a price of half a dollar. There, a change of the
   odds by a factor 1 + x moves the price by x / 4; each of two independent processes contributes the
   root of one half of that. Hence the factor 4 * 0.7071 between the entry and each process.
-* The processes are keyed by the symbol and can be evaluated at any second, so who asks, and how
-  often, changes nothing.
+* The processes are keyed by the symbol and can be evaluated at any second, so the number and order
+  of evaluations has no influence.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FairPrice:
     """The fair price of one instrument, in UNITs of a dollar."""
 
     def __init__(self, exchange: Exchange, entry: FairEntry, start: Instant, base: int) -> None:
-        """`base` is its price at the start, where neither a path nor an asset says otherwise."""
+        """`base` is the price at the start, unless the entry has a path or an asset."""
         self._exchange = exchange
         self._base = base
         self._path = path_of(entry.path, start)
@@ -58,11 +58,11 @@ class FairPrice:
 
     @property
     def price_set(self) -> tuple[Instant, int] | None:
-        """When a price was last set, and what; None when none was."""
+        """When a price was last set, and the price; None if none was."""
         return self._price_set
 
     def set_price(self, price_set: tuple[Instant, int] | None) -> None:
-        """Be worth so much from an instant on, and walk from there; None: follow the entry."""
+        """Set the price at an instant, from which it walks; None: follow the entry again."""
         self._price_set = price_set
         second = self._start_second if price_set is None else price_set[0] // NS_PER_S
         self._origin = (1, 1)
@@ -109,8 +109,8 @@ def path_of(points: tuple[PathPoint, ...], start: Instant) -> list[tuple[Instant
 
 
 def along(path: list[tuple[Instant, int]], now: Instant) -> int:
-    """The price on the straight line between the points around an instant; outside the path that of
-    its nearest end.
+    """The price on the straight line between the points around an instant; before and after the
+    path, that of its first and last point.
     """
     index = bisect_right(path, now, key=lambda point: point[0])
     if not index or index == len(path):
@@ -120,10 +120,10 @@ def along(path: list[tuple[Instant, int]], now: Instant) -> int:
 
 
 class FairPrices:
-    """Fair prices by symbol, as the entries say or by default.
+    """Fair prices by symbol, from the entries or by default.
 
-    `first` holds what instruments without a stated price were worth at the start, looked up when
-    they are first named.
+    `first` has the start prices of instruments without a given price, which are looked up on first
+    use.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class FairPrices:
         self._prices: dict[str, FairPrice | RecurringFairPrice] = {}
 
     def forget(self, symbol: str) -> None:
-        """Drop the fair price of an instrument that nobody trades any more."""
+        """Remove the fair price of an instrument that no longer trades."""
         self._prices.pop(symbol, None)
 
     def of(self, symbol: str) -> FairPrice | RecurringFairPrice:
@@ -169,7 +169,7 @@ class FairPrices:
         return {symbol: price_set for symbol, price_set in prices_set if price_set is not None}
 
     def load(self, state: Mapping[str, tuple[Instant, int]]) -> None:
-        """Go on from saved prices."""
+        """Continue from saved prices."""
         for symbol, price in self._prices.items():
             if price.price_set != state.get(symbol):
                 price.set_price(state.get(symbol))

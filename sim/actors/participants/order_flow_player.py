@@ -1,5 +1,5 @@
-"""Plays a file of order flow: one timer, for its next row. Its orders enter as those of an `order`
-step do, so a refused one is reported as rejected.
+"""Plays a file of order flow with one timer, for its next row. Its orders enter like those of an
+`order` step, so a refused one is reported as rejected.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sim.scenario.participant_entries import FlowEntry
 from sim.scenario.world_entries import OrderEntry
 
 ROW_TIMER = "flow.row"
-_NO_LINE = 1 << 62  # behind the last line
+_NO_LINE = 1 << 62  # the number after the last line
 
 
 class FlowState(Struct):
-    """How far a flow is: the number of its next line, rows sent, and rows refused (cancels and
+    """The progress of a flow: the number of its next line, rows sent, and rows refused (cancels and
     replaces that came too late).
     """
 
@@ -45,7 +45,7 @@ class FlowPlayer:
         return self._next.due if self._next is not None else None
 
     def load(self, state: FlowState) -> None:
-        """Go on from a saved state."""
+        """Continue from a saved state."""
         self.state = state
         self._rows = self._reader.rows(state.line)
         self._next: Row | None = None
@@ -55,13 +55,13 @@ class FlowPlayer:
         self.state.line, self._next = next(self._rows, (_NO_LINE, None))
 
     def begin(self) -> None:
-        """Send what is due at the start or before it, and wait for the rest."""
+        """Send the rows that are due at the start, and set the timer for the next one."""
         while self._next is not None and self._next.due <= self._engine.now:
             self._send(self._next)
         self._wait()
 
     def fire(self) -> None:
-        """Send the row that is due and wait for the next."""
+        """Send the row that is due, and set the timer for the next one."""
         if self._next is not None:
             self._send(self._next)
             self._wait()

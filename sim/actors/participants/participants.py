@@ -1,14 +1,13 @@
-"""Scripted participants trade inside the simulation, on timers: `serve`, `sim run` and a replay all
-run them alike.
+"""Simulated traders trade inside the simulation, on timers, in the same way for `serve`, `sim run`
+and a replay.
 
-This module decides when they act; `strategies.py` decides what they do, `fair_prices.py` what they
-believe an instrument to be worth.
+This module decides when they act, `strategies.py` what they do, and `fair_prices.py` computes what
+they think that an instrument is worth.
 
-The unit is one participant on one instrument (`TraderOnInstrument`). It has one timer while its
-market is open and none while it is not: the timer that finds the market closed is the last, and the
-event that opens the market sets the next. A trader without a timer is asleep. Traders on recurring
-markets come and go with these (`recurring_traders.py`). A scenario without participants has no
-traders and costs nothing.
+The unit is one trader on one instrument (`TraderOnInstrument`). It has one timer while its market
+is open and none otherwise: a timer that finds the market closed sets no other, and the event that
+opens the market sets the next. Traders on recurring markets begin and end with these
+(`recurring_traders.py`). A scenario without traders costs nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ACT_TIMER = "participant.act"
 
 class ParticipantsState(Struct):
     """The state of all participants: traders and flows by name, fair prices that were set by symbol
-    with the instant, and the names of participants that were stopped.
+    with the instant, and the names of stopped participants.
     """
 
     traders: dict[str, TraderState] = field(default_factory=dict)
@@ -49,7 +48,7 @@ class ParticipantsState(Struct):
 
 
 class Participants(Extension):
-    """The scripted participants of one engine."""
+    """The simulated traders of one engine."""
 
     name = "participants"
     state_type = ParticipantsState
@@ -68,9 +67,9 @@ class Participants(Extension):
         self._stopped: dict[str, bool] = {}
 
     def _take_places(self, first_prices: Mapping[str, int]) -> None:
-        """Put every participant on its instruments, which are listed by now.
+        """Create a trader for each participant and instrument, once these are listed.
 
-        `first_prices` are what instruments were worth at the start; others are looked up now.
+        `first_prices` are the prices of instruments at the start; others are looked up now.
         """
         engine, exchange = self._engine, self._engine.exchange
         entries = engine.scenario.participants.fair_prices
@@ -101,11 +100,11 @@ class Participants(Extension):
             self.fair_prices.forget(trader.symbol)
 
     def begin_as(self, original: Participants) -> None:
-        """Take the places that the participants of another engine had at the start."""
+        """Begin like the participants of another engine at its start."""
         self._take_places(original.fair_prices.first)
 
     def begin(self) -> None:
-        """Start: flows send the rows that are due and makers quote, the others wait their time."""
+        """Begin: flows send the rows that are due and makers quote; the others set their timers."""
         self._take_places({})
         for flow in self._flows.values():
             flow.begin()
@@ -124,9 +123,9 @@ class Participants(Extension):
         self._schedule(trader, wait or trader.next_wait())
 
     def _join(self, pairs: Iterable[tuple[Trader, str]]) -> None:
-        """Start participants that were not stopped on recurring markets that trade.
+        """Start traders on new recurring markets, unless they are stopped.
 
-        Traders on markets that are over leave first.
+        Traders on markets that have ended are removed first.
         """
         asleep = [trader for trader in self._traders.values() if trader.state.asleep]
         for trader in asleep:
@@ -177,12 +176,12 @@ class Participants(Extension):
     def _schedule(self, trader: TraderOnInstrument, wait: Span) -> None:
         self._ctx.timers.schedule(self._ctx.now + wait, ACT_TIMER, trader.name)
 
-    # ---- what an operator does, and sees
+    # ---- operator actions and views
 
     def switch(self, name: str, active: bool) -> None:
-        """Stop a participant, which cancels its orders where that is possible, or let it go on.
+        """Stop a participant, which cancels its orders if possible, or resume it.
 
-        NotFound when there is none of this name.
+        NotFound if there is none of this name.
         """
         if name not in self._entries:
             names = ", ".join(self._entries)
@@ -203,10 +202,10 @@ class Participants(Extension):
     def set_fair_price(self, symbol: str, price: int) -> None:
         """Set an instrument's fair price, in UNITs; it walks from there.
 
-        Conflict when no participant trades it.
+        Conflict if no participant trades the instrument.
         """
         if symbol not in self._by_symbol:
-            remedy = "name it under `participants` of the scenario"
+            remedy = "add the instrument to a trader under `participants` of the scenario"
             raise Conflict(f"no participant trades {symbol}", rule="control", remedy=remedy)
         self.fair_prices.of(symbol).set_price((self._ctx.now, price))
 
@@ -223,7 +222,7 @@ class Participants(Extension):
     # ---- state
 
     def save(self) -> ParticipantsState:
-        """The state, not copied."""
+        """The state, not a copy."""
         return ParticipantsState(
             {name: trader.state for name, trader in self._traders.items()},
             {name: flow.state for name, flow in self._flows.items()},
@@ -232,7 +231,7 @@ class Participants(Extension):
         )
 
     def load(self, state: ParticipantsState) -> None:
-        """Go on from a saved state."""
+        """Continue from a saved state."""
         for trader in [each for name, each in self._traders.items() if name not in state.traders]:
             self._remove(trader)
         for name in state.traders:
@@ -254,7 +253,7 @@ def participants_of(engine: Engine) -> Participants:
 
 
 def matching(symbols: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
-    """Symbols that are named or fit a pattern, in order of listing."""
+    """The symbols that are named or match a pattern, in listing order."""
     named = frozenset(patterns)
     globs = [pattern for pattern in patterns if any(mark in pattern for mark in "*?[")]
     if not globs:

@@ -1,10 +1,9 @@
-"""What an instrument of a recurring market is worth to scripted participants: what its index says,
-computed when it is asked for.
+"""The fair price of an instrument of a recurring market, computed from its index on request.
 
 The instrument pays a dollar if the index ends no lower than it began. The price is half a dollar
-while the index stands where it began, and changes with the distance in typical moves of the time
-that is left. In a bell curve 0.4 of the cases lie within the first typical move to one side, so one
-such move is worth 0.4 dollars.
+while the index is where it began, and changes with the distance in typical moves of the remaining
+time. In a normal distribution 0.4 of the cases are within the first typical move to one side, so
+one such move is worth 0.4 dollars.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class RecurringFairPrice:
         self.price_set: tuple[Instant, int] | None = None
 
     def set_price(self, price_set: tuple[Instant, int] | None) -> None:
-        """Be worth so much from now on, whatever the index does; None: follow the index again."""
+        """Set the price from now on, independent of the index; None: follow the index again."""
         self.price_set = price_set
 
     def at(self, now: Instant) -> int:
@@ -47,13 +46,13 @@ class RecurringFairPrice:
         if began is None:
             return UNIT // 2
         left = max(measure.ends - now, NS_PER_S)
-        # An hour's typical move in millionths, times the root of the hours left; of a bell curve
-        # 0.4 lies within the first such move.
+        # An hour's typical move in millionths, times the root of the remaining hours; in a normal
+        # distribution 0.4 of the cases are within the first such move.
         root = isqrt(left * _MILLION // HOUR)
         typical = max(1, began * ticker.asset.volatility * root // (_MILLION * 1_000))
         return within_bounds(UNIT // 2 + UNIT * 2 * (price - began) // (5 * typical))
 
 
 def within_bounds(price: int) -> int:
-    """The price, at least a tenth of a cent from either end: nothing is certain."""
+    """The price, at least a tenth of a cent from either end, because no outcome is certain."""
     return min(max(price, UNIT // 1000), UNIT - UNIT // 1000)

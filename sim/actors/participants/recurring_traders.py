@@ -1,8 +1,8 @@
-"""Scripted participants on recurring markets: a participant that names a series trades on each of
-its instruments from a moment after its listing until it is over.
+"""Simulated traders on recurring markets: a trader that names a series trades each of its
+instruments, from a moment after its listing until it has ended.
 
-One timer for each series that is named, due at the next listing; none in a scenario that names
-none. An instrument with a trader is materialised, as when anybody trades it.
+There is one timer for each named series, due at the next listing. An instrument with a trader is
+materialised, as when anybody else trades it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from sim.kernel.instants import DAY, NS_PER_MS, Span
 from sim.scenario.participant_entries import Trader
 
 LISTED_TIMER = "participant.listed"
-# After a listing, so that whoever follows all instruments has heard of it first.
+# After a listing, so that subscribers to all instruments get it first.
 _AFTER_LISTING: Span = NS_PER_MS
-# How far ahead a listing is looked for, when maintenance is long.
+# How far ahead the next listing is searched, for long maintenance.
 _SEARCHED = 3 * DAY
 
 
 class RecurringTraders:
-    """Which participants trade on which series, and when the next instruments are listed."""
+    """The participants on each series, and the instants of the next listings."""
 
     def __init__(self, exchange: Exchange, entries: Sequence[Trader]) -> None:
         self._exchange = exchange
@@ -38,12 +38,14 @@ class RecurringTraders:
         return bool(self._by_series)
 
     def begin(self) -> None:
-        """Wait for the next listing of each series; `open` has what is listed already."""
+        """Set a timer for the next listing of each series. `open` has the instruments that are
+        already listed.
+        """
         for number in self._by_series:
             self._wait(number)
 
     def fire(self, subject: str) -> Iterator[tuple[Trader, str]]:
-        """Take a listing: participants and symbols of its series that trade now."""
+        """Handle a listing: return the participants and symbols of its series that trade now."""
         number = int(subject)
         self._wait(number)
         return self.open(number)
@@ -58,7 +60,7 @@ class RecurringTraders:
                     yield from ((entry, symbol) for entry in self._by_series[slot.series])
 
     def has_ended(self, symbol: str) -> bool:
-        """Whether a symbol is of a recurring market and trades no more."""
+        """Whether a symbol belongs to a recurring market that no longer trades."""
         recurring = self._exchange.recurring
         slot = recurring.slot_of_symbol(symbol)
         if slot is None:
@@ -79,5 +81,5 @@ class RecurringTraders:
 
 
 def named(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a series is named or fits a pattern."""
+    """Whether a series is named or matches a pattern."""
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)

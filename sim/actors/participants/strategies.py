@@ -1,22 +1,23 @@
-"""What a scripted participant does when it acts: a maker quotes, a taker takes, noise leaves
-orders.
+"""The actions of simulated traders: a maker quotes, a taker trades with resting orders, a noise
+trader places and cancels orders.
 
 Theory. All three start from the fair price of the instrument (`fair_prices.py`).
 
-* A maker quotes around a middle: the fair price, moved by `skew` against its inventory (at a full
-  inventory by all of `skew`). Best bid and offer are half of `spread` below and above, rounded away
-  from the middle to the tick; further levels follow at a distance of `step` with the next of
-  `sizes`. It never trades with somebody else's resting order: a quote that would is moved to one
-  tick from it. It quotes no more than its inventory has room for. An order that is still wanted
-  keeps its place in the queue until half of it is filled; all others are cancelled and what is
-  missing is placed. If neither the book nor its own best prices have changed, it does nothing.
+* A maker quotes around a middle: the fair price, moved by `skew` against its inventory (by all of
+  `skew` when the inventory is full). Best bid and offer are half of `spread` below and above,
+  rounded away from the middle to the tick; further levels follow at a distance of `step` with the
+  next of `sizes`. It never trades with a resting order of others: a quote that would do so is moved
+  to one tick from it. It quotes no more than its inventory has room for. An order that it still
+  wants keeps its place in the queue until half of it is filled; the maker cancels all others and
+  places the missing ones. If neither the book nor its own best prices have changed, it does
+  nothing.
 * A taker arrives at random and sends an immediate-or-cancel order of a drawn size at the best
-  price, or up to `slippage` beyond it. With `edge` it takes only what is better than the fair price
-  by so much.
-* Noise leaves an order at a drawn distance from the fair price, or cancels one of its own.
+  price, or up to `slippage` beyond it. With `edge` it trades only at prices that are better than
+  the fair price by at least this much.
+* A noise trader places an order at a drawn distance from the fair price, or cancels one of its own.
 
-An action consumes a number of random draws that does not depend on the market, only on the trader's
-own past. So the draws of one trader never depend on what another does.
+The number of random draws of an action depends only on the trader's own past, not on the market. So
+the draws of one trader never depend on what another does.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _IOC = TimeInForce.IMMEDIATE_OR_CANCEL
 def trader_of(
     exchange: Exchange, entry: Trader, user: User, symbol: str, fair: FairPrice | RecurringFairPrice
 ) -> TraderOnInstrument:
-    """A participant of the entry's kind on an instrument."""
+    """A trader of the entry's kind on an instrument."""
     if isinstance(entry, MakerEntry):
         return Maker(exchange, entry, user, symbol, fair)
     if isinstance(entry, TakerEntry):
@@ -70,7 +71,7 @@ class Maker(TraderOnInstrument):
         self._sizes = [scaled_down(size, instrument.qty_scale) for size in entry.sizes]
         step = scaled_down(entry.step, instrument.price_scale) if entry.step else tick
         self._step = max(tick, step // tick * tick)
-        # version of the book, best bid and offer when its quotes were last all in place
+        # version of the book, best bid and offer, when all its quotes were last in place
         self._seen: tuple[int, Price, Price] | None = None
 
     def first_wait(self) -> Span:
@@ -82,12 +83,10 @@ class Maker(TraderOnInstrument):
         return self._every + (self.stream.below(self._jitter + 1) if self._jitter else 0)
 
     def act(self, fair: int) -> None:
-        """Cancel what is not wanted any more, then place what is missing: bids, then offers, best
-        first.
-        """
+        """Cancel unwanted orders, then place the missing ones: bids, then offers, best first."""
         book, (bid, offer) = self.book(), self._touch(fair)
         if self._seen == (book.version, bid, offer):
-            return  # the book is as this trader left it
+            return  # the book has not changed since this trader's last action
         working, refused = self.working(), self.state.refused
         quotes = self._quotes(book, bid, offer, working)
         for order in working:
@@ -101,7 +100,7 @@ class Maker(TraderOnInstrument):
         self._seen = (book.version, bid, offer) if self.state.refused == refused else None
 
     def _touch(self, fair: int) -> tuple[Price, Price]:
-        """The best bid and offer that it would quote if nobody else did."""
+        """The best bid and offer that it would quote in an empty book."""
         tick, scale = self.instrument.tick, self.instrument.price_scale
         middle = fair - self._skew * self.net // self.limit if self._skew else fair
         bid = (middle - self._half) * scale // UNIT // tick * tick
@@ -111,7 +110,7 @@ class Maker(TraderOnInstrument):
     def _quotes(
         self, book: Book, bid: Price, offer: Price, working: list[Order]
     ) -> dict[tuple[Side, Price], Qty]:
-        """Quantities by side and price, best first. None trades with others' orders."""
+        """Quantities by side and price, best first. None of them trades with orders of others."""
         tick = self.instrument.tick
         if lowest := _others_best(book.offers, SELL, working):
             bid = min(bid, lowest - tick)
@@ -125,7 +124,7 @@ class Maker(TraderOnInstrument):
     def _add_levels(
         self, quotes: dict[tuple[Side, Price], Qty], side: Side, price: Price, step: Price
     ) -> None:
-        """Quote one side from its best price on, as far as the inventory has room."""
+        """Quote one side from its best price on, up to the room in the inventory."""
         low, high, room = self.instrument.price_low, self.instrument.price_high, self.room(side)
         for size in self._sizes:
             qty = self.lots(size if size < room else room)
@@ -138,7 +137,7 @@ class Maker(TraderOnInstrument):
 
 
 def _others_best(ladder: Ladder, side: Side, working: list[Order]) -> Price:
-    """The best price of a side at which somebody else has an order; 0 if there is none."""
+    """The best price of a side with an order of somebody else; 0 if there is none."""
     own: dict[Price, Qty] = {}
     for order in working:
         if order.side is side:
@@ -150,7 +149,7 @@ def _others_best(ladder: Ladder, side: Side, working: list[Order]) -> Price:
 
 
 class Taker(TraderOnInstrument):
-    """Takes what is there, immediate or cancel."""
+    """Trades with resting orders by immediate-or-cancel orders."""
 
     def __init__(
         self,
@@ -170,11 +169,11 @@ class Taker(TraderOnInstrument):
         self._slippage = slippage // instrument.tick * instrument.tick
 
     def next_wait(self) -> Span:
-        """Arrivals are independent of each other."""
+        """The waits are exponentially distributed, so arrivals are independent."""
         return self.stream.exponential(self._mean_wait)
 
     def act(self, fair: int) -> None:
-        """Take what a drawn size, the inventory and the price allow."""
+        """Send an order, limited by a drawn size, the inventory and the price."""
         stream, odds, instrument = self.stream, self._buys, self.instrument
         buys = stream.chance(odds.numerator, odds.denominator)
         qty = stream.log_between(self._smallest, self._largest) * instrument.min_qty
@@ -198,7 +197,7 @@ class Taker(TraderOnInstrument):
 
 
 class Noise(TraderOnInstrument):
-    """Leaves orders near the fair price and cancels some of them again."""
+    """Places orders near the fair price and cancels some of them."""
 
     def __init__(
         self,
@@ -216,11 +215,11 @@ class Noise(TraderOnInstrument):
         self._resting = entry.resting
 
     def next_wait(self) -> Span:
-        """Actions are independent of each other."""
+        """The waits are exponentially distributed, so actions are independent."""
         return self.stream.exponential(self._mean_wait)
 
     def act(self, fair: int) -> None:
-        """Leave an order near the fair price, or cancel one."""
+        """Place an order near the fair price, or cancel one."""
         stream, odds, instrument = self.stream, self._cancels, self.instrument
         cancels, pick = stream.chance(odds.numerator, odds.denominator), stream.bits()
         side = BUY if stream.chance(1, 2) else SELL

@@ -1,11 +1,11 @@
-"""One participant on one instrument: what it knows, and what it can do.
+"""One simulated trader on one instrument: what it knows, and what it can do.
 
-What it decides to do is the affair of its kind (`strategies.py`). It trades through the same order
-service as clients, on the channel SCRIPT: the engine does not make it wait, and what it is refused
-leaves no trace but a count.
+`strategies.py` decides what it does. It trades through the same order service as clients, on the
+channel SCRIPT: the engine's latency does not apply to it, and a refused order only increases a
+counter.
 
-A participant looks at its market thousands of times a day. So what its entry says is turned into
-the instrument's numbers once, when it takes its place.
+A trader looks at its market thousands of times a day. Therefore the values of its entry are
+converted to the instrument's numbers once, when the trader is created.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Span
 from sim.scenario.participant_entries import SizeRange, Trader
 
-_LARGEST = 1 << 60  # of a drawn size, in steps
+_LARGEST = 1 << 60  # largest drawn size, in steps
 _CANCEL_RESTING = SelfMatchPrevention.CANCEL_RESTING
 
 
 class TraderState(Struct):
     """The state of a trader.
 
-    `asleep`: it has no timer until its market opens or it is switched on; `active`: it is switched
-    on; `orders`: ids of orders that may still work; `refused` counts orders.
+    `asleep`: it has no timer until its market opens or it is resumed. `active`: it is not stopped.
+    `orders`: ids of orders that may still be open. `refused` counts orders.
     """
 
     asleep: bool = True
@@ -45,10 +45,10 @@ class TraderState(Struct):
 
 
 class TraderOnInstrument:
-    """One participant on one instrument.
+    """One simulated trader on one instrument.
 
     `name`, participant and symbol, is the subject of its timers; `recurring` tells whether its
-    market ends by itself; `least` is the smallest quantity that it may order.
+    market is a recurring one; `least` is the smallest quantity of an order.
     """
 
     def __init__(
@@ -71,8 +71,8 @@ class TraderOnInstrument:
         self.least = -(-least // instrument.min_qty) * instrument.min_qty
         slot = exchange.recurring.slot_of_symbol(symbol)
         self.recurring = slot is not None
-        # Orders on a recurring market end with it. Its instruments share one random stream for each
-        # series, because there is no end of them.
+        # Orders on a recurring market end with it. Instruments of a series share one stream,
+        # because their number is unlimited.
         self.rests = TimeInForce.GOOD_TILL_CANCEL if slot is None else TimeInForce.DAY
         source = symbol if slot is None else exchange.recurring.series[slot.series].prefix
         self.stream = exchange.ctx.entropy.stream(f"participant.{entry.name}.{source}")
@@ -83,21 +83,21 @@ class TraderOnInstrument:
         self._book_of = trading.books.get
         self._state_of = trading.lifecycle.state
 
-    # ---- what a kind of participant decides
+    # ---- decisions of a kind of trader
 
     def first_wait(self) -> Span:
-        """How long after its market opens it acts."""
+        """The wait until its first action after the market has opened."""
         return self.next_wait()
 
     def next_wait(self) -> Span:
-        """How long until it acts again."""
+        """The wait until its next action."""
         raise NotImplementedError
 
     def act(self, fair: int) -> None:
-        """Do what it does in an open market when it believes in a fair price, in UNITs."""
+        """Act in an open market, at a fair price in UNITs."""
         raise NotImplementedError
 
-    # ---- what it knows
+    # ---- its knowledge
 
     @property
     def net(self) -> Qty:
@@ -124,13 +124,13 @@ class TraderOnInstrument:
         return free if free > 0 else 0
 
     def within(self, price: Price) -> Price:
-        """The nearest price on the tick and within the band."""
+        """The nearest price on the tick and within the price band."""
         instrument, tick = self.instrument, self.instrument.tick
         lowest = -(-instrument.price_low // tick) * tick
         return min(max(price, lowest), instrument.price_high // tick * tick)
 
     def lots(self, qty: Qty) -> Qty:
-        """A quantity on the instrument's step and within its size limit; 0 when too small."""
+        """A quantity on the instrument's step and within its size limit; 0 if it is too small."""
         instrument = self.instrument
         if instrument.size_high is not None and qty > instrument.size_high:
             qty = instrument.size_high
@@ -144,7 +144,7 @@ class TraderOnInstrument:
         return low, min(max(low, scaled_down(size.high, scale) // lot), _LARGEST)
 
     def working(self) -> list[Order]:
-        """Its orders that still work, oldest first; forgets the others."""
+        """Its open orders, oldest first. Forgets the others."""
         state = self.state
         own_orders = map(self._order_of, state.orders)
         orders = live_of([order for order in own_orders if order is not None])
@@ -152,11 +152,11 @@ class TraderOnInstrument:
             state.orders = [order.id for order in orders]
         return orders
 
-    # ---- what it can do
+    # ---- its actions
 
     def place(self, side: Side, price: Price, qty: Qty, tif: TimeInForce | None = None) -> None:
-        """Send a limit order. It never trades with another order of its user: that one is canceled
-        first (rule M28).
+        """Send a limit order. It never trades with another order of its user, which is canceled
+        instead (rule M28).
         """
         user = self.user
         command = PlaceOrder(

@@ -1,1 +1,1 @@
-"""Reading a command line: every mistake at once, and options from the environment."""
+"""Parsing of the command line: all mistakes at once, and options from the environment."""

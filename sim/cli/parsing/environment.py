@@ -8,9 +8,9 @@ that has the option.
 | repeatable | values with commas between them |
 | the scenario of `serve` and `hunt` | `SIM_SCENARIO` |
 
-The command line wins. An empty value is none. Other arguments without a name come from the command
-line alone; so do the options of `NOT_READ`. A `SIM_*` that nothing here reads is warned of: a
-misspelt name would otherwise have no effect.
+The command line overrides the environment. An empty value means no value. Other positional
+arguments, and the options of `NOT_READ`, are read from the command line only. A `SIM_*` variable
+that nothing reads causes a warning, because a misspelt name has no effect.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import argparse
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-# Read elsewhere, or written for clients.
+# Variables that are read elsewhere, or set for clients.
 KNOWN = (
     *("SIM_SCENARIO", "SIM_COMMAND", "SIM_CONTROL_TOKEN", "SIM_READING", "SIM_READY_FILE"),
     *("SIM_GATEWAY", "SIM_RETAIL", "SIM_EXCHANGE", "SIM_AUTH", "SIM_GRPC", "SIM_CONTROL"),
     *("SIM_DOCS", "SIM_TLS_CA", "SIM_JUNIT", "SIM_CERTIFY_LEG"),
 )
-_ELSEWHERE = ("--help", "--control-token")  # the second has a rule of its own
+_ELSEWHERE = ("--help", "--control-token")  # the second one is handled separately
 _PLANES = ("gateway", "retail", "exchange", "auth", "grpc")
 _FOR_CLIENTS = "it names a running exchange for its clients, not what is behind a recorder"
 _OF_A_RUNNING_ONE = "it names the ready file of a running exchange, for commands that ask it"
-# (command, option), "" for every command: why its variable is not read.
+# Why the variable of an option is not read, by (command, option); "" means every command.
 NOT_READ = {
     **{("record", f"--{plane}"): _FOR_CLIENTS for plane in _PLANES},
     **{(name, "--ready-file"): _OF_A_RUNNING_ONE for name in ("open", "replay", "record")},
@@ -39,12 +39,12 @@ _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def variable(option: str) -> str:
-    """The variable of an option: SIM_PORT_BASE of --port-base."""
+    """The variable of an option: SIM_PORT_BASE for --port-base."""
     return "SIM_" + option.lstrip("-").replace("-", "_").upper()
 
 
 def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """(option, action) of every option of a command that may come from the environment."""
+    """(option, action) of every option of a command that can come from the environment."""
     name = parser.prog.rpartition(" ")[2]
     for option, action in long_options(parser):
         if NOT_READ.keys().isdisjoint({("", option), (name, option)}):
@@ -52,7 +52,7 @@ def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.
 
 
 def long_options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """(option, action) of every option that the help shows, by its first long name."""
+    """(option, action) of every option in the help, by its first long name."""
     for action in parser._actions:
         for option in action.option_strings:
             visible = action.help is not argparse.SUPPRESS
@@ -64,8 +64,8 @@ def long_options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argpars
 def from_environment(
     parser: argparse.ArgumentParser, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> list[str]:
-    """Arguments that the environment adds before those that were given. Exits with 2 where a
-    switch has a value that is neither yes nor no.
+    """Arguments from the environment, to be put before those of the command line. Exits with 2 if a
+    switch has an invalid value.
     """
     added: list[str] = []
     for option, action in options_of(parser):
@@ -76,7 +76,7 @@ def from_environment(
         if action.nargs == 0:
             if value.lower() not in (*_ON, *_OFF):
                 accepted = f"{', '.join(_ON)} or {', '.join(_OFF)}"
-                parser.error(f"{name} is {accepted}, not {value!r}")
+                parser.error(f"{name} must be {accepted}, not {value!r}")
             added += [option] if value.lower() in _ON else []
         elif not isinstance(action, argparse._AppendAction):
             added.append(f"{option}={value}")
@@ -93,8 +93,8 @@ def unknown_variables(
     environ: Mapping[str, str],
     every: Callable[[], Iterable[argparse.ArgumentParser]],
 ) -> Iterator[str]:
-    """A warning for each `SIM_*` that no command reads. `every` returns the parsers of all of them;
-    it is called only where this one does not read a variable.
+    """A warning for each `SIM_*` variable that no command reads. `every` returns the parsers of all
+    commands; it is called only for variables that this command does not read.
     """
     accepted = {*KNOWN, *(variable(option) for option, _ in options_of(parser))}
     strange = [name for name in sorted(environ) if name.startswith("SIM_") and name not in accepted]
@@ -103,4 +103,4 @@ def unknown_variables(
         if name not in accepted:
             near = difflib.get_close_matches(name, accepted, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            yield f"sim: warning: nothing reads {name}{hint}"
+            yield f"sim: warning: the variable {name} is unknown and has no effect{hint}"

@@ -1,8 +1,7 @@
-"""The parser of commands: tells every mistake of a command line at once, each with what would be
-right, instead of the first one.
+"""The parser of commands, which reports all mistakes of a command line at once, each with a remedy.
 
-argparse stops at the first mistake. Here each value that cannot be used, option without its value
-and unknown option is noted, and parsing goes on; what is noted is told at the end.
+argparse stops at the first mistake. This parser notes each invalid value, option without its value
+and unknown option, continues, and reports them at the end.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from sim.kernel.release import RELEASE
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the known word most like this one, or nothing."""
+    """`; did you mean 'x'?` for the most similar known word, or ""."""
     near = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Wraps paragraphs; indented lines, such as examples, stay as they are."""
+    """Wraps paragraphs, and keeps indented lines such as examples."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n\n".join(
@@ -42,13 +41,13 @@ class Version(argparse.Action):
 
 
 class _Stop(Exception):
-    """argparse cannot go on."""
+    """argparse cannot continue."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Notes what is wrong, and says where the options stand instead of listing them all.
+    """Notes mistakes, and refers to the help instead of listing all options.
 
-    `added` are the arguments that came from the environment.
+    `added` are the arguments from the environment.
     """
 
     added: Sequence[str] = ()
@@ -63,7 +62,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse. `namespace.problems` are the mistakes; what is unknown is one of them."""
+        """Parse. `namespace.problems` are the mistakes, including unknown words."""
         parsed = namespace if namespace is not None else argparse.Namespace()
         self._problems, self._collects = [], True
         self._seen.clear()
@@ -79,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         return parsed, []
 
     def _unrecognized(self, words: Sequence[str]) -> Iterator[str]:
-        """What is said of words that nothing takes: each option, and everything else together."""
+        """The mistakes of unknown words: each option, and all other words together."""
         for word in words:
             if word.startswith("-"):
                 option = word.partition("=")[0]
@@ -88,7 +87,7 @@ class Parser(argparse.ArgumentParser):
             yield f"unexpected argument: {' '.join(words)}"
 
     def _options(self) -> list[str]:
-        """The options that the help shows."""
+        """The options in the help."""
         return [
             option
             for action in self._actions
@@ -98,7 +97,7 @@ class Parser(argparse.ArgumentParser):
         ]
 
     def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
-        """How many values follow an option; one that has none is noted."""
+        """The number of values of an option. An option without its value is noted."""
         try:
             return super()._match_argument(action, arg_strings_pattern)
         except argparse.ArgumentError:
@@ -107,7 +106,7 @@ class Parser(argparse.ArgumentParser):
             return 0
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """The value of an argument; its default, and a note, for what cannot be used."""
+        """The value of an argument. For invalid text its default, and a note."""
         self._seen.add(action.dest)
         if not arg_strings and action.dest in self._without_value:
             self._without_value.discard(action.dest)
@@ -119,7 +118,7 @@ class Parser(argparse.ArgumentParser):
             return action.default
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Name the nearest choice, and then all of them."""
+        """Suggest the nearest choice, and list all."""
         if action.choices is not None and value not in action.choices:
             known = list(map(str, action.choices))
             expected = (
@@ -128,15 +127,15 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, expected)
 
     def error(self, message: str) -> NoReturn:
-        """Note a mistake while parsing; at any other time tell it and exit."""
+        """Note a mistake while parsing; at any other time report it and exit."""
         if self._collects:
             self._problems += self._missing() if "are required" in message else [message]
             raise _Stop
         self.fail([message])
 
     def _missing(self) -> Iterator[str]:
-        """What is said of arguments that have to stand there, and do not: argparse stops at them
-        when everything else was read.
+        """The mistakes of missing arguments: argparse stops at them after everything else was
+        read.
         """
         for action in self._actions:
             if action.required and action.dest not in self._seen:
@@ -146,7 +145,7 @@ class Parser(argparse.ArgumentParser):
                 yield f"missing argument: {some}{name}{about}"
 
     def fail(self, problems: Iterable[str]) -> NoReturn:
-        """Tell mistakes, each once, and exit."""
+        """Report mistakes, each once, and exit."""
         self.exit(USAGE, self.message(problems))
 
     def message(self, problems: Iterable[str]) -> str:
@@ -155,7 +154,7 @@ class Parser(argparse.ArgumentParser):
         return f"{''.join(lines)}`{self.prog} --help` shows the usage\n"
 
     def _with_source(self, problem: str) -> str:
-        """A problem, with the variable of the environment that it comes from."""
+        """A problem, with the environment variable from which the argument comes."""
         for option in (one.partition("=")[0] for one in self.added):
             if problem.startswith(f"{option}:"):
                 from sim.cli.parsing.environment import variable
@@ -165,12 +164,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def _name_of(action: argparse.Action) -> str:
-    """An argument as the command line writes it."""
+    """The name of an argument on the command line."""
     return "/".join(action.option_strings) or str(action.metavar or action.dest.upper())
 
 
 def _usage_of(action: argparse.Action) -> str:
-    """How an option is written: `--seed N`."""
+    """The usage of an option: `--seed N`."""
     value = action.metavar or (
         "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
     )

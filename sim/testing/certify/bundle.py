@@ -20,7 +20,7 @@ from sim.testing.certify.profile import Profile, profiles, read_profile
 from sim.testing.client_command import ClientRun
 from sim.testing.junit_cases import Cases
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same bytes
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that the same files give the same bytes
 _MOST_BYTES = 4 << 30
 _NAMES = ("profile.yaml", "report.json")
 

@@ -1,6 +1,5 @@
-"""Verdicts on a client, from the journals and exit codes of its runs, and nothing else.
-
-So a bundle can be judged again elsewhere, with the same result:
+"""Verdicts on a client, from the journals and exit codes of its runs only. So a bundle can be
+judged again elsewhere, with the same result.
 
 | Verdict | Meaning |
 |---|---|

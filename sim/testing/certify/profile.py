@@ -24,12 +24,12 @@ DEFAULT = "partner"
 
 
 class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run of the client's tests: `scenario` is what it adds to the quickstart.
+    """One run of the client's tests. `scenario` is added to the quickstart.
 
-    `shows` says when the leg counts as exercised: `calls` (some client called), `faults` (an
-    injected fault affected the client), `pair` (two of one operation did), `steps` (a client called
-    after a step of the script). `rests_on` are legs in which the tests have to pass before this one
-    says something new.
+    `shows` says when the leg counts as exercised: `calls` (a client made a call), `faults` (an
+    injected fault affected the client), `pair` (two faults of one operation did), `steps` (a client
+    made a call after a step of the script). `rests_on` are legs in which the tests must pass before
+    this leg shows anything new.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         *others, last = [_so_many(*one) for one in awaited.items()] or ["a call"]
         either = f"{', '.join(others)} or {last}" if others else last
         later = " and a call after it" if self.shows == "steps" else ""
-        return f"it needs {either}{later}, and the tests did not come to that"
+        return f"it needs {either}{later}, which the tests did not make"
 
     def load(self) -> Scenario:
         """The scenario that the leg serves."""
@@ -58,11 +58,10 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One line of the report: exactly one of `rule`, `leg` and `witness` says what decides it.
+    """One line of the report. Exactly one of `rule`, `leg` and `witness` decides it.
 
-    `says`, `section` and `unmet` (what a client's calls lacked) of a rule are those of the
-    rulebook. `instead_of` names items of wider rules: an input that breaks both counts here
-    only.
+    For a rule, `says`, `section` and `unmet` (why the rule never applied) come from the rulebook.
+    `instead_of` names items of wider rules: an input that breaks both counts only here.
     """
 
     id: str
@@ -138,7 +137,9 @@ def load_profile(name: str = DEFAULT) -> Profile:
 
 def read_profile(text: bytes) -> Profile:
     """A profile from its text."""
-    document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # ten times as fast
+    document = yaml.load(
+        text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    )  # ten times as fast as the Python loader
     document["digest"] = sha256(text).hexdigest()
     profile = convert(document, Profile)
     book = rulebook()
