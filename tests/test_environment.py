@@ -144,7 +144,7 @@ def test_a_value_of_the_command_line_is_its_own(monkeypatch, capsys):
             "--port-base: expected 0 or a port up to 65529, not 'x' (from SIM_PORT_BASE)",
         ),
         ("SIM_LATENCY", "no", "(from SIM_LATENCY)"),
-        ("SIM_QUIET", "perhaps", "SIM_QUIET is 1, true, yes, on or 0, false, no, off"),
+        ("SIM_QUIET", "perhaps", "SIM_QUIET must be 1, true, yes, on or 0, false, no, off"),
         ("SIM_SCENARIO", "nowhere.yaml", "nowhere.yaml"),
     ],
 )

@@ -451,7 +451,7 @@ def test_a_journal_explains_itself_on_the_command_line(
     assert json.loads(sim(made, "--json")[1])["state"] == "CANCELED"
     code, said, problem = sim(refused, "--until", "2026-09-08T18:00:30Z")
     assert (code, said) == (2, "")
-    assert problem.startswith("sim: no refused call")
+    assert problem.startswith("sim: nothing is called")
     path.write_text("nonsense")
     assert sim(refused)[0] == 2
 

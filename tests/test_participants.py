@@ -507,7 +507,7 @@ WRONG = [
     ),
     ("fair_prices: [{symbol: nowhere}]", "unknown symbol 'nowhere'"),
     ("fair_prices: [{symbol: cents, volatility: '0.2'}]", "at most 0.05 dollars in an hour"),
-    ("fair_prices: [{symbol: cents, asset: btc}]", "an asset is crypto:<symbol>"),
+    ("fair_prices: [{symbol: cents, asset: btc}]", "write an asset as crypto:<symbol>"),
     (
         "fair_prices: [{symbol: cents, path: [{at: +2m, price: '0.1'}, {at: +1m, price: '0.2'}]}]",
         "in order of time",

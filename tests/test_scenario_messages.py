@@ -126,13 +126,13 @@ def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
     [
         (
             "name: x\nsteps:\n\t- {at: +1s}\n",
-            "3:1: not YAML: found character that cannot start any token (a tab does not indent in"
-            " YAML: write spaces)\n    ⇥- {at: +1s}\n    ^",
+            "3:1: not YAML: found character that cannot start any token (YAML does not allow tabs"
+            " for indentation: use spaces)\n    ⇥- {at: +1s}\n    ^",
         ),
         (
             "name: x\nsteps:\n  - {at: +1s}\n   - {at: +2s}\n",
-            "4:4: not YAML: did not find expected '-' indicator (does it begin below the line that"
-            " it belongs to?)\n       - {at: +2s}\n       ^",
+            "4:4: not YAML: did not find expected '-' indicator (is this line indented like the"
+            " lines that it belongs to?)\n       - {at: +2s}\n       ^",
         ),
         (
             "name: x\nfaults: [{status: 503}]\n",

@@ -134,7 +134,7 @@ WRONG = [
     ("steps:\n  - {repeat: 2, each: [a], steps: []}", "`repeat` or `each`"),
     ("steps:\n  - {each: {a: b}, steps: []}", "`each` must be a list of values"),
     ("matrix: {a: b}\nsteps: []", "`matrix` needs a list of values for a"),
-    ("params: {'a b': c}\nsteps: []", "not a name for a parameter"),
+    ("params: {'a b': c}\nsteps: []", "is not a valid name of a parameter"),
     ("steps:\n  - {repeat: 999999, steps: [{advance: 1s}]}", "more than 20000 steps"),
     ("steps:\n  - {when: {oder: {name: x, state: FILLED}}}", "did you mean 'order'?"),
     (
@@ -163,7 +163,7 @@ WRONG = [
         "a call needs exactly one of",
     ),
     ("steps:\n  - {call: {plane: retail}}", "a call needs exactly one of"),
-    ("steps:\n  - {call: {plane: retail, get: v1/orders/open}}", "a path begins with /"),
+    ("steps:\n  - {call: {plane: retail, get: v1/orders/open}}", "a path must begin with /"),
     (
         "steps:\n  - {subscribe: {name: a, rpc: OrderEntryAPI.InsertOrder}}",
         "is not a stream: use `call`",
@@ -201,8 +201,8 @@ WRONG = [
     ("steps:\n  - {event: {slug: no-such-game, ended: true}}", "there is no event 'no-such-game'"),
     ("steps:\n  - {participant: {name: makr, active: false}}", "no participant is called 'makr'"),
     ("steps:\n  - {at: 2020-01-01T00:00:00Z, advance: 1s}", "the scenario begins later"),
-    ("steps:\n  - {expect: {status: 200}}", "this step makes no call"),
-    ("steps:\n  - {advance: 1s, save: {a: b}}", "this step makes no call"),
+    ("steps:\n  - {expect: {status: 200}}", "this step has no `call`"),
+    ("steps:\n  - {advance: 1s, save: {a: b}}", "this step has no `call`"),
     ("steps:\n  - {at: 9999-12-31T23:59:59Z, advance: 1s}", "ends with the year 2199"),
     (
         "steps:\n  - {expect: {book: {symbol: w, bids: ['0.45']}}}",
@@ -216,7 +216,7 @@ WRONG = [
     ("faults:\n  - {match: {plane: retail}, act: {}}", "act needs one of"),
     (
         "faults:\n  - {match: {plane: retail, operation: InsertOrder}, act: {status: 503}}",
-        "InsertOrder is on exchange, grpc, not on retail",
+        "InsertOrder exists on exchange, grpc, not on retail",
     ),
     ("faults:\n  - {match: {probability: '2'}, act: {status: 503}}", "a probability is"),
     (
@@ -725,7 +725,7 @@ steps:
     assert [result.name for result in report.results if result.failures] == ["lost"]
     [result] = [result for result in report.results if result.failures]
     assert result.failures[0].startswith("refused: ")
-    assert "the connection broke before the answer was there" in result.failures[0]
+    assert "the connection broke before the answer arrived" in result.failures[0]
     assert result.failures[0].endswith(f"; if this is intended, add `expect: {{{right}}}`")
 
 

@@ -257,9 +257,9 @@ BAD = [
     ({"act": {"status": 503}, "ttl": "0s"}, "ttl must be a positive duration"),
     ({"act": {"code": "NOPE"}}, "gRPC status"),
     ({"act": {"code": 99}}, "gRPC status"),
-    ({"act": {"reset": True, "drop": True}}, "one of reset and drop"),
-    ({"act": {"reset": True, "status": 500}}, "a status or does reset"),
-    ({"act": {"delay": "1s", "handled": True}}, "the answer is lost"),
+    ({"act": {"reset": True, "drop": True}}, "a fault has one effect, not reset and drop"),
+    ({"act": {"reset": True, "status": 500}}, "an error or has the effect reset"),
+    ({"act": {"delay": "1s", "handled": True}}, "handled needs a failure"),
     (
         {"match": {"plane": "retail"}, "act": {"drop": True}},
         "drop is possible on stream, webhook; this one matches retail",
@@ -267,7 +267,7 @@ BAD = [
     ({"match": {"plane": "grpc"}, "act": {"slow_body": True}}, "slow_body is possible on"),
     (
         {"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}},
-        "by symbol, which only calls and the engine have",
+        "with a symbol, which only calls and commands to the engine have",
     ),
     (
         {"match": {"plane": "webhook"}, "act": {"status": 500, "handled": True}},

@@ -23,7 +23,7 @@ KEPT = {str(path.relative_to(FOLDER)): path.read_text() for path in FOLDER.rglob
 # Lines that a program reads, or that hold a name which is longer than a line.
 WIDE = re.compile(
     r"^\{|^\d\d-\d\d \d\d:|\.proto|"  # to be copied, and the console
-    r"^    \S|^(quikstart|sim): |^\$ sim |^\S+: \S|::test_|^ *(sim |next: )|  digest |^\("
+    r"^    \S|^(quikstart|sim): |^\$ sim |^\S+: \S|::test_|^ *(sim |next: )|  digest |^  (recorded|replayed): |^\("
 )
 
 

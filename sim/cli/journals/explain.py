@@ -1,4 +1,4 @@
-"""Explain why a call was refused, or the state of an order, an account or another subject.
+"""Explain why a call was refused, or the state of an order.
 
 The subject is a refused call, an order, stream, account, instrument, verification, webhook or
 fault. The command replays the journal and asks the exchange. Without a subject it lists the
