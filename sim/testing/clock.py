@@ -137,8 +137,11 @@ class Clock:
     def _instant(self) -> Instant:
         return self._running.call(lambda: self._running.simulation.now)
 
-        """Call `do` when time reaches `at` (nanoseconds since 1970). See `ServedExchange.at`."""
-        self._planned.append(_Plan(at, next(self._number), do))
+    def _stops(self, target: Instant) -> Iterator[tuple[Instant, _Plan | None]]:
+        """Yield the instants at which to stop, each with its plan; the last one is the target."""
+        while due := [plan for plan in self._planned if plan.at <= target]:
+            plan = min(due)
+            yield max(plan.at, self._instant()), plan
         yield target, None
 
     def _moved(self, fired: list[Fired]) -> list[str]:
