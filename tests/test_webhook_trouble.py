@@ -210,7 +210,7 @@ def test_the_test_delivery_of_a_registration_can_fail(act: dict[str, Any], says:
         ),
     ],
 )
-def test_a_fault_that_never_strikes_is_refused_in_a_file_and_on_the_control_plane(
+def test_a_fault_without_effect_is_refused_in_a_file_and_on_the_control_plane(
     fault: dict[str, Any], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bad.yaml"
@@ -332,8 +332,15 @@ SEEN = {
 }
 
 
+def test_the_former_name_of_affected_is_the_same_expectation() -> None:
+    text = "name: old\nsteps: [{at: +1s, expect: {fault: {id: f1, NAME: 1}}}]\n"
+    now, former = (load_scenario(text.replace("NAME", name)) for name in ("affected", "struck"))
+    assert now == former and now.digest == former.digest
+    assert '"struck":1' in now.source()  # so the digests of runs do not change
+
+
 @pytest.mark.parametrize("plane", SEEN)
-def test_what_a_fault_struck_is_seen_in_timeline_explanation_counts_and_metrics(
+def test_what_a_fault_affected_is_seen_in_timeline_explanation_counts_and_metrics(
     plane: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     match, act, words = SEEN[plane]
