@@ -170,7 +170,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
         scenario = load_scenario(marked.name)
     except ScenarioError as error:
         problem = error
-    if problem is not None:  # outside of the handler, so that the problem is told once
+    if problem is not None:  # outside of the handler, so that the problem is reported once
         problems = "\n".join(with_carets(problem.problems))
         pytest.fail(f"the scenario of this test cannot be used:\n{problems}", pytrace=False)
     if marked.reading:

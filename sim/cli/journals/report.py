@@ -32,7 +32,7 @@ from sim.cli.arguments import (
 from sim.cli.json_output import add_json, give_json, text_output
 
 _BEGINS = b"<!doctype html>"
-_LONG = 2_000  # inputs of a run that is told of while it is written
+_LONG = 2_000  # inputs from which on a progress bar is shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

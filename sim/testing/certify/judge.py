@@ -227,8 +227,8 @@ def _of_leg(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict
     elif not leg.exercised:
         reason = next(one.unmet for one in profile.legs if one.id == item.leg)
         why = reason if leg.calls else "no call reached the exchange"
-    elif spoilt := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
-        why = f"the tests do not pass in the leg {spoilt[0]}"
+    elif unmet_legs := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
+        why = f"the tests do not pass in the leg {unmet_legs[0]}"
     if leg is None or why:
         return Verdict(item=item, verdict=UNEXERCISED, evidence=(why,))
     if leg.code == 0:
