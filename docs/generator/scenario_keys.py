@@ -22,13 +22,34 @@ def keys(*names: str, root: bool = False) -> Callable[[], str]:
         whole = whole_schema()
         parts = [_keys_of(whole)] if root else []
         parts += [
-            f"## {name}\n\n{whole['$defs'][name]['description']}\n\n"
+            f"## {name}\n\n{whole['$defs'][name]['description']}{_users_of(name)}\n\n"
             f"{_keys_of(whole['$defs'][name])}"
             for name in names
         ]
         return "\n\n".join(parts)
 
     return make
+
+
+def _users_of(name: str) -> str:
+    """A paragraph with the keys that have a definition as their value."""
+    whole = whole_schema()
+    sections = {"": whole, **whole["$defs"]}
+    keys_of = {
+        section: [
+            f"`{key}`"
+            for key, value in definition["properties"].items()
+            if name in _mentioned(value) and not value.get("deprecated")
+        ]
+        for section, definition in sections.items()
+        if section != name
+    }
+    users = [
+        f"{' and '.join(keys)} of {_value({'$ref': section}) if section else 'the file'}"
+        for section, keys in keys_of.items()
+        if keys
+    ]
+    return f"\n\nUsed in {', '.join(users)}." if users else ""
 
 
 def _keys_of(definition: dict[str, Any]) -> str:
