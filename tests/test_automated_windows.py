@@ -759,7 +759,7 @@ def test_a_scenario_declares_windows_changes_those_of_the_world_or_has_none() ->
         ("{name: W!, asset: 'crypto:btc', every: 5m}", "a name begins with a letter"),
         ("{name: w, asset: 'crypto:btc', every: 5m, lead: 2d}", "at most a day"),
         ("{name: w, asset: 'crypto:btc', every: 5m, tick_size: '0.03'}", "not a multiple"),
-        ("{name: w, every: 5m}", "say asset and every"),
+        ("{name: w, every: 5m}", "a new recurring market needs"),
         ("{name: w, asset: 'crypto:btc', evry: 5m}", "did you mean"),
     ],
 )

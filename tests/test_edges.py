@@ -191,7 +191,7 @@ def test_an_instrument_may_last_until_the_year_9000_and_be_told_everywhere() -> 
     [
         ("world: {events: [{slug: e, start: 9999-12-31}]}", "year"),
         ("maintenance: [{begins: 9999-12-31T23:00:00Z, length: 2h}]", "year"),
-        ("maintenance: [{begins: 2026-01-01, length: 30m}]", "over before the scenario begins"),
+        ("maintenance: [{begins: 2026-01-01, length: 30m}]", "ends before the scenario begins"),
         ("maintenance: [{length: 0s}]", "above zero"),
         ("maintenance: [{begins: 2026-10-01, length: 0s}]", "above zero"),
         ("world: {incentives: [{symbol: x, rewards: [{account: a, date: 9999-12-31}]}]}", "year"),

@@ -116,7 +116,7 @@ def test_a_warning_before_it_serves_is_json_too(
     entries = [json.loads(line) for line in (*out.splitlines(), *errors.splitlines())]
     warnings = [entry for entry in entries if entry.get("level") == "warning"]
     assert [entry["kind"] for entry in warnings] == ["log"]
-    assert "nothing reads SIM_PORTS" in warnings[0]["message"]
+    assert "the variable SIM_PORTS is unknown" in warnings[0]["message"]
 
 
 @pytest.mark.parametrize("options", [(), ("--log-format=json",)])

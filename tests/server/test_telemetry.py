@@ -211,7 +211,7 @@ def test_prometheus_reads_every_metric_with_its_help(exchange: ServedExchange) -
     found = families(exchange)
     assert all(family.documentation for family in found.values())
     kinds = {name: family.type for name, family in found.items()}
-    assert kinds["sim_requests"] == kinds["sim_faults_injected"] == "counter"
+    assert kinds["sim_requests"] == kinds["sim_fault_affected"] == "counter"
     assert kinds["sim_streams"] == kinds["sim_cash_total"] == "gauge"
     calls = {tuple(one.labels.values()): one.value for one in found["sim_requests"].samples}
     assert sum(value for labels, value in calls.items() if "gateway" in labels) == 3
