@@ -11,7 +11,7 @@ import pytest
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import firm, key, open_ones, order, quiet, retail_order, rpc_trader, trader
 
 STOPGAP = "Global Rate Limit Exceeded"
 
@@ -305,3 +305,34 @@ def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
     )
     world.advance("2s")
     assert state() == "ORDER_STATE_REPLACED"
+
+
+def test_a_command_does_not_overtake_an_earlier_one_although_others_have_left_the_queue(
+    world: Connection, instrument: Instrument
+) -> None:
+    """M36: the engine takes commands of a participant on an instrument in order of receipt, also
+    where it has become faster since.
+    """
+    first, second = trader(world), trader(world, 1)
+    other = next(found for found in open_ones(world.simulation) if found is not instrument)
+    slow(world, "6s")
+    early = first.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1)).json()["orderId"]
+    slow(world, "1s")
+    assert second.post("/v1/trading/orders", json=order(other, "buy", 2, 1)).status == 200
+    world.advance("2s")
+    slow(world, "0s")
+    late = first.post("/v1/trading/orders", json=order(instrument, "buy", 31, 1)).json()["orderId"]
+
+    def states() -> list[str]:
+        found = (first.get(f"/v1/report/orders/{one}").json()["order"] for one in (early, late))
+        return [one["state"].removeprefix("ORDER_STATE_") for one in found]
+
+    assert states() == ["PENDING_NEW", "PENDING_NEW"]
+    world.advance("3999ms")
+    assert states() == ["PENDING_NEW", "PENDING_NEW"]
+    world.advance("1ms")
+    assert states() == ["NEW", "NEW"]
+    executions = world.simulation.exchange.trading.executions
+    assert [row.order.id for row in executions if row.order.id in (early, late)] == [early, late]
+    free = first.post("/v1/trading/orders", json=order(instrument, "buy", 32, 1)).json()["orderId"]
+    assert first.get(f"/v1/report/orders/{free}").json()["order"]["state"] == "ORDER_STATE_NEW"

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim import Simulation, load_scenario
 from sim.core.model.games import Game, Goal
 from sim.kernel.instants import MINUTE, NS_PER_S
 from sim.messages.gateway_v1 import Event
@@ -75,14 +76,21 @@ def told(game: Game) -> str:
 
 
 def test_planned_results_are_those_that_they_were() -> None:
-    check_recorded(
-        "results.txt",
-        [
-            f"{slug} {told(planned(league, slug))}"
-            for league in SPORTS
-            for slug in slugs(league, 24 if league in ("nfl", "mlb", "nhl") else 12)
-        ],
-    )
+    lines = [
+        f"{slug} {told(planned(league, slug))}" for league in SPORTS for slug in slugs(league, 12)
+    ]
+    for league in ("nfl", "mlb", "nhl"):  # until each of their scores was drawn
+        for slug in slugs(league, 99)[12:]:
+            game = final(Event(slug=slug, subcategory=league), [])
+            lines.append(f"{slug} {told(game)}")
+    for league in ("nba", "wnba"):
+        for slug in slugs(league, 300)[12:]:
+            game = final(Event(slug=slug, subcategory=league), [])
+            if "OT1" in game.periods:
+                assert sorted(game.periods["OT1"]) == [8, 11]
+                lines.append(f"{slug} {told(game)}")
+    assert sum("OT1" in line for line in lines) > 8
+    check_recorded("results.txt", lines)
 
 
 def test_games_under_way_go_on_from_their_score() -> None:
@@ -94,6 +102,8 @@ def test_games_under_way_go_on_from_their_score() -> None:
         ("nba", "Q2", (20, 30)),
         ("mlb", "T1", (0, 0)),
         ("nfl", "Q4", (31, 28)),
+        ("nfl", "HT", (0, 0)),
+        ("nhl", "P3", (2, 2)),
     ):
         for slug in slugs(league, 3):
             before = {"home": score[0], "away": score[1]}
@@ -102,11 +112,56 @@ def test_games_under_way_go_on_from_their_score() -> None:
             if league in ("nfl", "mlb", "nhl"):
                 assert game.home_score is not None and game.home_score >= score[0]
                 assert game.away_score is not None and game.away_score >= score[1]
-                first = int(period[1:])
+                first = int(period[1:]) if period != "HT" else 1
                 early = list(game.periods.values())[: first - 1]
                 if first > 1:
                     assert tuple(map(sum, zip(*early, strict=True))) == score
     check_recorded("results_under_way.txt", lines)
+
+
+@pytest.fixture(scope="module")
+def quick() -> Simulation:
+    """The quickstart as it begins."""
+    return Simulation(load_scenario("quickstart"))
+
+
+def test_a_planned_game_stands_by_the_clock(quick: Simulation) -> None:
+    plan, reference = quick.exchange.games.plan, quick.exchange.reference
+    games = [*reference.generated.slugs[::17], *(e.slug for e in reference.events if e.game_id)]
+    for slug in games:
+        event = reference.game_event(slug)
+        assert event is not None and event.start_time is not None
+        start, ends, result = event.start_time, plan.event_end(slug), plan.final_game(slug)
+        assert start < ends and result is not None
+        assert plan.state_at(slug, start - 1) is None
+        first, last, over = (plan.state_at(slug, at) for at in (start, ends - 1, ends))
+        assert over is not None and last is not None
+        assert first is not None and (first.live or event.ended)
+        assert (over.at, over.live, over.ended, over.period) == (ends, False, True, "FT")
+        assert (over.home_score, over.away_score) == (result.home_score, result.away_score)
+        assert plan.state_at(slug, ends + 10**15) == over
+        if not event.live:
+            assert ends == start + duration(event.subcategory, slug)
+    for nothing in ("no-such-game", next(e.slug for e in reference.events if not e.game_id)):
+        assert plan.final_game(nothing) is None and plan.state_at(nothing, quick.now) is None
+        assert plan.event_end(nothing) == 0
+
+
+def test_what_every_market_of_the_quickstart_pays(quick: Simulation) -> None:
+    plan, instruments = quick.exchange.games.plan, quick.exchange.instruments
+    lines, groups = [], dict[str, list[tuple[int, object]]]()
+    for instrument in instruments.listed_before_dormant():
+        paid = plan.outcome(instrument)
+        lines.append(f"{instrument.symbol} {paid and (str(paid[0]), paid[1])}")
+        if instrument.related is not None and instrument.game_condition is None and paid:
+            group = groups.setdefault(instrument.related.group, [])
+            group.append((instrument.related.rank, paid[0]))
+            if instrument.related.kind.name == "DIRECTIONAL":
+                assert all(one == 1 for rank, one in group if paid[0] == 1), "from below"
+            else:
+                assert [one for _, one in group].count(1) <= 1
+    assert len(groups) > 9
+    check_recorded("outcomes.txt", lines)
 
 
 def test_a_game_that_is_over_ended_with_its_score() -> None:

@@ -494,3 +494,31 @@ def test_both_streams_carry_the_same_bytes(
     )
     first, second = (effect.frame for effect in outcome.effects if hasattr(effect, "frame"))
     assert first is second
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_book_keeps_its_instant_for_those_who_follow_it_when_another_stream_ends(
+    world: Connection, instrument: Instrument, everything: bool
+) -> None:
+    """A book is encoded once and sent again each minute, with the instant of its last change."""
+    place(world, instrument, "buy", 30, 2)
+    staying, leaving = books(world, instrument.symbol), books(world, instrument.symbol)
+    if everything:
+        staying = rpc_trader(world).stream(
+            "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+            wire.CreateMarketDataSubscriptionRequest(),
+        )
+    began = {
+        update.transact_time for update in updates(staying) if update.symbol == instrument.symbol
+    }
+    world.advance("20s")
+    leaving.close()
+    seen = set()
+    for _ in range(3):
+        world.advance("1m")
+        seen |= {
+            update.transact_time
+            for update in updates(staying)
+            if update.symbol == instrument.symbol
+        }
+    assert seen == began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,3 +105,14 @@ def test_nothing_changes_between_an_instant_and_the_next_edge(
         assert phase_at(schedule, now + (end - now) * part // 8) == here
     if edge is not None:
         assert phase_at(schedule, edge) != here
+
+
+@pytest.mark.parametrize("day", range(4, 11))
+@pytest.mark.parametrize("clock", ["00:00:00", "12:00:00", "23:59:59"])
+def test_an_always_open_schedule_is_open_on_every_day_of_the_week(day: int, clock: str) -> None:
+    """L3: from a Sunday to a Saturday, with no edge between them."""
+    moment = at(f"2026-10-{day:02d}T{clock}-04:00")
+    assert phase_at(ALWAYS_OPEN, moment).state is OPEN
+    assert next_phase(ALWAYS_OPEN, moment) is None
+    (segment,) = ALWAYS_OPEN
+    assert (segment.days, segment.start, segment.length) == (tuple(range(7)), 0, DAY)

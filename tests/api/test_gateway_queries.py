@@ -1,0 +1,1034 @@
+"""Each parameter of each list of the gateway and of the exchange's instruments, alone, with values
+that rows have themselves: the answer is what filtering and sorting all rows gives.
+
+The world is one evening in which something of everything has happened; nothing changes it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.core.model.enums import Side
+from sim.kernel.instants import NS_PER_S, eastern_date, format_instant, parse_instant
+from sim.testing.client import connect
+from tests.journeys import key as retail_key
+from tests.journeys import order, retail_order, trader
+
+SCENARIO = """
+name: evening
+extends: quickstart
+world: {games: 82}
+limits: {public: "off", retail: "off", exchange_rest: "off"}
+"""
+EVENING = "2026-09-10T00:20:00Z"
+Row = dict[str, Any]
+
+
+class Evening:
+    """The world, its clients, and all rows of each list."""
+
+    def __init__(self) -> None:
+        self.world = connect(Simulation(load_scenario(SCENARIO)))
+        sim = self.world.simulation
+        games = sim.exchange.reference.generated
+        self.far = [
+            slug for slug in games.slugs if games.bare(slug).start_time > parse_instant(EVENING)
+        ]
+        self.hand = games.symbols_of(self.far[3])[0]
+        self.trade(games.symbols_of(self.far[0])[0], 40, 7)
+        self.control("instrument.create", "by-hand", {"event": self.far[1], "question": "Rain?"})
+        self.control("instrument.create", "alone", {"question": "Snow?"})
+        self.control("event.update", self.far[2], {"home_score": 1, "period": "T3", "live": True})
+        self.world.advance("26h")
+        for symbol, cents, count in (
+            (games.symbols_of(self.far[0])[1], 60, 3),
+            (games.symbols_of(self.far[4])[0], 50, 3),
+            ("alone", 30, 10),
+        ):
+            self.trade(symbol, cents, count)
+        for index, state in ((5, "SUSPENDED"), (6, "HALTED")):
+            symbol = games.symbols_of(self.far[index])[0]
+            sim.control("instrument.state", symbol, {"state": state})
+        self.control_settle(games.symbols_of(self.far[7])[0])
+        self.world.advance_to(EVENING)
+        self.rest(games.symbols_of(self.far[8])[0])
+        self.events = self.every("/v1/events", "events", orderDirection="asc")
+        self.markets = self.every("/v1/markets", "markets", orderDirection="asc")
+
+    def control(self, action: str, subject: str, body: dict[str, object]) -> None:
+        if action == "instrument.create":
+            body = {"symbol": subject, "state": "OPEN", "tick_size": "0.01"} | body
+            subject = ""
+        self.world.absorb(self.world.simulation.control(action, subject, body))
+
+    def control_settle(self, symbol: str) -> None:
+        self.control("instrument.settle", symbol, {"price": "1"})
+
+    def trade(self, symbol: str, cents: int, count: int) -> None:
+        instrument = self.world.simulation.exchange.instruments.require(symbol)
+        for user, side in ((0, "buy"), (1, "sell")):
+            body = order(instrument, side, cents, count)
+            assert trader(self.world, user).post("/v1/trading/orders", json=body).status == 200
+
+    def rest(self, symbol: str) -> None:
+        instrument = self.world.simulation.exchange.instruments.require(symbol)
+        client = self.world.retail(retail_key(self.world.simulation))
+        for intent, cents in (("BUY_LONG", 20), ("BUY_SHORT", 70)):
+            assert (
+                client.post("/v1/orders", json=retail_order(instrument, intent, cents, 4)).status
+                == 200
+            )
+
+    def get(self, path: str, **query: Any) -> Any:
+        answer = self.world.gateway.get(path, params=query)
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    def every(self, path: str, name: str, **query: Any) -> list[Row]:
+        rows: list[Row] = []
+        while page := self.get(path, limit=2000, offset=len(rows), **query)[name]:
+            rows += page
+        return rows
+
+    def ids(self, path: str, name: str, **query: Any) -> list[str]:
+        return [row["slug"] for row in self.get(path, limit=2000, **query)[name]]
+
+
+@pytest.fixture(scope="module")
+def evening() -> Evening:
+    return Evening()
+
+
+def some(rows: Iterable[Row], of: Callable[[Row], Any], most: int = 4) -> list[Any]:
+    """Values that rows have, the extremes and some between."""
+    found = sorted({value for row in rows if (value := of(row)) not in (None, "")})
+    step = max(1, len(found) // most)
+    return [*found[::step][:most], *found[-1:]]
+
+
+def tags(row: Row) -> set[int]:
+    return {int(tag["id"]) for tag in row["tags"]}
+
+
+def parents(row: Row) -> set[int]:
+    return tags(row) | {tag["parentId"] for tag in row["tags"]}
+
+
+def slugs_of_tags(row: Row) -> set[str]:
+    return {tag["slug"] for tag in row["tags"]}
+
+
+def text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def low(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
+    return (
+        lambda row: row[field],
+        lambda row, value: row[field] is not None and row[field] >= value,
+    )
+
+
+def high(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
+    return (
+        lambda row: row[field],
+        lambda row, value: row[field] is not None and row[field] <= value,
+    )
+
+
+def same(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
+    return (lambda row: row[field], lambda row, value: row[field] == value)
+
+
+Filter = tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]
+EVENTS: dict[str, Filter] = {
+    **{name: same(name) for name in ("active", "closed", "featured", "live", "ended", "period")},
+    **{f"{name}Min": low(name) for name in ("liquidity", "volume")},
+    **{f"{name}Max": high(name) for name in ("liquidity", "volume")},
+    **{f"{name}Min": low(name) for name in ("startDate", "endDate", "startTime")},
+    **{f"{name}Max": high(name) for name in ("startDate", "endDate", "startTime")},
+    "finishedTimestampMin": low("finishedTimestamp"),
+    "finishedTimestampMax": high("finishedTimestamp"),
+    "id": same("id"),
+    "slug": same("slug"),
+    "gameId": same("gameId"),
+    "eventDate": same("eventDate"),
+    "excludeEventId": (lambda row: row["id"], lambda row, value: row["id"] != value),
+    "categories": same("category"),
+    "tagId": (lambda row: max(tags(row), default=None), lambda row, value: value in tags(row)),
+    "tagIds": (lambda row: min(tags(row), default=None), lambda row, value: value in tags(row)),
+    "excludeTagId": (
+        lambda row: max(tags(row), default=None),
+        lambda row, value: value not in tags(row),
+    ),
+    "tagSlug": (
+        lambda row: max(slugs_of_tags(row), default=None),
+        lambda row, value: value in slugs_of_tags(row),
+    ),
+    "teamId": (
+        lambda row: row["teams"][0]["id"] if row["teams"] else None,
+        lambda row, value: value in [team["id"] for team in row["teams"]],
+    ),
+    "sportsMarketTypes": (
+        lambda row: row["markets"][0]["sportsMarketType"] if row["markets"] else None,
+        lambda row, value: value in [market["sportsMarketType"] for market in row["markets"]],
+    ),
+    "marketTypes": (
+        lambda row: row["markets"][0]["metadata"].get("outcomeType") if row["markets"] else None,
+        lambda row, value: (
+            value in [market["metadata"].get("outcomeType") for market in row["markets"]]
+        ),
+    ),
+}
+MARKETS: dict[str, Filter] = {
+    **{name: same(name) for name in ("active", "closed", "id", "slug")},
+    **{f"{name}Min": low("volume") for name in ("volume", "volumeNum")},
+    **{f"{name}Max": high("volume") for name in ("volume", "volumeNum")},
+    **{f"{name}Min": low(name) for name in ("startDate", "endDate")},
+    **{f"{name}Max": high(name) for name in ("startDate", "endDate")},
+    "categories": same("category"),
+    "sportsMarketTypes": same("sportsMarketType"),
+    "tagId": EVENTS["tagId"],
+    "tagIds": EVENTS["tagIds"],
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_filter_of_events(evening: Evening, name: str) -> None:
+    of, passes = EVENTS[name]
+    values = some(evening.events, of)
+    assert values, "no row has a value to ask for"
+    for value in values:
+        found = evening.ids("/v1/events", "events", orderDirection="asc", **{name: text(value)})
+        assert found == [row["slug"] for row in evening.events if passes(row, value)], value
+
+
+@pytest.mark.parametrize("name", MARKETS)
+def test_a_filter_of_markets(evening: Evening, name: str) -> None:
+    of, passes = MARKETS[name]
+    values = some(evening.markets, of)
+    assert values, "no row has a value to ask for"
+    for value in values:
+        found = evening.ids("/v1/markets", "markets", orderDirection="asc", **{name: text(value)})
+        assert found == [row["slug"] for row in evening.markets if passes(row, value)], value
+
+
+def slugs(rows: Iterable[Row], passes: Callable[[Row], bool] = lambda row: True) -> list[str]:
+    return [row["slug"] for row in rows if passes(row)]
+
+
+def test_filters_of_events_that_take_several_values_or_each_other(evening: Evening) -> None:
+    events = evening.events
+
+    def found(**query: Any) -> list[str]:
+        return evening.ids("/v1/events", "events", orderDirection="asc", **query)
+
+    numbers = [row["id"] for row in events[::40]]
+    assert found(id=numbers) == slugs(events, lambda row: row["id"] in numbers)
+    assert found(id=[*numbers, 1, 10**12]) == found(id=numbers)
+    assert found(slug=[events[3]["slug"], "no-such"]) == [events[3]["slug"]]
+    assert found(excludeEventId=numbers) == slugs(events, lambda row: row["id"] not in numbers)
+    for sport in ("basketball", "baseball"):
+        (tag,) = {tag["id"] for row in events for tag in row["tags"] if tag["slug"] == sport}
+        alone = slugs(events, lambda row, tag=tag: int(tag) in tags(row))
+        related = slugs(events, lambda row, tag=tag: int(tag) in parents(row))
+        assert found(tagId=tag) == alone
+        assert found(tagIds=tag, relatedTags="true") == related
+        assert found(excludeTagId=tag, relatedTags="true") == [
+            slug for slug in slugs(events) if slug not in related
+        ]
+    assert found(tagSlugsAll=["sports", "nba"], tagSlug="basketball") == slugs(
+        events, lambda row: {"sports", "nba", "basketball"} <= slugs_of_tags(row)
+    )
+    assert found(tagIds=[101, 102], tagId=103) == slugs(
+        events, lambda row: bool({101, 102, 103} & tags(row))
+    )
+    for nothing in (
+        {"eventWeek": 1},
+        {"userId": "u"},
+        {"sportradarGameId": "x"},
+        {"rescheduledFromGameId": "x"},
+        {"archived": "true"},
+        {"seriesId": 999},
+        {"recurrence": "never"},
+        {"gameId": "none"},
+        {"eventDate": "2020-01-01"},
+        {"period": "XX"},
+        {"startTimeMin": "2100-01-01T00:00:00Z"},
+    ):
+        assert found(**nothing) == [], nothing
+    for everything in ({"archived": "false"}, {"includeHidden": "true"}, {"excludeSeriesId": 999}):
+        assert found(**everything) == slugs(events), everything
+    between = {"startTimeMin": "2026-09-09T00:00:00Z", "startTimeMax": "2026-09-10T00:00:00Z"}
+    assert found(**between) == slugs(
+        events,
+        lambda row: between["startTimeMin"] <= (row["startTime"] or "") <= between["startTimeMax"],
+    )
+    volumes = sorted({row["volume"] for row in events})
+    assert len(volumes) > 3
+    assert found(volumeMin=volumes[1], volumeMax=volumes[2]) == slugs(
+        events, lambda row: volumes[1] <= row["volume"] <= volumes[2]
+    )
+
+
+def test_filters_of_events_by_series(evening: Evening) -> None:
+    series = evening.every("/v1/series", "series")
+    by_number = {int(one["id"]): one for one in series}
+    names = {row["seriesSlug"] for row in evening.events}
+
+    def found(**query: Any) -> list[str]:
+        return evening.ids("/v1/events", "events", orderDirection="asc", **query)
+
+    for number, one in by_number.items():
+        if one["slug"] in names and number % 4 == 0:
+            mine = slugs(evening.events, lambda row, one=one: row["seriesSlug"] == one["slug"])
+            assert found(seriesId=number) == mine != []
+            assert evening.ids(f"/v1/sports/{number}/events", "events") == mine
+            others = [slug for slug in slugs(evening.events) if slug not in mine]
+            assert found(excludeSeriesId=number) == others
+    for recurrence in {one["recurrence"] for one in series if one["recurrence"]}:
+        wanted = {one["slug"] for one in series if one["recurrence"] == recurrence}
+        assert found(recurrence=recurrence) == slugs(
+            evening.events, lambda row, wanted=wanted: row["seriesSlug"] in wanted
+        )
+    assert evening.ids("/v1/sports/999/events", "events") == []
+
+
+def test_filters_of_markets_that_take_several_values_or_are_about_their_event(
+    evening: Evening,
+) -> None:
+    markets = evening.markets
+
+    def found(**query: Any) -> list[str]:
+        return evening.ids("/v1/markets", "markets", orderDirection="asc", **query)
+
+    event = next(row for row in evening.events if row["slug"] == evening.far[1])
+    mine = [market["slug"] for market in event["markets"]]
+    assert "by-hand" in mine
+    assert sorted(found(eventSlug=event["slug"])) == sorted(mine)
+    assert sorted(found(gameId=event["gameId"])) == sorted(mine)
+    assert found(eventSlug="no-such") == found(gameId="none") == []
+    numbers = [row["id"] for row in markets[::90]]
+    assert found(id=[*numbers, 1]) == slugs(markets, lambda row: row["id"] in numbers)
+    assert found(slug=["alone", "by-hand", "no-such"]) == slugs(
+        markets, lambda row: row["slug"] in ("alone", "by-hand")
+    )
+    for kind in ("spreads", "moneyline", "totals"):
+        assert found(marketTypes=kind) == slugs(
+            markets, lambda row, kind=kind: row["metadata"].get("outcomeType") == kind
+        )
+    for nothing in ({"questionIds": "q"}, {"cyom": "true"}, {"archived": "true"}):
+        assert found(**nothing) == [], nothing
+    for everything in ({"archived": "false"}, {"includeHidden": "true"}):
+        assert found(**everything) == slugs(markets), everything
+    resting = {row["slug"]: liquidity(evening, row["slug"]) for row in markets}
+    amounts = sorted(set(resting.values()))
+    for least, most in ((amounts[1], amounts[-1]), (amounts[1], amounts[1]), (0, 0)):
+        for name in ("liquidity", "liquidityNum"):
+            assert found(**{f"{name}Min": least, f"{name}Max": most}) == slugs(
+                markets, lambda row, least=least, most=most: least <= resting[row["slug"]] <= most
+            )
+    bare = evening.get("/v1/markets", slug="alone", includeTag="false")["markets"]
+    full = evening.get("/v1/markets", slug="alone", includeTag="true")["markets"]
+    assert [row | {"tags": full[0]["tags"]} for row in bare] == full
+    one = evening.get("/v1/markets", slug=mine[0])["markets"][0]
+    assert one["tags"]
+    assert evening.get("/v1/markets", slug=mine[0], includeTag="false")["markets"][0]["tags"] == []
+
+
+def liquidity(evening: Evening, slug: str) -> float:
+    """What resting orders of a market cost: bids their price, offers one dollar less it."""
+    exchange = evening.world.simulation.exchange
+    book = exchange.trading.book(slug)
+    if book.hidden:
+        return 0.0
+    one, count = book.instrument.price_scale, book.instrument.qty_scale
+    bids = sum(price * qty for price, qty, *_ in book.levels(Side.BUY, 1000))
+    offers = sum((one - price) * qty for price, qty, *_ in book.levels(Side.SELL, 1000))
+    return (bids + offers) / (one * count)
+
+
+def test_programs_on_markets(evening: Evening) -> None:
+    exchange = evening.world.simulation.exchange
+    sizes: dict[str, int] = {}
+    for symbol, periods in exchange.incentives.programs().items():
+        for period in periods:
+            active = period.start <= exchange.now and (
+                period.end is None or exchange.now < period.end
+            )
+            if active and period.program_type == "liquidityProgram":
+                sizes[symbol] = max(sizes.get(symbol, 0), period.target_size or 0)
+    assert sizes
+    for least in (0, 9_999, 10_000, 10_001):
+        found = evening.ids("/v1/markets", "markets", orderDirection="asc", rewardsMinSize=least)
+        assert found == slugs(
+            evening.markets, lambda row, least=least: sizes.get(row["slug"], -1) >= least
+        )
+
+
+# ---- order and pages
+
+EVENT_KEYS: dict[str, Callable[[Row], Any]] = {
+    "id": lambda row: row["id"],
+    "liquidity": lambda row: row["liquidity"],
+    "openInterest": lambda row: row["openInterest"],
+    **{
+        name: lambda row, name=name: row[name]
+        for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")[:3]
+    },
+    **{
+        name: lambda row, name=name: row[name] or ""
+        for name in ("slug", "title", "startDate", "endDate", "startTime", "createdAt", "updatedAt")
+    },
+    "featuredOrder": lambda row: row["featuredOrder"],
+}
+MARKET_KEYS: dict[str, Callable[[Row], Any]] = {
+    "id": lambda row: int(row["id"]),
+    **{
+        name: lambda row, name=name: row[name]
+        for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr", "sortOrder")
+    },
+    "volumeNum": lambda row: row["volume"],
+    **{
+        name: lambda row, name=name: row[name] or ""
+        for name in ("slug", "startDate", "endDate", "createdAt", "updatedAt")
+    },
+}
+
+
+def ordered(rows: list[Row], keys: list[Callable[[Row], Any]], descending: bool) -> list[str]:
+    for key in reversed(keys):
+        rows = sorted(rows, key=key, reverse=descending)
+    return slugs(rows)
+
+
+@pytest.mark.parametrize("direction", ["asc", "desc", ""])
+@pytest.mark.parametrize("name", EVENT_KEYS)
+def test_an_order_of_events(evening: Evening, name: str, direction: str) -> None:
+    found = evening.ids("/v1/events", "events", orderBy=name, orderDirection=direction)
+    expected = ordered(evening.events, [EVENT_KEYS[name]], direction != "asc")
+    assert found == expected
+
+
+@pytest.mark.parametrize("direction", ["asc", "desc", ""])
+@pytest.mark.parametrize("name", MARKET_KEYS)
+def test_an_order_of_markets(evening: Evening, name: str, direction: str) -> None:
+    found = evening.ids("/v1/markets", "markets", orderBy=name, orderDirection=direction)
+    assert found == ordered(evening.markets, [MARKET_KEYS[name]], direction != "asc")
+
+
+def test_orders_by_several_names_and_by_what_is_featured(evening: Evening) -> None:
+    for names in (["volume", "slug"], ["featuredOrder", "start_date"], ["liquidity", "VOLUME"]):
+        keys = [
+            EVENT_KEYS[{"start_date": "startDate", "VOLUME": "volume"}.get(name, name)]
+            for name in names
+        ]
+        found = evening.ids("/v1/events", "events", orderBy=names, orderDirection="desc")
+        assert found == ordered(evening.events, keys, True)
+    by_feature = [EVENT_KEYS["featuredOrder"]]
+    assert evening.ids("/v1/events", "events", featuredOrder="true") == ordered(
+        evening.events, by_feature, False
+    )
+    assert evening.ids("/v1/events", "events", featuredOrder="true", orderDirection="desc") == (
+        ordered(evening.events, by_feature, True)
+    )
+    both = [EVENT_KEYS["volume"], *by_feature]
+    assert evening.ids("/v1/events", "events", featuredOrder="true", orderBy="volume") == ordered(
+        evening.events, both, True
+    )
+    assert evening.ids("/v1/events", "events") == slugs(evening.events)
+
+
+def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> None:
+    for path, name, rows in (
+        ("/v1/events", "events", evening.events),
+        ("/v1/markets", "markets", evening.markets),
+    ):
+        assert slugs(evening.get(path)[name]) == slugs(rows[:100])
+        assert slugs(evening.get(path, limit=0, offset=7)[name]) == slugs(rows[7:107])
+        assert slugs(evening.get(path, limit=1, offset=len(rows) - 1)[name]) == slugs(rows[-1:])
+        assert evening.get(path, offset=len(rows))[name] == []
+        for page in ({"limit": -1}, {"offset": -1}):
+            answer = evening.world.gateway.get(path, params=page)
+            assert (answer.status, answer.json()["message"]) == (
+                400,
+                "limit and offset must not be negative",
+            )
+        answer = evening.world.gateway.get(path, params={"orderDirection": "up"})
+        assert answer.json()["message"] == "orderDirection must be asc or desc"
+        for unsorted in ("question", "teams", "image"):
+            assert evening.world.gateway.get(path, params={"orderBy": unsorted}).status in (
+                200,
+                400,
+            )
+
+
+# ---- search, leagues, sports, tags
+
+
+def test_a_search_has_pages_and_filters(evening: Evening) -> None:
+    def found(**query: Any) -> list[str]:
+        return [row["slug"] for row in evening.get("/v1/search", **query)["events"]]
+
+    everything = found(limit=1000)
+    assert everything == slugs(evening.events)
+    assert found() == found(page=0) == found(page=1) == everything[:20]
+    assert found(page=2) == everything[20:40]
+    assert found(page=3, limit=7) == everything[14:21]
+    by_slug = {row["slug"]: row for row in evening.events}
+    for query in ("celtics", "bos", "new york", "will"):
+        rows = found(query=query, limit=1000)
+        titled = [
+            all(word in by_slug[slug]["title"].lower() for word in query.split()) for slug in rows
+        ]
+        assert titled == sorted(titled, reverse=True), "matches in the title come first"
+        for size in (1, 3, 5):
+            pages = [
+                found(query=query, limit=size, page=page)
+                for page in range(1, len(rows) // size + 2)
+            ]
+            assert [slug for page in pages for slug in page] == rows
+    now = evening.world.simulation.now
+    for status, passes in (
+        ("active", lambda row: row["active"]),
+        ("closed", lambda row: row["closed"]),
+        (
+            "upcoming",
+            lambda row: (
+                not row["closed"]
+                and parse_instant(row["startTime"] or "1990-01-01T00:00:00Z") > now
+            ),
+        ),
+    ):
+        assert found(status=status, limit=1000) == slugs(evening.events, passes), status
+    assert found(comboEnabledOnly="true", limit=1000) == slugs(
+        evening.events, lambda row: any(market["comboEnabled"] for market in row["markets"])
+    )
+    for kind in ("spreads", "futures"):
+        assert found(marketType=kind, limit=1000) == slugs(
+            evening.events,
+            lambda row, kind=kind: any(
+                market["metadata"].get("outcomeType") == kind for market in row["markets"]
+            ),
+        )
+    start = some(evening.events, lambda row: row["startTime"])[2]
+    assert found(startTimeMin=start, limit=1000) == slugs(
+        evening.events, lambda row: (row["startTime"] or "") >= start
+    )
+    assert found(startTimeMax=start, limit=1000) == slugs(
+        evening.events, lambda row: row["startTime"] is not None and row["startTime"] <= start
+    )
+    assert found(closedTimeMin=start) == found(closedTimeMax=start) == []
+    series = {one["slug"]: int(one["id"]) for one in evening.every("/v1/series", "series")}
+    for slug in some(evening.events, lambda row: row["seriesSlug"]):
+        assert found(seriesIds=series[slug], limit=1000) == slugs(
+            evening.events, lambda row, slug=slug: row["seriesSlug"] == slug
+        )
+    for query, says in (
+        ({"status": "open"}, "status is active, closed or upcoming"),
+        ({"page": -1}, "page must not be negative"),
+        ({"limit": -1}, "limit and offset must not be negative"),
+    ):
+        answer = evening.world.gateway.get("/v1/search", params=query)
+        assert (answer.status, answer.json()["message"]) == (400, says)
+
+
+def test_events_of_leagues_and_sports(evening: Evening) -> None:
+    leagues = evening.every("/v2/leagues", "leagues")
+    sports = evening.get("/v2/sports")["sports"]
+    open_events = [row for row in evening.events if not row["closed"]]
+    paths = [(f"/v2/leagues/{one['slug']}", {one["slug"]}) for one in leagues]
+    paths += [
+        (f"/v2/sports/{one['slug']}", {league["slug"] for league in one["leagues"]})
+        for one in sports
+    ]
+    seen = 0
+    for path, names in paths:
+        mine = [row for row in open_events if row["subcategory"] in names]
+        for kind, games in (("", True), ("sport", True), ("futures", False)):
+            rows = [row for row in mine if bool(row["gameId"]) == games]
+            seen += len(rows)
+            query = {"type": kind} if kind else {}
+            answer = evening.get(f"{path}/events", limit=2000, **query)
+            assert slugs(answer["events"]) == slugs(rows), (path, kind)
+            assert (answer["type"], answer["typeTitle"]) == (
+                kind or "sport",
+                "Games" if games else "Futures",
+            )
+            assert (answer["section"], answer["sectionTitle"]) == ("general", "All")
+        trending = evening.get(f"{path}/events", limit=2000, section="trending")
+        games = [row for row in mine if row["gameId"]]
+        assert (trending["section"], trending["sectionTitle"]) == ("trending", "Trending")
+        assert slugs(trending["events"]) == ordered(games, [EVENT_KEYS["volume"]], True)
+        if games:
+            excluded = evening.get(f"{path}/events", excludeEventId=games[0]["id"], limit=3)
+            assert slugs(excluded["events"]) == slugs(games[1:4])
+        assert (answer.get("league") or answer.get("sport"))["slug"] == path.rpartition("/")[2]
+    assert seen > 60
+    says = "type is sport or futures, section is general or trending"
+    for query in ({"type": "x"}, {"section": "x"}):
+        answer = evening.world.gateway.get("/v2/leagues/nba/events", params=query)
+        assert (answer.status, answer.json()["message"]) == (400, says)
+
+
+def test_events_of_tags(evening: Evening) -> None:
+    names = sorted({name for row in evening.events for name in slugs_of_tags(row)})
+    for name in names[::4]:
+        tagged = [row for row in evening.events if name in slugs_of_tags(row)]
+        for query in (
+            {},
+            {"active": "true"},
+            {"closed": "true"},
+            {"active": "false", "closed": "true"},
+        ):
+            active = query.get("active", "true") == "true"
+            closed = query.get("closed", "false") == "true"
+            rows = [row for row in tagged if row["active"] == active and row["closed"] == closed]
+            found = evening.ids(f"/v2/tags/{name}/events", "events", **query)
+            assert found == ordered(rows, [EVENT_KEYS["volume"]], True), (name, query)
+
+
+def test_series_teams_and_players(evening: Evening) -> None:
+    series = evening.every("/v1/series", "series")
+
+    def found(**query: Any) -> list[str]:
+        return evening.ids("/v1/series", "series", **query)
+
+    assert found(slug=series[2]["slug"]) == [series[2]["slug"]]
+    for name in ("active", "closed", "archived"):
+        for value in (True, False):
+            assert found(**{name: text(value)}) == slugs(
+                series, lambda row, n=name, v=value: row.get(n, False) is v
+            )
+    for recurrence in {one["recurrence"] for one in series}:
+        expected = slugs(series, lambda row, r=recurrence: r in ("", row["recurrence"]))
+        assert found(recurrence=recurrence) == expected
+    for name, key in (
+        ("id", lambda row: int(row["id"])),
+        ("slug", lambda row: row["slug"]),
+        ("title", lambda row: row["title"]),
+        ("createdAt", lambda row: row["createdAt"]),
+    ):
+        for direction in ("asc", "desc"):
+            assert found(orderBy=name, orderDirection=direction) == ordered(
+                series, [key], direction == "desc"
+            )
+    teams = evening.every("/v1/sports/teams", "teams")
+    for name in ("league", "name", "abbreviation", "id"):
+        for value in some(teams, lambda row, name=name: row[name], 3):
+            rows = evening.get("/v1/sports/teams", limit=2000, **{f"filters.{name}": value})[
+                "teams"
+            ]
+            assert rows == [row for row in teams if row[name] == value]
+        for direction in ("asc", "desc"):
+            rows = evening.get(
+                "/v1/sports/teams", limit=2000, orderBy=name, orderDirection=direction
+            )
+            assert rows["teams"] == sorted(
+                teams, key=lambda row, name=name: row[name], reverse=direction == "desc"
+            )
+    check_teams_of_vendors(evening, teams)
+    players = evening.every("/v1/sports/players", "players")
+    assert players
+    for name, field in (("league", "league"), ("name", "name"), ("id", "id"), ("teamId", "teamId")):
+        for value in some(players, lambda row, field=field: row[field], 3):
+            rows = evening.get("/v1/sports/players", **{f"filters.{name}": value})["players"]
+            assert rows == [row for row in players if row[field] == value][:100]
+
+
+def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
+    ids = [
+        (one["provider"], one["providerId"], team) for team in teams for one in team["providerIds"]
+    ]
+    path = "/v1/sports/teams/provider"
+    every = evening.get(path)["teams"]
+    assert {name: team["id"] for name, team in every.items()} == {
+        name: team["id"] for _, name, team in ids
+    }
+    for vendor, name, team in ids[::31]:
+        assert set(evening.get(path, teamIds=name)["teams"]) == {name}
+        assert set(evening.get(path, teamIds=name, provider=vendor)["teams"]) == {name}
+        mine = evening.get(path, provider=vendor, league=team["league"])["teams"]
+        assert set(mine) == {
+            other for by, other, one in ids if by == vendor and one["league"] == team["league"]
+        }
+        assert mine[name]["name"] == team["name"]
+    assert evening.get(path, league="none")["teams"] == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/v2/leagues/none", "league not found: none"),
+        ("/v2/leagues/none/events", "league not found: none"),
+        ("/v2/sports/none", "sport not found: none"),
+        ("/v2/sports/none/events", "sport not found: none"),
+        ("/v2/tags/none/events", "tag not found: none"),
+        ("/v2/tags/slug/none", "tag not found: none"),
+        ("/v2/tags/999999", "tag not found: 999999"),
+        ("/v1/series/id/999999", "series not found: 999999"),
+        ("/v1/events/999999", "event not found: 999999"),
+        ("/v1/events/slug/none", "event not found: none"),
+        ("/v1/market/id/999999", "market not found: 999999"),
+        ("/v1/market/slug/none", "market not found: none"),
+        ("/v1/markets/none/settlement", "Settlement not found for market none"),
+        ("/v1/partners/acme/events/none", "event not found: acme/none"),
+    ],
+)
+def test_what_is_not_there_is_named(evening: Evening, path: str, says: str) -> None:
+    answer = evening.world.gateway.get(path)
+    assert (answer.status, answer.json()["message"]) == (404, says)
+
+
+# ---- one by one
+
+
+def test_events_and_markets_are_the_same_one_by_one(evening: Evening) -> None:
+    for row in evening.events[::9]:
+        assert evening.get(f"/v1/events/{row['id']}")["event"] == row
+        assert evening.get(f"/v1/events/slug/{row['slug']}")["event"] == row
+    for market in evening.markets[::37]:
+        assert evening.get(f"/v1/market/id/{market['id']}")["market"] == market
+        assert evening.get(f"/v1/market/slug/{market['slug']}")["market"] == market
+    for tag in evening.every("/v2/tags", "tags")[::7]:
+        assert evening.get(f"/v2/tags/{tag['id']}")["tag"] == tag
+        assert evening.get(f"/v2/tags/slug/{tag['slug']}")["tag"] == tag
+    for league in evening.every("/v2/leagues", "leagues")[::5]:
+        assert evening.get(f"/v2/leagues/{league['slug']}")["league"] == league
+    for one in evening.every("/v1/series", "series")[::4]:
+        assert evening.get(f"/v1/series/id/{one['id']}")["series"] == one
+    for sport in evening.get("/v2/sports")["sports"]:
+        assert evening.get(f"/v2/sports/{sport['slug']}")["sport"]["id"] == sport["id"]
+    tags_listed = evening.get("/v2/tags")["tags"]
+    assert evening.get("/v2/tags", limit=3, offset=2)["tags"] == tags_listed[2:5]
+    leagues = evening.every("/v2/leagues", "leagues")
+    assert evening.get("/v2/leagues", limit=500)["leagues"] == leagues[:50]
+    assert evening.get("/v2/leagues", limit=2, offset=1)["leagues"] == leagues[1:3]
+    assert evening.get("/v2/leagues")["leagues"] == leagues[:50]
+
+
+def test_an_event_sums_up_its_markets(evening: Evening) -> None:
+    for row in evening.events:
+        markets = row["markets"]
+        assert row["active"] == any(market["active"] for market in markets) or not markets
+        assert row["closed"] == all(market["closed"] for market in markets) or not markets
+        for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr"):
+            assert row[name] == pytest.approx(sum(market[name] for market in markets))
+        combinable = [market for market in markets if market["comboEnabled"]]
+        lines = [
+            one for one in combinable if one["metadata"].get("outcomeType") in ("spreads", "totals")
+        ]
+        assert row["combos"] == {
+            "enabled": bool(combinable),
+            "numMarkets": len(combinable),
+            "numSpreadsAndTotalsMarkets": len(lines),
+        }
+        changes = [market["updatedAt"] for market in markets]
+        assert not changes or row["updatedAt"] >= max(changes)
+        for market in markets:
+            assert market["exchangeSyncedAt"] == market["updatedAt"]
+
+
+def test_an_event_is_shaped_as_asked(evening: Evening) -> None:
+    row = next(
+        row for row in evening.events if len({m["comboEnabled"] for m in row["markets"]}) == 2
+    )
+    for path in (f"/v1/events/{row['id']}", f"/v1/events/slug/{row['slug']}"):
+        only = evening.get(path, comboEnabledOnly="true")["event"]
+        combinable = [market for market in row["markets"] if market["comboEnabled"]]
+        assert only["markets"] == combinable
+        grouped = evening.get(path, groups="true")["event"]
+        slugs_by_type: dict[str, list[str]] = {}
+        for market in row["markets"]:
+            kind = market["metadata"].get("outcomeType")
+            slugs_by_type.setdefault(kind, []).append(market["slug"])
+        assert [group["marketSlugs"] for group in grouped["marketGroups"]] == [
+            *slugs_by_type.values()
+        ]
+        assert [group["type"] for group in grouped["marketGroups"]] == [*slugs_by_type]
+    counted = evening.get("/v1/events", id=row["id"], includeComboMarketCounts="true")["events"][0]
+    assert counted["marketCounts"] == {kind: len(names) for kind, names in slugs_by_type.items()}
+
+
+def test_a_trade_counts_for_its_day_week_month_and_year(evening: Evening) -> None:
+    by_slug = {market["slug"]: market for market in evening.markets}
+    games = evening.world.simulation.exchange.reference.generated
+    old, new, *_ = games.symbols_of(evening.far[0])
+    names = ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
+    assert [by_slug[old][name] for name in names] == pytest.approx([2.8, 0, 2.8, 2.8, 2.8])
+    assert [by_slug[new][name] for name in names] == pytest.approx([1.8] * 5)
+    event = next(row for row in evening.events if row["slug"] == evening.far[0])
+    assert event["openInterest"] == 10
+
+
+def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
+    statuses = {
+        "OPEN": ("MARKET_STATUS_OPEN", True, False),
+        "PREOPEN": ("MARKET_STATUS_OPEN", True, False),
+        "MATCH_AND_CLOSE_AUCTION": ("MARKET_STATUS_OPEN", True, False),
+        "SUSPENDED": ("MARKET_STATUS_HALTED", True, False),
+        "HALTED": ("MARKET_STATUS_HALTED", True, False),
+        "CLOSED": ("MARKET_STATUS_CLOSED", False, True),
+        "EXPIRED": ("MARKET_STATUS_RESOLVING", False, True),
+        "TERMINATED": ("MARKET_STATUS_RESOLVED", False, True),
+        "PENDING": ("MARKET_STATUS_UNSPECIFIED", False, False),
+    }
+    seen = set()
+    for market in evening.markets:
+        status, active, closed = statuses[market["exchangeStatus"]]
+        paid = evening.world.gateway.get(f"/v1/markets/{market['slug']}/settlement")
+        final = paid.status == 200
+        seen.add((market["exchangeStatus"], final))
+        if final:
+            assert (market["status"], market["active"], market["closed"]) == (
+                "MARKET_STATUS_RESOLVED",
+                False,
+                True,
+            )
+            price = float(paid.json()["settlement"])
+            sides = {side["long"]: side for side in market["marketSides"]}
+            assert float(sides[True]["price"]) == price
+            assert float(sides[False]["price"]) == 1 - price
+        else:
+            assert market.get("status", "MARKET_STATUS_UNSPECIFIED") == status
+            assert (market["active"], market["closed"]) == (active, closed)
+        assert all(
+            side["tradable"] == (market["exchangeStatus"] == "OPEN")
+            for side in market["marketSides"]
+        )
+    assert len(seen) >= 5
+
+
+def test_quotes_and_prices_of_sides_are_those_of_the_book(evening: Evening) -> None:
+    symbol = evening.world.simulation.exchange.reference.generated.symbols_of(evening.far[8])[0]
+    market = evening.get(f"/v1/market/slug/{symbol}")["market"]
+    assert (market["bestBidQuote"]["value"], market["bestAskQuote"]["value"]) == (0.2, 0.7)
+    sides = {side["long"]: side["quote"]["value"] for side in market["marketSides"]}
+    assert sides == {True: pytest.approx(0.7), False: pytest.approx(0.8)}
+    assert market["orderPriceMinTickSize"] > 0 and market["minimumTradeQty"] > 0
+    assert market["feeCoefficient"] == 0.06
+
+
+# ---- price history
+
+
+def test_points_of_a_price_history(evening: Evening) -> None:
+    games = evening.world.simulation.exchange.reference.generated
+    symbol = games.symbols_of(evening.far[0])[1]
+    sim = evening.world.simulation
+    (trade,) = [found for found in sim.exchange.trading.trades if found.symbol == symbol]
+    path, now = "/v1/price-history", sim.now // NS_PER_S
+    for interval, reach in (
+        ("INTERVAL_1H", 3600),
+        ("INTERVAL_6H", 6 * 3600),
+        ("INTERVAL_1D", 86400),
+        ("INTERVAL_1W", 7 * 86400),
+        ("INTERVAL_1M", 30 * 86400),
+    ):
+        points = evening.get(path, symbol=symbol, fixedInterval=interval, fidelity=10)["history"]
+        first = max(now - reach, trade.at // NS_PER_S)
+        times = list(range(-(-first // 600) * 600, now + 1, 600))
+        assert [point["timestamp"] for point in points] == times
+        assert {(point["longPrice"], point["shortPrice"]) for point in points} <= {(0.6, 0.4)}
+    at = trade.at // NS_PER_S
+    window = {"timestamp.startTimestamp": at - 120, "timestamp.endTimestamp": at + 600}
+    points = evening.get(path, symbol=symbol, fidelity=1, **window)["history"]
+    assert [point["timestamp"] for point in points] == [
+        second for second in range(at, at + 601) if second % 60 == 0
+    ]
+    assert evening.get(path, symbol="none", fixedInterval="INTERVAL_1H", fidelity=1) in (
+        {},
+        {"history": []},
+    )
+    listed = evening.get(path, symbol=symbol, fixedInterval="INTERVAL_ALL", fidelity=600)["history"]
+    assert len(listed) == len([s for s in range(at, now + 1) if s % 36000 == 0])
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({}, "symbol is required"),
+        ({"symbol": "x"}, "fidelity is required"),
+        ({"symbol": "x", "fidelity": 0}, "fidelity is required"),
+        (
+            {"symbol": "x", "fidelity": 1},
+            "give either fixedInterval or timestamp.startTimestamp and timestamp.endTimestamp",
+        ),
+        (
+            {
+                "symbol": "alone",
+                "fidelity": 1,
+                "timestamp.startTimestamp": 9,
+                "timestamp.endTimestamp": 8,
+            },
+            "timestamp.startTimestamp must lie before timestamp.endTimestamp and before now",
+        ),
+        (
+            {
+                "symbol": "alone",
+                "fidelity": 1,
+                "timestamp.startTimestamp": -1,
+                "timestamp.endTimestamp": 8,
+            },
+            "timestamp.startTimestamp must lie before timestamp.endTimestamp and before now",
+        ),
+    ],
+)
+def test_a_history_that_cannot_be_is_refused(
+    evening: Evening, query: dict[str, Any], says: str
+) -> None:
+    answer = evening.world.gateway.get("/v1/price-history", params=query)
+    assert (answer.status, answer.json()["message"]) == (400, says)
+
+
+# ---- instruments of the exchange
+
+
+def instruments(evening: Evening, **body: Any) -> list[Row]:
+    rows: list[Row] = []
+    token = ""
+    client = trader(evening.world)
+    while True:
+        answer = client.post(
+            "/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token, **body}
+        )
+        assert answer.status == 200, answer.body
+        page = answer.json()
+        rows += page["instruments"]
+        token = page.get("nextPageToken", "")
+        assert page["eof"] is (not token)
+        if not token:
+            return rows
+
+
+@pytest.fixture(scope="module")
+def listed(evening: Evening) -> list[Row]:
+    return instruments(evening)
+
+
+def symbols(rows: Iterable[Row], passes: Callable[[Row], bool] = lambda row: True) -> list[str]:
+    return [row["symbol"] for row in rows if passes(row)]
+
+
+def day(date: Row) -> str:
+    return f"{date['year']:04d}-{date['month']:02d}-{date['day']:02d}"
+
+
+INSTRUMENTS: dict[str, Callable[[Row], Any]] = {
+    "productId": lambda row: row["productId"],
+    "eventSeries": lambda row: row["metadata"].get("event_series"),
+    "eventCategory": lambda row: row["metadata"].get("event_category"),
+    "clearingSym": lambda row: row["metadata"].get("clearing_sym"),
+}
+
+
+@pytest.mark.parametrize("name", INSTRUMENTS)
+def test_a_filter_of_instruments(evening: Evening, listed: list[Row], name: str) -> None:
+    of = INSTRUMENTS[name]
+    for value in some(listed, of, 6):
+        found = symbols(instruments(evening, **{name: value}))
+        if name == "clearingSym":
+            expected = symbols(
+                listed, lambda row, v=value: (of(row) or row["symbol"]).startswith(v)
+            )
+        elif name == "productId":
+            expected = symbols(
+                listed,
+                lambda row, v=value: v in (row["productId"], row["metadata"].get("product_id")),
+            )
+        else:
+            expected = symbols(listed, lambda row, v=value: of(row) == v)
+        assert [symbol for symbol in found if symbol in expected] == expected
+        bare = [row for row in listed if row["symbol"] in found and row["symbol"] not in expected]
+        assert all(of(row) is None for row in bare), "those whose metadata say nothing"
+
+
+def test_instruments_by_state_symbol_game_type_and_date(
+    evening: Evening, listed: list[Row]
+) -> None:
+    states = {row["state"] for row in listed}
+    assert {"INSTRUMENT_STATE_SUSPENDED", "INSTRUMENT_STATE_HALTED"} <= states
+    for state in states:
+        found = symbols(instruments(evening, states=[state]))
+        assert found == symbols(listed, lambda row, s=state: row["state"] == s)
+        bare = state.removeprefix("INSTRUMENT_STATE_")
+        clause = {"filter": {"whereClause": f"state = '{bare}'"}}
+        assert symbols(instruments(evening, **clause)) == found
+        clause = {"filter": {"whereClause": f"state != '{bare}'"}}
+        assert symbols(instruments(evening, **clause)) == symbols(
+            listed, lambda row, s=state: row["state"] != s
+        )
+    two = sorted(states)[:2]
+    assert symbols(instruments(evening, states=two)) == symbols(
+        listed, lambda row: row["state"] in two
+    )
+    asked = [listed[-1]["symbol"], listed[0]["symbol"], "none", listed[9]["symbol"]]
+    known = [asked[0], asked[1], asked[3]]
+    assert symbols(instruments(evening, symbols=[*asked, asked[0]])) == known
+    assert symbols(instruments(evening, symbols=asked, states=["INSTRUMENT_STATE_OPEN"])) == [
+        symbol
+        for symbol in known
+        if next(row for row in listed if row["symbol"] == symbol)["state"].endswith("_OPEN")
+    ]
+    event = next(row for row in evening.events if row["slug"] == evening.far[1])
+    mine = {market["slug"] for market in event["markets"]}
+    assert symbols(instruments(evening, gameId=event["gameId"])) == symbols(
+        listed, lambda row: row["symbol"] in mine
+    )
+    assert instruments(evening, gameId="none") == []
+    for name, of in (("startTime", "startDate"), ("endTime", "expirationDate")):
+        days = eastern_days(evening, of)
+        for value in some(listed, lambda row, of=of: day(row[of]), 4):
+            for bound, passes in (("Gte", lambda a, b: a >= b), ("Lte", lambda a, b: a <= b)):
+                found = symbols(instruments(evening, **{f"{name}{bound}": value}))
+                assert found == symbols(
+                    listed, lambda row, v=value, p=passes, days=days: p(days[row["symbol"]], v)
+                )
+    clause = {"filter": {"whereClause": "symbol LIKE 'aec-mlb%'"}}
+    assert symbols(instruments(evening, **clause)) == symbols(
+        listed, lambda row: row["symbol"].startswith("aec-mlb")
+    )
+    exact = [listed[5]["symbol"], listed[-2]["symbol"]]
+    clause = {"filter": {"whereClause": f"symbol IN ('{exact[0]}', '{exact[1]}', 'none')"}}
+    assert symbols(instruments(evening, **clause)) == exact
+    for name in ("tradableFilter", "type"):
+        value = {"tradableFilter": "TRADABLE_FILTER_NON_TRADABLE", "type": "INSTRUMENT_TYPE_FUTURE"}
+        if name == "tradableFilter":
+            assert instruments(evening, **{name: value[name]}) == []
+    assert symbols(instruments(evening, type="INSTRUMENT_TYPE_EVENT")) == symbols(listed)
+    for category in {market["category"] for market in evening.markets}:
+        wanted = {market["slug"] for market in evening.markets if market["category"] == category}
+        found = set(symbols(instruments(evening, marketCategory=category)))
+        assert {symbol for symbol in wanted if symbol in symbols(listed)} <= found
+
+
+def eastern_days(evening: Evening, field: str) -> dict[str, str]:
+    """The Eastern date of each instrument's start or expiration."""
+    exchange = evening.world.simulation.exchange
+    found = {}
+    for symbol in exchange.instruments.symbols():
+        instrument = exchange.instruments.require(symbol)
+        at = instrument.start if field == "startDate" else instrument.expiration
+        found[symbol] = eastern_date(at).isoformat()
+    return found
+
+
+def test_instruments_come_in_pages_of_fifty(evening: Evening, listed: list[Row]) -> None:
+    client = trader(evening.world)
+    answer = client.post("/v1/refdata/instruments", json={}).json()
+    assert symbols(answer["instruments"]) == symbols(listed[:50])
+    assert answer["eof"] is False
+    for path in ("/v1/refdata/instruments/search", "/v1beta1/list_instruments"):
+        again = client.post(path, json={"pageSize": 7}).json()
+        assert symbols(again["instruments"]) == symbols(listed[:7])
+    every = client.post("/v1/refdata/symbols", json={}).json()["symbols"]
+    assert every == symbols(listed)
+    metadata = client.post("/v1/refdata/metadata", json={}).json()["metadata"]
+    assert metadata["timezone"] == "America/New_York" and metadata["server_version"] == "sandbox"
+    bad = client.post("/v1/refdata/instruments", json={"startTimeGte": "soon"})
+    assert bad.json()["message"].startswith("start_time_gte: not a date: 'soon'")
+    assert format_instant(evening.world.simulation.now) == EVENING
