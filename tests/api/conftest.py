@@ -1,4 +1,4 @@
-"""Shared by the tests of the contract's compiler and codecs."""
+"""Shared by tests of codecs and of the gateway's lists."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from evening import Evening
 from wire_values import probe_package
 
 
@@ -14,3 +15,9 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The module compiled from probe.proto: every shape a contract can have."""
     with probe_package(tmp_path_factory.mktemp("probe")) as module:
         yield module
+
+
+@pytest.fixture(scope="session")
+def evening() -> Evening:
+    """A world in which something of everything has happened. Tests change nothing in it."""
+    return Evening()
