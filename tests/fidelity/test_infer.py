@@ -149,13 +149,14 @@ def test_odds_are_counted(
     """Ours are 2/3. From three samples nothing is confirmed."""
     settings = {"quirks": {"unfiltered_search_times_out": odds}}
     file = planted(tmp_path, "odds", settings, parts=only(searches(count)))
-    struck = sum(
+    occurred = sum(
         (line.get("answer") or {}).get("status") == 504 for line in lines(file) if "answer" in line
     )
     _, found = infer(file)
     one = found["quirks"]["unfiltered_search_times_out"]
-    assert (one["struck"], one["of"]) == (struck, count)
-    allowed = Count(struck, count).allows(Chance(2, 3))
+    assert (one["occurred"], one["of"]) == (occurred, count)
+    assert one["struck"] == occurred, "the former name"
+    allowed = Count(occurred, count).allows(Chance(2, 3))
     assert one["verdict"] in (verdict if not allowed else {"undecided"})
     low, high = one["between"]
     assert low <= struck / count <= high

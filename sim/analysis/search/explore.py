@@ -231,10 +231,10 @@ def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
     if report.ok:
         return HELD
     added = {fault.id for fault in faults}
-    struck_at = {entry["at"] for entry in sim.requests() if entry["fault"] in added}
+    affected_at = {entry["at"] for entry in sim.requests() if entry["fault"] in added}
     for result in report.results:
         if result.failures and (
-            format_instant(result.at) not in struck_at
+            format_instant(result.at) not in affected_at
             or not result.failures[0].startswith(("status is", "gRPC code is", "refused: "))
         ):
             return BROKE

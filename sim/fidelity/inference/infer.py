@@ -212,7 +212,7 @@ def _sentence(one: Verdict) -> str:
     values = ", ".join(_yaml(value) for value in one.consistent[:4])
     values += ", …" if len(one.consistent) > 4 else ""
     if one.of is not None:
-        values += f" ({one.struck} of {one.of})"
+        values += f" ({one.occurred} of {one.of})"
     elif one.between is not None:
         low, high = (("…" if end is None else _yaml(end)) for end in one.between)
         values += f" ({low} to {high})"

@@ -1,8 +1,8 @@
 """The odds that a count allows.
 
-The interval is that of Clopper and Pearson: every chance under which a count so far from the
-expected one is not rarer than `RISK` on either side. It is exact, so it stays honest with three
-samples, where an approximation would not.
+The interval is the exact one of Clopper and Pearson: it contains every probability under which
+a count at least as far from the expected one has a probability of at least `RISK` on either side.
+With three samples, an approximation would be wrong.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NARROW = 0.25
 class Count(Struct, frozen=True):
     """How often a quirk occurred, out of how many observable opportunities."""
 
-    struck: int
+    occurred: int
     of: int
 
     def between(self) -> tuple[float, float]:
         """The chances that the count allows, both ends inclusive."""
-        struck, of = self.struck, self.of
-        low = 0.0 if not struck else _root(lambda p: 1 - _below(struck - 1, of, p), RISK)
-        high = 1.0 if struck == of else _root(lambda p: -_below(struck, of, p), -RISK)
+        occurred, of = self.occurred, self.of
+        low = 0.0 if not occurred else _root(lambda p: 1 - _below(occurred - 1, of, p), RISK)
+        high = 1.0 if occurred == of else _root(lambda p: -_below(occurred, of, p), -RISK)
         return low, high
 
     def allows(self, odds: Chance) -> bool:
@@ -40,7 +40,7 @@ class Count(Struct, frozen=True):
         "never" and "always" require a count without exception.
         """
         if odds.numerator in (0, odds.denominator):
-            return self.struck == (self.of if odds.numerator else 0)
+            return self.occurred == (self.of if odds.numerator else 0)
         low, high = self.between()
         return low <= odds.numerator / odds.denominator <= high
 
@@ -50,7 +50,7 @@ class Count(Struct, frozen=True):
         for text in _USUAL:
             numerator, _, denominator = text.partition("/")
             known.setdefault(text, Chance(int(numerator), int(denominator)))
-        share = Fraction(self.struck, self.of) if self.of else Fraction(1, 2)
+        share = Fraction(self.occurred, self.of) if self.of else Fraction(1, 2)
         fits = [odds for odds in known.values() if self.allows(odds)]
         fits.sort(key=lambda odds: abs(Fraction(odds.numerator, odds.denominator) - share))
         return [str(odds) for odds in fits]

@@ -26,9 +26,9 @@ _TIMES_MAX = 200  # times of a quirk that are examined
 
 class Verdict(Struct, frozen=True, omit_defaults=True):
     """The verdict on one name. `consistent` has the values that the evidence allows, the best
-    first, and `evidence` the lines. `between` has the ends of a range; `struck` and `of` are counts
-    of a quirk. `or_` has values of other names that explain the lines as well. `why` is the reason
-    why no recording can show the name.
+    first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
+    counts of a quirk. `or_` has values of other names that explain the lines as well. `why` is the
+    reason why no recording can show the name.
     """
 
     verdict: Kind
@@ -36,7 +36,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     evidence: list[int]
     ours: Any = None
     between: list[Any] | None = None
-    struck: int | None = None
+    occurred: int | None = None
     of: int | None = None
     or_: dict[str, Any] = {}
     why: str = ""
@@ -52,7 +52,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
         if self.between is not None:
             fields["between"] = self.between
         if self.of is not None:
-            fields |= {"struck": self.struck, "of": self.of}
+            fields |= {"occurred": self.occurred, "of": self.of}
+            fields["struck"] = self.occurred  # the former name of `occurred`
         if self.or_:
             fields["or"] = self.or_
         if self.why:
@@ -314,7 +315,7 @@ class Verdicts:
         elif count.narrow:
             kind, consistent = "confirmed", [ours]
         ends: list[Any] = [round(end, 3) for end in count.between()]
-        return Verdict(kind, consistent, evidence, ours, ends, count.struck, count.of)
+        return Verdict(kind, consistent, evidence, ours, ends, count.occurred, count.of)
 
     def _find_visible(
         self, name: str, now: Decisions, times: list[int], visible: dict[int, Change]
