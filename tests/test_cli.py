@@ -95,7 +95,7 @@ def test_the_installed_console_script_runs():
         [script, "check", "quickstart"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("quickstart: fine")
+    assert done.stdout.startswith("quickstart: valid")
 
 
 def test_the_demo_walks_the_whole_journey_and_its_journal_replays(capsys, tmp_path):

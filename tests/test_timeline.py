@@ -107,5 +107,5 @@ def test_json_alone_is_one_document_and_with_a_file_stands_there_too(
 
     kept = tmp_path / "found.json"
     assert main(["check", scenario, "--json", str(kept)]) == 0
-    assert "fine, 3 steps" in capsys.readouterr().out
+    assert "valid, 3 steps" in capsys.readouterr().out
     assert json.loads(kept.read_text())["scenarios"][0]["steps"] == 3

@@ -42,6 +42,6 @@ def run(args: argparse.Namespace) -> int:
                 {"scenario": name, "problems": [], "steps": steps, "runs": len(variants)}
             )
             runs = f", {len(variants)} combinations" if len(variants) > 1 else ""
-            print(f"{name}: fine, {steps} steps{runs}", file=out)
+            print(f"{name}: valid, {steps} steps{runs}", file=out)
     give_json(args, {"scenarios": results})
     return code
