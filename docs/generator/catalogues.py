@@ -61,7 +61,7 @@ def observations() -> str:
                 "what was seen": row["summary"],
                 "evidence": f"{row['evidence']}, {row['date']}: {row['source']}",
                 "the specification": row["overrides"],
-                "done in reading": f"{row['reading']}<br>`{row['switch']}`"
+                "followed in reading": f"{row['reading']}<br>`{row['switch']}`"
                 if row["switch"]
                 else row["reading"],
                 "tests": listed(tests.get(row["observation"], [])) or "none",

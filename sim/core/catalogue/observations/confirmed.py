@@ -20,7 +20,7 @@ EXECUTIONS = (
 PREVIEW_ENVELOPE = (
     Observation("orders.preview_envelope", "2026-09-14", (LIVE,), "a published preview")
     .of("RetailOrdersAPI.PreviewOrder")
-    .shows("The order to preview stands under request.")
+    .shows("The order to preview is in the field request.")
 )
 NO_SETTLEMENT = (
     Observation("markets.no_settlement", "2026-09", (LIVE,), _RECORDINGS)
@@ -35,5 +35,5 @@ SUBSCRIPTIONS = (
 WRAPPED_FRAMES = (
     Observation("sockets.market_data", "2026-08-30", (LIVE,), _RECORDINGS)
     .of("RetailStreamsAPI.MarketsStream")
-    .shows("A frame of market data stands under marketData.")
+    .shows("A frame of market data has its content in the field marketData.")
 )

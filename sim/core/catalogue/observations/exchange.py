@@ -33,8 +33,8 @@ ACCESS_TOKENS = (
     Observation("auth.access_tokens", "2026-09", (DOCS,), _REFERENCE)
     .of("TokenIssuerAPI.IssueToken")
     .shows(
-        "Access tokens are signed with RS256. Their keys stand where issuers of this kind publish "
-        "them: /.well-known/jwks.json, named by /.well-known/openid-configuration."
+        "Access tokens are signed with RS256. /.well-known/jwks.json has the public keys, and "
+        "/.well-known/openid-configuration has its address."
     )
 )
 QR_CODE = (
@@ -51,7 +51,7 @@ SYNCHRONOUS = (
     .of("RetailOrdersAPI.CreateOrder")
     .shows(
         "A synchronous order is answered when it is filled, rejected, canceled or expired, or "
-        "after maxBlockTime; that it rests does not end the wait. Answers within half a second, "
+        "after maxBlockTime; resting does not end the wait. Answers within half a second, "
         "which others published, contradict it for orders that rest: by default the first outcome "
         "ends the wait."
     )

@@ -115,7 +115,7 @@ TRADES = (
     .shows(
         "A trade carries aggressorExecution and passiveExecution with their orders, the "
         "counterparty's too, and aggressor, passive, cost, market, reportingCounterparty, "
-        "createTradeDate, updateTradeDate, tradeLinkId and comboLegDetails. They tell its side."
+        "createTradeDate, updateTradeDate, tradeLinkId and comboLegDetails. They show its side."
     )
 )
 BALANCE_CHANGES = (
@@ -235,7 +235,7 @@ HALTED_BOOKS = (
     Observation("market_data.halted_book", "2026-09-05", (LIVE,), "one halt of the whole venue")
     .set_by(HALTED_BOOK, "empty", in_observed=False)
     .of("RetailMarketDataAPI.GetBook")
-    .shows("Books of halted markets were empty during one halt. One incident proves no rule.")
+    .shows("Books of halted markets were empty during one halt. One incident does not show a rule.")
 )
 EXPIRED_BOOKS = (
     Observation("market_data.expired", "2026-09-05", (LIVE,), "markets of ten months before")

@@ -8,7 +8,7 @@ _GUIDE = "public guide to crypto markets"
 RFQ_PATHS = (
     Observation("rfqs.paths", "2026-09", (DOCS,), _REFERENCE)
     .of(*("RetailRfqsAPI.DeleteQuote", "RetailRfqsAPI.AcceptQuote", "RetailRfqsAPI.ConfirmQuote"))
-    .shows("Quotes live under their request: /v1/rfqs/{rfqId}/quotes/{quoteId}, accept, confirm.")
+    .shows("Paths of quotes name the request: /v1/rfqs/{rfqId}/quotes/{quoteId}, accept, confirm.")
 )
 RFQ_PRICES = (
     Observation("rfqs.prices", "2026-09", (DOCS,), _REFERENCE)
@@ -51,7 +51,7 @@ CRYPTO_TERMS = (
     )
 )
 CRYPTO_MEAN = Observation("crypto.mean", "2026-09", (DOCS,), _GUIDE).shows(
-    "Compared are means of the 60 index prices of the last minute."
+    "A market compares means of the 60 index prices of the last minute."
 )
 CRYPTO_LISTING = Observation("crypto.listing", "2026-09", (DOCS,), _GUIDE).shows(
     "Windows are listed as PENDING 12 hours (15 minutes long) and 24 hours (1 hour long) ahead, "
