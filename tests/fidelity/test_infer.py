@@ -159,7 +159,7 @@ def test_odds_are_counted(
     allowed = Count(occurred, count).allows(Chance(2, 3))
     assert one["verdict"] in (verdict if not allowed else {"undecided"})
     low, high = one["between"]
-    assert low <= struck / count <= high
+    assert low <= occurred / count <= high
     assert found["unexplained"] == []
 
 
