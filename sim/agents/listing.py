@@ -131,7 +131,7 @@ TOOLS: dict[str, Tool] = {
             acting.call,
             {
                 "plane": _text(
-                    "which surface", enum=["gateway", "retail", "exchange", "auth", "control"]
+                    "which plane", enum=["gateway", "retail", "exchange", "auth", "control"]
                 ),
                 "verb": _text("default: GET"),
                 "path": _text("with its query, such as /v1/markets?limit=2"),

@@ -227,7 +227,7 @@ def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> 
     add_flag(parser, "--resume", "skip the runs that the file of --results already contains")
     failed = "write the journals of failed runs to this folder"
     add_text(parser, "--save-failures", "DIR", failed, former="--keep")
-    pages = "write a one-file report of each failed run to this folder; `sim report` explains it"
+    pages = "write a report of each failed run to this folder, as `sim report --out` does"
     add_text(parser, "--report", "DIR", pages)
 
 

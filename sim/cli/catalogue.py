@@ -3,7 +3,7 @@
 The lists are printed from the code. One row is shown as a record.
 
 kinds:
-  operations    every call of every surface, with path, scope and dates
+  operations    every call of every plane, with path, scope and dates
   quirks        documented oddities, with their probabilities
   faults        what a fault can do, and where
   presets       sets of quirks and faults

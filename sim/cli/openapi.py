@@ -1,4 +1,4 @@
-"""Print the OpenAPI document of one surface."""
+"""Print the OpenAPI document of one plane."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim.cli.arguments import add_instant
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     planes = ("gateway", "retail", "exchange", "auth", "control")
-    plane = "surface (default: exchange)"
+    plane = "plane (default: exchange)"
     parser.add_argument("plane", nargs="?", default="exchange", choices=planes, help=plane)
     at = "the interface as of this instant (default: the start of the quickstart)"
     add_instant(parser, "--at", at)

@@ -1,7 +1,7 @@
-"""Serve a scenario on loopback, each surface on its own port.
+"""Serve a scenario on loopback, each plane on its own port.
 
 Every option may come from the environment: SIM_PORT_BASE for --port-base, SIM_SCENARIO for the
-scenario. The command line wins.
+scenario. The command line takes precedence.
 
 example:
   sim serve maintenance-window --clock paced:60 --ready-file ready.json
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="bundled name or file (default: quickstart)",
     )
-    add_option(parser, "--seed", "instead of the scenario's", type=seed_number, metavar="N")
+    add_option(parser, "--seed", "seed, instead of the scenario's", type=seed_number, metavar="N")
     start = "virtual start, RFC 3339 with offset, instead of the scenario's"
     add_instant(parser, "--start", start)
     add_choices_of_scenario(parser)

@@ -141,7 +141,7 @@ def port_taken(
     why = getattr(error, "strerror", None) or "the port is in use"
     where = f"[{host}]" if ":" in host else host
     return CouldNotListen(
-        f"cannot listen on {where}:{port} for the {surface} surface: {why}; try --port-base 0 for"
+        f"cannot listen on {where}:{port} ({surface}): {why}; try --port-base 0 for"
         " free ports, or another --port-base"
     )
 

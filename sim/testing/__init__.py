@@ -1,4 +1,4 @@
-"""Test tools: in-process clients of every surface, a pytest plugin, hypothesis strategies, and a
+"""Test tools: in-process clients of every plane, a pytest plugin, hypothesis strategies, and a
 naive reference matcher.
 """
 

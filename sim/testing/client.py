@@ -1,4 +1,4 @@
-"""Clients of every surface without a socket or an event loop: calls go straight into a
+"""Clients of every plane without a socket or an event loop: calls go straight into a
 `Simulation`, signed and encoded as over the wire.
 
 ```python
@@ -68,7 +68,7 @@ class Stream:
 
 
 class Connection:
-    """Clients of every surface of one simulation.
+    """Clients of every plane of one simulation.
 
     `webhooks` lists the delivery attempts so far. `receive` takes an attempt and returns the status
     that the receiver answers; assign another function to change it (default: 200).

@@ -130,7 +130,7 @@ class Truth:
 
 
 class ExchangeMachine(RuleBasedStateMachine):
-    """The exchange in this process, without sockets: `self.world` has clients of every surface.
+    """The exchange in this process, without sockets: `self.world` has clients of every plane.
 
     Every example begins at the start of the scenario. `extends` is the scenario to build on, a
     bundled name or a path; `seed` its seed; `kept` the folder for failing examples. A subclass

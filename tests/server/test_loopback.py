@@ -155,7 +155,7 @@ def test_a_port_that_somebody_has_on_the_other_address_is_taken(
         port = other.getsockname()[1]
         assert main(["serve", "--port-base", str(port)]) == 4
     told = capsys.readouterr().err
-    assert f"cannot listen on [::1]:{port} for the gateway surface" in told
+    assert f"cannot listen on [::1]:{port} (gateway)" in told
 
 
 def test_a_machine_without_ipv6_serves_and_says_so(start: Start) -> None:
