@@ -461,3 +461,15 @@ def test_a_funding_heartbeat_tells_from_where_to_resume() -> None:
     world.advance("10s")
     times = [frame.server_time - opened for frame in stream.take() if not frame.changes]
     assert times == [6 * SECOND, 7 * SECOND, 7 * SECOND]
+
+
+def test_a_stream_opened_after_the_period_became_shorter_keeps_to_the_shorter_one() -> None:
+    world = begin(stream__heartbeat="30s")
+    first = orders(world)
+    world.simulation.control("assumption.set", "stream.heartbeat", {"value": "4s"})
+    second = orders(world, user=1)
+    first.take(), second.take()
+    world.advance("4s")
+    assert (len(first.frames), len(second.frames)) == (0, 1)
+    world.advance("26s")
+    assert (len(first.frames), len(second.frames)) == (1, 7)

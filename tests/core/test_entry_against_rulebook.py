@@ -375,9 +375,49 @@ SWITCHES = {
 }
 
 
+# Terms that meet: most rows look at more than one of them.
+THEMES: tuple[dict[str, tuple[Any, ...]], ...] = (
+    {"channel": (Channel.RETAIL,), "price": (0, 9, 91, 92), "type": (OrderType.LIMIT,)},
+    {"channel": (Channel.RETAIL,), "qty": (0,), "cash_qty": (0, 0, 156), "type": tuple(OrderType)},
+    {
+        "smp_id": ("same", "same", "other", ""),
+        "smp": tuple(SelfMatchPrevention),
+        "price": (44, 52, 54, 56),
+        "qty": (15, 16, 60, 91, 150),
+        "side": (Side.BUY, Side.SELL),
+    },
+    {
+        "type": (OrderType.STOP, OrderType.STOP_LIMIT),
+        "stop_price": (0, 9, 50, 52, 92),
+        "price": (50, 52, 54),
+        "side": (Side.BUY, Side.SELL),
+        "smp_id": ("", "same"),
+        "post_only": (False, True),
+    },
+    {
+        "type": (OrderType.MARKET_TO_LIMIT,),
+        "price": (0, 0, 44, 46, 52, 54),
+        "side": (Side.BUY, Side.SELL),
+        "smp_id": ("", "same"),
+        "ignore_price_checks": (False, True),
+        "qty": (3, 15, 60, 201, 1000),
+    },
+    {
+        "cash_qty": (1, 44, 45, 46, 52, 54, 156, 157, 480, 1560, 9000),
+        "type": (OrderType.MARKET_TO_LIMIT, OrderType.LIMIT),
+        "side": (Side.BUY, Side.SELL),
+        "qty": (0,),
+        "smp_id": ("", "same"),
+    },
+    {"post_only": (True,), "price": (44, 51, 52, 54), "side": (Side.BUY, Side.SELL)},
+    {"best_limit": (True, False), "immediately_executable_limit": (True, False), "price": (0,)},
+    {"tif": (TimeInForce.GOOD_TILL_TIME,), "good_till": (None, NOW - 1, NOW, NOW + 1)},
+    {"qty": (2, 3, 9, 10, 19, 20, 1000, 1001), "price": (10, 44, 90)},
+)
+
+
 def random_command(rng: Random, instrument: Instrument) -> PlaceOrder:
-    """An order that is accepted, but for up to four terms."""
-    scale = instrument.price_scale // 100
+    """An order that is accepted, but for the terms of a theme and up to three others."""
     terms: dict[str, Any] = {
         "symbol": "X",
         "account": "a",
@@ -386,18 +426,26 @@ def random_command(rng: Random, instrument: Instrument) -> PlaceOrder:
         "type": OrderType.LIMIT,
         "tif": TimeInForce.GOOD_TILL_CANCEL,
         "qty": 60,
-        "price": 50 * scale,
+        "price": 50,
     }
-    for name in rng.sample(sorted(DEVIATIONS), rng.randint(0, 4)):
+    parts = 0
+    if rng.random() < 0.6:
+        theme = rng.choice(THEMES)
+        terms |= {name: rng.choice(values) for name, values in theme.items()}
+    for name in rng.sample(sorted(DEVIATIONS), rng.choice((0, 0, 1, 2, 3))):
         value = rng.choice(DEVIATIONS[name])
-        if name in ("price", "stop_price", "cash_qty") and value > 0:
-            value *= scale
-        terms[{"huge": "qty", "parts": "price"}.get(name, name)] = value
+        if name == "parts":
+            parts = value
+        else:
+            terms["qty" if name == "huge" else name] = value
     if terms.get("cash_qty") and rng.randint(0, 4):
         terms["qty"] = 0
     if terms["type"] is OrderType.MARKET_TO_LIMIT and rng.randint(0, 1):
         terms["price"] = 0
-    return PlaceOrder(**terms)
+    for name in ("price", "stop_price", "cash_qty"):
+        if terms.get(name, 0) > 0:
+            terms[name] *= instrument.price_scale // 100
+    return PlaceOrder(**terms | ({"price": parts} if parts else {}))
 
 
 def preview(found: Market, command: PlaceOrder) -> object:
@@ -418,7 +466,7 @@ def test_each_order_comes_back_with_the_first_row_that_applies(name: str, seed: 
     found = market(instrument, state)
     for switch in on:
         found.ctx.assumptions.change(*SWITCHES[switch])
-    for _ in range(100):
+    for _ in range(150):
         command = random_command(rng, instrument)
         expected = refusal(command, instrument, state, on)
         came = preview(found, command)

@@ -157,18 +157,25 @@ class FeedContext:
 class SingleTimer:
     """A timer of one kind that is pending at most once."""
 
-    __slots__ = ("_context", "_kind", "_seq")
+    __slots__ = ("_context", "_due", "_kind", "_seq")
 
     def __init__(self, context: FeedContext, kind: str) -> None:
         self._context = context
         self._kind = kind
         self._seq = 0
+        self._due: Instant = 0
 
     def start(self, after: Span) -> None:
         """Set the timer, unless it is pending."""
         if not self._seq:
-            timers = self._context.exchange.ctx.timers
-            self._seq = timers.schedule(self._context.now + after, self._kind)
+            self._due = self._context.now + after
+            self._seq = self._context.exchange.ctx.timers.schedule(self._due, self._kind)
+
+    def start_by(self, due: Instant) -> None:
+        """Set the timer to an instant, unless it is pending until then."""
+        if due < self._due:
+            self.stop()
+        self.start(due - self._context.now)
 
     def stop(self) -> None:
         """Cancel the timer, if it is pending."""

@@ -91,4 +91,4 @@ class Heartbeats:
 
     def _set_timer(self) -> None:
         if self._slots:
-            self._timer.start(min(self._slots) - self._context.now)
+            self._timer.start_by(min(self._slots))

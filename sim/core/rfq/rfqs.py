@@ -291,24 +291,20 @@ class Rfqs:
         """Enter the orders of a confirmed quote, the maker's first."""
         quote, service = self._state.quotes[timer.subject], self._trading.order_service
         commands = self._orders(quote)
-        placed = []
         try:
             for command in commands:
                 service.preview(command)
-            for command in commands:
-                placed.append(service.place(replace(command, deferred=True)).id)
         except Refusal:
-            trade_id = placed[0] if placed else ""
-            deleted = QuoteStatus.DELETED
-            self._change("quote_deleted", quote, status=deleted, quote_order_id=trade_id)
+            self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
             return
+        maker, requester = (service.place(replace(one, deferred=True)) for one in commands)
         self._change(
             "quote_executed",
             quote,
             status=QuoteStatus.EXECUTED,
             executed_at=self._ctx.now,
-            quote_order_id=placed[0],
-            rfq_order_id=placed[1],
+            quote_order_id=maker.id,
+            rfq_order_id=requester.id,
         )
 
     def _orders(self, quote: Quote) -> tuple[PlaceOrder, PlaceOrder]:

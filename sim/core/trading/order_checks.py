@@ -142,8 +142,6 @@ def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
 
 def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
     """Refuse terms that need continuous trading while an auction collects orders (rule L18)."""
-    if state not in _AUCTION_NAMES:
-        return
     if (
         command.type is MARKET_TO_LIMIT
         or command.tif in AT_ONCE
