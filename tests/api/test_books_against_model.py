@@ -1,0 +1,363 @@
+"""The two market data streams against a naive model: every acknowledgement, error, book and end of
+each stream, in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stream_clients import BIDIRECTIONAL, place
+
+from sim import Simulation, load_scenario
+from sim.api.codecs.codecs import protobuf_encoder
+from sim.core.model.enums import Side
+from sim.kernel.instants import format_span, parse_instant, parse_span
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError, Stream, connect
+from tests.journeys import firm
+
+SCENARIO = """
+name: books
+world:
+  base: empty
+  instruments:
+    - {symbol: one, state: OPEN}
+    - {symbol: two, state: OPEN, fractional_qty_scale: 100, tick_size: "0.005"}
+    - {symbol: three, start: 2026-09-08T18:03:00Z, created: 2026-09-01}
+    - {symbol: four, state: OPEN}
+  firms:
+    - {name: firms/atlas, key: atlas, users: [{name: ann, balance: "1000"}]}
+limits: {exchange_rest: "off"}
+quirks: {stream_duplicates: never}
+maintenance: []
+assumptions: {stream.heartbeat: 0s, edge.idle_timeout: 1d}
+clock: {start: 2026-09-08T18:00:00Z}
+"""
+OPENS = parse_instant("2026-09-08T18:03:00Z")
+SYMBOLS = ("one", "two", "three", "four")
+SECOND = 10**9
+Options = tuple[int, bool, bool]
+
+
+@dataclass
+class Followed:
+    """A stream: what it follows, how, and what it should have been sent."""
+
+    stream: Stream
+    talks: bool
+    configured: bool = False
+    depth: int = 10
+    single: bool = False
+    snapshot_only: bool = False
+    everything: bool = False
+    symbols: dict[str, None] = field(default_factory=dict)
+    heard: int = 0
+    sent: list[tuple[Any, ...]] = field(default_factory=list)
+    end: tuple[int, str] | None = None
+
+    @property
+    def active(self) -> list[str]:
+        return list(SYMBOLS) if self.everything else list(self.symbols)
+
+    @property
+    def options(self) -> Options:
+        return self.depth, self.single, self.everything
+
+
+class Model:
+    """All streams, and since when each book has been as it is for each set of options."""
+
+    def __init__(self, world: Connection, idle: int, refresh: int, *, all_again: bool) -> None:
+        self.world = world
+        self.idle, self.refresh, self.all_again = idle, refresh, all_again
+        self.streams: list[Followed] = []
+        self.shown: dict[tuple[str, Options], int] = {}
+        self.next_refresh = 0
+        self.named: list[str] = []  # in the order in which somebody began to follow them
+
+    @property
+    def now(self) -> int:
+        return self.world.simulation.now
+
+    @property
+    def live(self) -> list[Followed]:
+        return [one for one in self.streams if one.end is None]
+
+    def has_data(self, symbol: str) -> bool:
+        return symbol != "three" or self.now >= OPENS
+
+    def book(self, symbol: str, options: Options) -> tuple[Any, ...]:
+        """A frame with a book as it is; the instant is that at which it was first sent so."""
+        depth, single, scales = options
+        trading = self.world.simulation.exchange.trading
+        book, instrument = trading.book(symbol), trading.instruments.require(symbol)
+        sides = []
+        for side in (Side.BUY, Side.SELL):
+            orders = [(order.price, order.leaves_qty) for order in book.orders(side)]
+            if not single:
+                levels: dict[int, int] = {}
+                for price, qty in orders:
+                    levels[price] = levels.get(price, 0) + qty
+                orders = list(levels.items())
+            sides.append(orders[:depth])
+        units = (instrument.price_scale, instrument.qty_scale) if scales else (None, None)
+        at = self.shown.setdefault((symbol, options), self.now)
+        return "book", symbol, *sides, trading.state(symbol).name, at, *units
+
+    def changed(self, symbol: str) -> None:
+        """Everybody who follows a book is sent it."""
+        self.shown = {key: at for key, at in self.shown.items() if key[0] != symbol}
+        for one in self.live:
+            if symbol in one.active and self.has_data(symbol):
+                one.sent.append(self.book(symbol, one.options))
+
+    def opened(self, one: Followed) -> None:
+        if not self.live:
+            self.next_refresh = self.now + self.refresh
+        one.heard = self.now
+        self.streams.append(one)
+        self.track()
+
+    def snapshot(self, one: Followed, symbols: list[str]) -> None:
+        one.sent += [self.book(s, one.options) for s in symbols if self.has_data(s)]
+        if one.snapshot_only:
+            self.finish(one, 0, "")
+
+    def finish(self, one: Followed, code: int, message: str) -> None:
+        one.end = (code, message)
+        self.track()
+        if not any(other.active for other in self.live if other.configured):
+            self.shown.clear()
+
+    def wait(self, target: int) -> None:
+        """Books open, are sent again, and silent clients lose their streams, each in its turn."""
+        while True:
+            idle = [one.heard + self.idle for one in self.live if one.talks]
+            dues = [*idle, *([self.next_refresh] if self.live else [])]
+            if self.now < OPENS:
+                dues.append(OPENS)
+            if not dues or min(dues) > target:
+                break
+            due = min(dues)
+            self.world.advance_to(due)
+            if due == OPENS:
+                self.changed("three")
+            for one in self.live:
+                if one.talks and one.heard + self.idle == due:
+                    text = f"idle timeout: no client frame for {format_span(self.idle)}"
+                    self.finish(one, 14, text)
+            if due == self.next_refresh and self.live:
+                self.again()
+                self.next_refresh += self.refresh
+        self.world.advance_to(target)
+
+    def again(self) -> None:
+        whole = self.all_again and any(one.everything for one in self.live)
+        for symbol in SYMBOLS if whole else list(self.named):
+            for one in self.live:
+                follows = symbol in one.symbols or (self.all_again and one.everything)
+                if follows and self.has_data(symbol):
+                    one.sent.append(self.book(symbol, one.options))
+
+    def track(self) -> None:
+        """Note who follows which books by name."""
+        followed = dict.fromkeys(symbol for one in self.live for symbol in one.symbols)
+        self.named = [symbol for symbol in self.named if symbol in followed]
+        self.named += [symbol for symbol in followed if symbol not in self.named]
+
+    # ---- commands of a client
+
+    def talk(self, one: Followed, command: dict[str, Any]) -> None:
+        one.heard = self.now
+        kind = next((name for name in ("subscribe", "unsubscribe") if name in command), "")
+        if kind and not one.configured:
+            if command.get("depth", 0) < 0:
+                self.finish(one, 3, "depth must not be negative")
+                return
+            one.depth = command.get("depth", 0) or 10
+            one.single, one.snapshot_only = command["unaggregated"], command["snapshot_only"]
+            one.configured = True
+        if not kind:
+            if "keepalive" not in command:
+                text = "a frame must hold subscribe, unsubscribe or keepalive"
+                self.finish(one, 3, text)
+            elif not one.configured:
+                self.finish(one, 3, "keepalive before the first subscribe")
+            return
+        symbols = list(dict.fromkeys(command[kind].symbols))
+        (self.subscribe if kind == "subscribe" else self.unsubscribe)(one, symbols)
+
+    def subscribe(self, one: Followed, symbols: list[str]) -> None:
+        unknown = [symbol for symbol in symbols if symbol not in SYMBOLS]
+        again = [symbol for symbol in symbols if symbol in one.active]
+        if unknown:
+            one.sent.append(("error", "INVALID_SYMBOL", "unknown symbol", unknown))
+        elif again or (not symbols and one.everything):
+            one.sent.append(("error", "ALREADY_SUBSCRIBED", "already subscribed", again))
+        else:
+            added = symbols or [symbol for symbol in SYMBOLS if symbol not in one.symbols]
+            if symbols:
+                one.symbols |= dict.fromkeys(symbols)
+            else:
+                one.everything, one.symbols = True, {}
+            self.track()
+            self.acknowledge(one, added, [])
+            self.snapshot(one, added)
+
+    def unsubscribe(self, one: Followed, symbols: list[str]) -> None:
+        missing = [symbol for symbol in symbols if symbol not in one.active]
+        if missing:
+            one.sent.append(("error", "NOT_SUBSCRIBED", "not subscribed", missing))
+            return
+        if one.everything and symbols:
+            one.everything, one.symbols = False, dict.fromkeys(SYMBOLS)
+            self.track()
+        for symbol in symbols:
+            del one.symbols[symbol]
+        self.track()
+        self.acknowledge(one, [], symbols)
+
+    def acknowledge(self, one: Followed, added: list[str], removed: list[str]) -> None:
+        scales = [(s, 1000, 100) if s == "two" else (s, 100, 1) for s in added]
+        one.sent.append(("ack", added, removed, one.active, scales))
+
+
+def read(frame: Any) -> tuple[Any, ...]:
+    """A frame in the form of the model."""
+    if frame.update is not None:
+        u = frame.update
+        sides = [[(entry.px, entry.qty) for entry in side] for side in (u.bids, u.offers)]
+        state = wire.InstrumentState(u.state).name.removeprefix("INSTRUMENT_STATE_")
+        return "book", u.symbol, *sides, state, u.transact_time, u.price_scale, u.quantity_scale
+    if frame.subscription_error is not None:
+        error = frame.subscription_error
+        return "error", error.error_code, error.message, error.symbols
+    ack = frame.subscription_ack
+    assert ack.active_symbol_count == len(ack.active_symbols)
+    assert ack.symbols_added_count == len(ack.symbols_added)
+    assert ack.symbols_removed_count == len(ack.symbols_removed)
+    truncated = ack.active_symbols_truncated, ack.symbols_added_truncated
+    assert not any((*truncated, ack.symbols_removed_truncated))
+    scales = [(one.symbol, one.price_scale, one.quantity_scale) for one in ack.symbol_scales]
+    return "ack", ack.symbols_added, ack.symbols_removed, ack.active_symbols, scales
+
+
+class Both:
+    """The exchange and the model side by side."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.world = connect(Simulation(load_scenario(SCENARIO)))
+        self.client = self.world.rpc(firm(self.world.simulation, 1))
+        idle, refresh = rng.choice(("70s", "200s")), rng.choice(("60s", "25s"))
+        all_again = rng.random() < 0.5
+        for name, value in (
+            ("edge.bidi_idle_timeout", idle),
+            ("md.refresh", refresh),
+            ("md.refresh_everything", all_again),
+        ):
+            self.world.simulation.control("assumption.set", name, {"value": value})
+        spans = parse_span(idle), parse_span(refresh)
+        self.model = Model(self.world, *spans, all_again=all_again)
+
+    def open(self) -> None:
+        if len(self.model.live) >= 4:
+            return
+        if self.rng.random() < 0.6:
+            self.model.opened(Followed(self.client.stream(BIDIRECTIONAL), talks=True))
+            return
+        symbols = self.symbols()
+        options = self.options()
+        request = wire.CreateMarketDataSubscriptionRequest(symbols=symbols, **options)
+        try:
+            stream = self.client.stream(
+                "MarketDataSubscriptionAPI.CreateMarketDataSubscription", request
+            )
+        except RpcError as error:
+            unknown = "nope" in symbols
+            text = "unknown symbol: nope" if unknown else "depth must not be negative"
+            assert (error.code, error.message) == (5 if unknown else 3, text)
+            return
+        one = Followed(stream, talks=False, configured=True, everything=not symbols)
+        one.depth = options["depth"] or 10
+        one.single, one.snapshot_only = options["unaggregated"], options["snapshot_only"]
+        one.symbols = dict.fromkeys(symbols)
+        self.model.opened(one)
+        self.model.snapshot(one, one.active)
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "depth": self.rng.choice((0, 0, 0, 1, 2, -1) if self.rng.random() < 0.3 else (0, 1, 2)),
+            "unaggregated": self.rng.random() < 0.3,
+            "snapshot_only": self.rng.random() < 0.15,
+        }
+
+    def symbols(self) -> list[str]:
+        known = self.rng.choices(SYMBOLS, k=self.rng.choice((0, 1, 1, 2, 3)))
+        return known + (["nope"] if self.rng.random() < 0.05 else [])
+
+    def talk(self) -> None:
+        talkers = [one for one in self.model.live if one.talks]
+        if not talkers:
+            return
+        one = self.rng.choice(talkers)
+        kind = self.rng.choices(("subscribe", "unsubscribe", "keepalive", ""), (9, 6, 3, 0.4))[0]
+        command = self.options()
+        if kind == "keepalive":
+            command[kind] = wire.KeepAliveCommand()
+        elif kind:
+            symbols = self.symbols()
+            if kind == "unsubscribe" and one.active and self.rng.random() < 0.7:
+                symbols = self.rng.sample(one.active, self.rng.randint(1, len(one.active)))
+            made = wire.SubscribeCommand if kind == "subscribe" else wire.UnsubscribeCommand
+            command[kind] = made(symbols=symbols)
+        message = wire.BiDirectionalStreamMarketDataRequest(**command)
+        one.stream.send(protobuf_encoder(type(message))(message))
+        self.model.talk(one, command)
+
+    def order(self) -> None:
+        symbol = self.rng.choice(("one", "two", "four"))
+        instrument = self.world.simulation.exchange.instruments.require(symbol)
+        side, cents = self.rng.choice((("buy", 40), ("buy", 41), ("sell", 50), ("sell", 41)))
+        if self.world.simulation.exchange.trading.state(symbol).name == "OPEN":
+            place(self.world, instrument, side, cents, self.rng.randint(1, 3))
+            self.model.changed(symbol)
+
+    def state(self) -> None:
+        symbol = self.rng.choice(("one", "four"))
+        trading = self.world.simulation.exchange.trading
+        halted = trading.state(symbol).name == "HALTED"
+        body = {"state": "OPEN" if halted else "HALTED"}
+        self.world.absorb(self.world.simulation.control("instrument.state", symbol, body))
+        self.model.changed(symbol)
+
+    def wait(self) -> None:
+        span = self.rng.choice((1, SECOND, 12 * SECOND, 40 * SECOND))
+        self.model.wait(self.world.simulation.now + span)
+
+    def close(self) -> None:
+        if live := self.model.live:
+            one = self.rng.choice(live)
+            one.stream.close()
+            self.model.finish(one, -1, "")
+
+    def check(self) -> None:
+        for one in self.model.streams:
+            assert [read(frame) for frame in one.stream.frames] == one.sent
+            assert one.stream.end == (one.end if one.end != (-1, "") else None)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_books_are_sent_as_in_the_model(seed: int) -> None:
+    both = Both(Random(seed))
+    for _ in range(45):
+        what = both.rng.choices(
+            ("open", "talk", "order", "state", "wait", "close"), (3, 6, 6, 1, 3, 0.7)
+        )[0]
+        getattr(both, what)()
+        both.check()
