@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stream_clients import BIDIRECTIONAL, place
 
 from sim import Simulation, load_scenario
-from sim.api.codecs.codecs import protobuf_encoder
+from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_span, parse_instant, parse_span
 from sim.messages import exchange_v1 as wire
@@ -53,6 +53,7 @@ class Followed:
     depth: int = 10
     single: bool = False
     snapshot_only: bool = False
+    skips: bool = False
     everything: bool = False
     symbols: dict[str, None] = field(default_factory=dict)
     heard: int = 0
@@ -180,7 +181,7 @@ class Model:
                 return
             one.depth = command.get("depth", 0) or 10
             one.single, one.snapshot_only = command["unaggregated"], command["snapshot_only"]
-            one.configured = True
+            one.skips, one.configured = command["slow_consumer_skip_to_head"], True
         if not kind:
             if "keepalive" not in command:
                 text = "a frame must hold subscribe, unsubscribe or keepalive"
@@ -285,6 +286,7 @@ class Both:
         one = Followed(stream, talks=False, configured=True, everything=not symbols)
         one.depth = options["depth"] or 10
         one.single, one.snapshot_only = options["unaggregated"], options["snapshot_only"]
+        one.skips = options["slow_consumer_skip_to_head"]
         one.symbols = dict.fromkeys(symbols)
         self.model.opened(one)
         self.model.snapshot(one, one.active)
@@ -294,6 +296,7 @@ class Both:
             "depth": self.rng.choice((0, 0, 0, 1, 2, -1) if self.rng.random() < 0.3 else (0, 1, 2)),
             "unaggregated": self.rng.random() < 0.3,
             "snapshot_only": self.rng.random() < 0.15,
+            "slow_consumer_skip_to_head": self.rng.random() < 0.5,
         }
 
     def symbols(self) -> list[str]:
@@ -345,6 +348,26 @@ class Both:
             one.stream.close()
             self.model.finish(one, -1, "")
 
+    def skip(self) -> None:
+        """A slow reader gets its waiting answers, and each book as it is, which changes nothing."""
+        if not self.model.live:
+            return
+        one = self.rng.choice(self.model.live)
+        kind: Any = wire.CreateMarketDataSubscriptionResponse
+        if one.talks:
+            kind = wire.BiDirectionalStreamMarketDataResponse
+        waiting = [protobuf_encoder(kind)(frame) for frame in one.stream.frames]
+        frames = self.world.simulation.skip_to_head(one.stream.number, waiting)
+        if not one.skips:
+            assert frames is None
+            return
+        assert frames is not None
+        shown = dict(self.model.shown)
+        books = [self.model.book(s, one.options) for s in one.active if self.model.has_data(s)]
+        self.model.shown = shown
+        replies = [row for row in one.sent if row[0] != "book"]
+        assert [read(protobuf_decoder(kind)(frame)) for frame in frames] == replies + books
+
     def check(self) -> None:
         for one in self.model.streams:
             assert [read(frame) for frame in one.stream.frames] == one.sent
@@ -357,7 +380,7 @@ def test_books_are_sent_as_in_the_model(seed: int) -> None:
     both = Both(Random(seed))
     for _ in range(45):
         what = both.rng.choices(
-            ("open", "talk", "order", "state", "wait", "close"), (3, 6, 6, 1, 3, 0.7)
+            ("open", "talk", "order", "state", "wait", "close", "skip"), (3, 6, 6, 1, 3, 0.7, 2)
         )[0]
         getattr(both, what)()
         both.check()

@@ -93,10 +93,14 @@ class Life:
         self.frames += 1
         self.last_sent = now
 
+    def hang_up(self) -> None:
+        self.stream.close()
+        self.end = -1
+
     def check(self) -> None:
         assert len(self.stream.frames) == self.frames
         text = f"idle timeout: nothing was sent for {format_span(self.idle)}"
-        assert self.stream.end == ((14, text) if self.end else None)
+        assert self.stream.end == ((14, text) if self.end > 0 else None)
 
 
 @settings(max_examples=30)
@@ -118,6 +122,10 @@ def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int)
             place(world, instrument(world), "buy", 10, user=user)
             if not lives[user].end:
                 lives[user].told(now)
+        elif lives and rng.random() < 0.4:
+            one = rng.choice(lives)
+            if not one.end:
+                one.hang_up()
         target = now + rng.choice((1, SECOND // 4, SECOND, 3 * SECOND, 20 * SECOND))
         live = [one for one in lives if not one.end]
         while live and (at := min(one.next() for one in live)) <= target:
@@ -132,6 +140,8 @@ def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int)
                 one.check()
             live = [one for one in lives if not one.end]
         world.advance_to(target)
+        pending = {timer.kind for timer in world.simulation.exchange.ctx.timers.pending()}
+        assert ("stream.heartbeat" in pending) == bool(live)
     for one in lives:
         one.check()
 
