@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.core.accounts.fee_schedule import FeeRow
+from sim.core.accounts.fees import Fees
+from sim.core.model.context import Context
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import InsufficientFunds
@@ -136,16 +138,16 @@ def random_case(rng: Random) -> Case:
 
 def random_row(rng: Random, now: Instant, caps: tuple[int, ...]) -> FeeRow:
     values = {
-        "taker": rng.choice((0, 100, 999)),
-        "maker": rng.choice((0, 200, -150)),
-        "tail": rng.choice((0, 700)),
-        "cap": rng.choice(caps),
+        "taker": rng.choice((0, rng.randint(1, 999))),
+        "maker": rng.choice((0, rng.randint(-150, 200))),
+        "tail": rng.choice((0, rng.randint(1, 700))),
+        "cap": rng.choice(caps or range(10**9)),
         "cumulative": rng.random() < 0.5,
     }
     names = {
-        "product": rng.choice(("", "aec")),
+        "product": rng.choice(("", "", "aec", "tst")),
         "market_type": rng.choice(("", "totals")),
-        "fee_class": rng.choice(("", "combo", "standard")),
+        "fee_class": rng.choice(("", "", "combo", "standard")),
     }
     start = rng.choice((0, 0, now - 2, now - 1, now, now + 1))
     chosen = rng.sample(sorted(values), rng.randint(1, 3))
@@ -180,10 +182,30 @@ def test_each_fill_costs_its_taker_and_its_maker_what_the_model_says(seed: int) 
             rebate = case.rounded(case.fee("maker", qty, price))
             expected += [(True, charge * units), (False, -rebate * units)]
         assert told == expected, case
+        check_money(case, found, fills)
         theta = case.theta()
         points = found.trading.fees.basis_points(i, case.now)
         assert points == (str(theta["taker"]), str(-theta["maker"]))
         found.check()
+
+
+def check_money(case: Case, found: Market, fills: list[tuple[int, int]]) -> None:
+    """Cash to its last unit, and the fees in a position before any rounding to cents."""
+    i, charges = case.instrument, case.charges(fills)
+    grid, units = 10_000 * i.qty_scale * i.price_scale**2, i.price_scale * i.qty_scale
+    paid = sum((Fraction(qty * price, units) for qty, price in fills), Fraction(0)) + sum(charges)
+    ledger, positions = found.trading.ledger, found.trading.positions
+    assert ledger.balance("t") == found.cash - paid * DOLLAR
+    exact = sum((case.fee("taker", *fill) for fill in fills), Fraction(0))
+    fees = exact if case.theta()["cap"] is None else sum(charges)
+    position = positions.get("t", "X")
+    assert position is not None and position.fees_exact == fees * grid
+    for number, (qty, price) in enumerate(fills):
+        maker = positions.get(f"m{number}", "X")
+        assert maker is not None and maker.fees_exact == -case.fee("maker", qty, price) * grid
+        rebate = case.rounded(case.fee("maker", qty, price))
+        gained = (Fraction(qty * price, units) + rebate) * DOLLAR
+        assert ledger.balance(f"m{number}") == found.cash + gained
 
 
 @given(seed=st.integers(0, 2**32))
@@ -211,3 +233,27 @@ def test_an_order_needs_its_price_and_the_fee_of_a_single_fill_and_no_more(seed:
             assert taken == (account == "enough"), (case, price, qty, buys)
             for order in found.trading.orders.of_account(account):
                 found.cancel(order)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_every_coefficient_is_that_of_the_model_at_every_instant(seed: int) -> None:
+    """The era changes with every coefficient, so that whoever remembers views of them notices."""
+    rng = Random(seed)
+    for _ in range(12):
+        case = random_case(rng)
+        case.rows = [random_row(rng, rng.choice(MOMENTS), ()) for _ in range(rng.randint(0, 7))]
+        ctx = Context(seed=1, now=case.now)
+        fees = Fees(ctx)
+        fees.load(case.rows)
+        for name, value in case.assumed.items():
+            ctx.assumptions.change(f"fees.{name}_theta", value)
+        instants = {0, *MOMENTS, *(row.start for row in case.rows)}
+        before: tuple[object, object] | None = None
+        for case.now in sorted({*instants, *(at - 1 for at in instants if at)}):
+            ctx.now = case.now
+            theta = fees.theta(case.instrument, case.now)
+            found = {name: getattr(theta, name) for name in NAMES}
+            assert found == case.theta(), (case.rows, case.now)
+            now = found, fees.era()
+            assert before is None or before[0] == found or before[1] != now[1]
+            before = now

@@ -48,8 +48,6 @@ class Fees:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self.schedule = FeeSchedule()
-        self._assumed = -1, -1  # assumed coefficients of takers and makers
-        self._changes = -1  # version of the assumptions when they were read
 
     def save(self) -> list[FeeRow]:
         """Return the rows that the scenario added."""
@@ -64,12 +62,8 @@ class Fees:
 
         Assumptions replace them, capped at 1.
         """
-        theta = self.schedule.of(instrument).at(at)
-        assumptions = self._ctx.assumptions
-        if self._changes != assumptions.changes:
-            self._changes = assumptions.changes
-            self._assumed = assumptions.number(FEES_TAKER), assumptions.number(FEES_MAKER)
-        taker, maker = self._assumed
+        theta, number = self.schedule.of(instrument).at(at), self._ctx.assumptions.number
+        taker, maker = number(FEES_TAKER), number(FEES_MAKER)
         if taker < 0 and maker < 0:
             return theta
         return replace(
