@@ -31,7 +31,7 @@ from sim.core.model.refusals import InsufficientFunds, Refusal
 from sim.testing.trading_harness import Market
 
 S = InstrumentState
-ROUGH = Instrument(symbol="X", tick=2, min_qty=3, price_low=10, price_high=90)
+ROUGH = Instrument(symbol="X", tick=2, min_qty=3, price_low=1, price_high=90)
 FINE = Instrument(
     symbol="X",
     price_scale=1000,
@@ -61,6 +61,7 @@ def market(instrument: Instrument, state: InstrumentState) -> Market:
     """Four orders of a stranger and two of "a", with prevention id "same"."""
     made = Market(instrument, cash=100_000 * DOLLAR)
     made.trading.open_account("clearing", kind="clearing")
+    made.fund("clearing", made.cash)
     for side, levels in ((Side.BUY, BIDS), (Side.SELL, OFFERS)):
         for hundredths, contracts, mine in levels:
             terms = {"smp_id": "same", "clord_id": f"taken-{side.name}"} if mine else {}

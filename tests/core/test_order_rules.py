@@ -18,6 +18,7 @@ from sim.core.model.enums import (
     Channel,
     ExecutionType,
     InstrumentState,
+    LedgerEntryType,
     OrderState,
     OrderType,
     RejectReason,
@@ -915,3 +916,66 @@ def test_a_stop_trades_with_the_last_bid_there_is_at_the_lowest_price(market: Ma
     stop = market.sell("a", 2, 0, type=OrderType.STOP, stop_price=1)
     market.sell("c", 1, 1)
     assert (stop.state, stop.filled_at) == (OrderState.FILLED, {1: 2})
+
+
+# ---- bounds of sums, and money that is gone
+
+# Terms with which an order is checked row by row, and without which at a glance.
+WAYS: list[dict[str, Any]] = [{}, {"strict_limit": True}]
+
+
+@pytest.mark.parametrize("terms", WAYS)
+def test_under_maintenance_not_even_an_open_instrument_takes_orders(
+    market: Market, terms: dict[str, Any]
+) -> None:
+    """W2."""
+    market.trading.lifecycle.stop_dates(sudden=True)
+    with pytest.raises(InstrumentNotTradable, match="Exchange is under maintenance") as refused:
+        market.buy("a", 1, 50, **terms)
+    assert (refused.value.rule, refused.value.reason) == ("W2", RejectReason.EXCHANGE_CLOSED)
+    market.trading.lifecycle.resume_dates()
+    assert market.buy("a", 1, 50, **terms).live
+
+
+@pytest.mark.parametrize("terms", WAYS)
+def test_no_order_is_taken_once_rebates_have_reached_their_bound(
+    market: Market, terms: dict[str, Any]
+) -> None:
+    fees = market.trading.ledger.require("house/fees")
+    fees.balance = 1 - 10_000_000_000 * DOLLAR
+    assert market.buy("a", 1, 50, **terms).live
+    fees.balance -= 1
+    with pytest.raises(OrderRefused, match="No more rebates can be paid; rebates: from 0 to"):
+        market.buy("a", 1, 50, **terms)
+
+
+@pytest.mark.parametrize("terms", WAYS)
+def test_an_instrument_trades_up_to_its_greatest_volume_and_no_more(terms: dict[str, Any]) -> None:
+    fine = Instrument(symbol="X", qty_scale=10)
+    market = Market(fine, cash=30_000_000_000 * DOLLAR)
+    most = 40_000_000_000 * fine.qty_scale
+    market.sell("a", most - 10, 40)
+    market.buy("b", most - 10, 40)
+    order = market.buy("c", 10, 40, **terms)
+    assert order.live
+    text = "High traded volume limit is 40000000000, given 40000000000.1"
+    with pytest.raises(OrderRefused, match=f"^{text}$"):
+        market.buy("c", 11, 40, **terms)
+    with pytest.raises(OrderRefused, match=f"^{text}$"):
+        market.replace(order, qty=11)
+    assert market.replace(order, qty=9).leaves_qty == 9
+
+
+def test_a_change_that_costs_no_more_needs_no_money_and_one_that_does_is_paid_anew(
+    market: Market,
+) -> None:
+    """M33: an order whose money was taken away may end earlier or shrink, and not grow."""
+    market.fund("a", 6 * DOLLAR)
+    order = market.buy("a", 10, 50)
+    market.trading.move_cash("a", -6 * DOLLAR, LedgerEntryType.WITHDRAWAL, "Withdrawal")
+    for more in ({"qty": 11}, {"price": 51}, {"price": 49}):
+        with pytest.raises(OrderRefused, match=r"0\.00 USD available, requested"):
+            market.replace(order, **more)
+    assert market.replace(order, tif=TimeInForce.DAY).tif is TimeInForce.DAY
+    assert market.replace(order, post_only=True).post_only
+    assert market.replace(order, qty=9).leaves_qty == 9
