@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +33,10 @@ Moment = str | datetime
 Length = str | timedelta
 
 
+def _never() -> bool:
+    return False
+
+
 class _Plan(NamedTuple):
     """A function to call at an instant. Two at the same instant are called in order of planning."""
 
@@ -44,8 +49,8 @@ class Clock:
     """Virtual time, which only the test moves.
 
     A move returns when all due timers have fired and webhooks were answered. In a coroutine use
-    `advance_async`: `advance` blocks the event loop, so a webhook receiver in that loop could never
-    answer, and RuntimeError says so.
+    `advance_async` or `until_async`: the others block the event loop, so a webhook receiver in that
+    loop could never answer, and RuntimeError says so.
     """
 
     def __init__(self, running: BackgroundService | BackgroundInstance) -> None:
@@ -79,56 +84,72 @@ class Clock:
         Returns the same as `advance`. Raises TimeoutError if it does not happen `within` this time,
         and InvalidRequest for a condition that does not exist.
         """
-        from sim.actors.operator.action import read_entry
-        from sim.scenario.steps import When
-        from sim.server.control.clock_calls import watch_for
-
-        running, span = self._running, _span_of(within)
-        when = read_entry(When, condition)
-        happened = running.call(lambda: watch_for(running.host, when))
-        try:
-            fired = self._to(self._instant() + span, happened)
-            if not running.call(happened):
-                now = format_instant(self._instant())
-                raise TimeoutError(f"{dict(condition)} did not happen within {within}: now {now}")
-        finally:
-            running.call(lambda: running.simulation.script.watch(None))
-        return fired
+        with self._wait_for(condition, within) as happened:
+            return self._to(self._instant() + _span_of(within), happened)
 
     async def advance_async(self, by: Length) -> list[str]:
         """Move forward like `advance`, while the event loop of the caller continues."""
-        warn_of_patched_time(ours=bool(self._follow))
-        target = self._instant() + _span_of(by)
-        fired: list[str] = []
-        running = self._running
-        for stop, plan in self._stops(target):
-            moving = running.start(running.host.advance(stop))
-            fired += self._moved(await asyncio.wrap_future(moving))
-            if plan is not None and inspect.isawaitable(done := self._begin(plan)):
-                await done
-        return fired
+        return await self._to_async(self._instant() + _span_of(by))
+
+    async def until_async(
+        self, condition: Mapping[str, object], within: Length = "1d"
+    ) -> list[str]:
+        """Move forward like `until`, while the event loop of the caller continues."""
+        with self._wait_for(condition, within) as happened:
+            return await self._to_async(self._instant() + _span_of(within), happened)
 
     def plan(self, at: Instant, do: Callable[[], object]) -> None:
         """Call `do` when time reaches `at` (nanoseconds since 1970). See `ServedExchange.at`."""
         self._planned.append(_Plan(at, next(self._number), do))
 
-    def _to(self, target: Instant, until: Callable[[], bool] = lambda: False) -> list[str]:
+    def _to(self, target: Instant, until: Callable[[], bool] = _never) -> list[str]:
         warn_of_patched_time(ours=bool(self._follow))
         self._refuse_to_block()
         fired: list[str] = []
-        running = self._running
-
-        async def move(stop: Instant) -> tuple[list[Fired], bool]:
-            return await running.host.advance(stop, until), until()
-
         for stop, plan in self._stops(target):
-            moved, is_over = running.run(move(stop))
+            moved, is_over = self._running.run(self._move(stop, until))
             fired += self._moved(moved)
             if is_over:
                 break
             if plan is not None:
                 self._begin(plan)
         return fired
+
+    async def _to_async(self, target: Instant, until: Callable[[], bool] = _never) -> list[str]:
+        warn_of_patched_time(ours=bool(self._follow))
+        fired: list[str] = []
+        for stop, plan in self._stops(target):
+            moving = self._running.start(self._move(stop, until))
+            moved, is_over = await asyncio.wrap_future(moving)
+            fired += self._moved(moved)
+            if is_over:
+                break
+            if plan is not None and inspect.isawaitable(done := self._begin(plan)):
+                await done
+        return fired
+
+    async def _move(self, stop: Instant, until: Callable[[], bool]) -> tuple[list[Fired], bool]:
+        """In the service's loop: what fired, and whether `until` holds."""
+        return await self._running.host.advance(stop, until), until()
+
+    @contextmanager
+    def _wait_for(
+        self, condition: Mapping[str, object], within: Length
+    ) -> Iterator[Callable[[], bool]]:
+        """Look for a condition while the block moves the clock; TimeoutError if it was not met."""
+        from sim.actors.operator.action import read_entry
+        from sim.scenario.steps import When
+        from sim.server.control.clock_calls import watch_for
+
+        running, when = self._running, read_entry(When, condition)
+        happened = running.call(lambda: watch_for(running.host, when))
+        try:
+            yield happened
+            if not running.call(happened):
+                now = format_instant(self._instant())
+                raise TimeoutError(f"{dict(condition)} did not happen within {within}: now {now}")
+        finally:
+            running.call(lambda: running.simulation.script.watch(None))
 
     def _begin(self, plan: _Plan) -> object:
         self._planned.remove(plan)
@@ -161,8 +182,9 @@ class Clock:
         for url in urls:
             if urlsplit(url).port in ports:
                 raise RuntimeError(
-                    f"advance() blocks the event loop in which the webhook receiver {url} runs, so"
-                    " it could never answer. Write `await exchange.clock.advance_async(...)`"
+                    f"this move blocks the event loop in which the webhook receiver {url} runs, so"
+                    " it could never answer. Write `await exchange.clock.advance_async(...)` or"
+                    " `await exchange.clock.until_async(...)`"
                 )
 
 

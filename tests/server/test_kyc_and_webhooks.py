@@ -417,12 +417,15 @@ def test_time_moves_while_the_loop_of_a_receiver_goes_on(exchange, partner):
         seen = []
         exchange.at("+1m", lambda: seen.append(exchange.now.minute))
         fired = await exchange.clock.advance_async("26m")
+        exchange.at("+1m", lambda: seen.append(exchange.now.minute))
+        await exchange.clock.until_async({"maintenance": True}, within="7d")
         server.close()
         return seen, fired
 
     seen, fired = asyncio.run(journey())
     assert received == ["webhook.test", "kyc.approved"]
-    assert seen == [1] and "kyc.provision firms/atlas|c-1" in fired
+    assert seen == [1, 27] and "kyc.provision firms/atlas|c-1" in fired
+    assert exchange.now.isoformat() == "2026-09-10T06:00:00+00:00"
 
 
 # ---- the circuit breaker
