@@ -417,6 +417,45 @@ def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(
     assert named(found) == set()
 
 
+def two_streams(clients: Clients) -> None:
+    """Two streams of one identity, of different methods, and an order that the first one shows."""
+    orders, changes = (
+        wire.CreateOrderSubscriptionRequest(),
+        wire.CreatePositionChangeSubscriptionRequest(),
+    )
+    clients.rpc.stream("OrderEntryAPI.CreateOrderSubscription", orders)
+    clients.rpc.stream("DropCopyAPI.CreatePositionChangeSubscription", changes)
+    clients.order(clients.buyer, "buy", 20, 1)
+
+
+def test_a_value_that_fits_only_together_with_a_quirk_leaves_both_undecided(
+    tmp_path: Path, infer: Infer, capsys
+) -> None:
+    """The first stream goes on: the second does not take its session, or no stream ever does."""
+    settings = {
+        "assumptions": {"stream.revocation_scope": "identity"},
+        "quirks": {"session_revocation": "never"},
+    }
+    _, found = infer(planted(tmp_path, "scope", settings, parts=only(two_streams)))
+    scope = found["assumptions"]["stream.revocation_scope"]
+    assert (scope["verdict"], scope["consistent"]) == ("undecided", ["rpc", "identity"])
+    assert scope["only_with"] == {"identity": {"session_revocation": "never"}}
+    quirk = found["quirks"]["session_revocation"]
+    assert (quirk["verdict"], quirk["consistent"]) == ("undecided", ["always", "never"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "rpc, identity; identity only with session_revocation: never" in text
+    assert named(found) == set()
+
+
+def test_a_value_that_fits_without_a_quirk_too_is_confirmed(tmp_path: Path, infer: Infer) -> None:
+    """The second stream ends the first, as with our values."""
+    settings = {"assumptions": {"stream.revocation_scope": "identity"}}
+    _, found = infer(planted(tmp_path, "scope", settings, parts=only(two_streams)))
+    scope = found["assumptions"]["stream.revocation_scope"]
+    assert (scope["verdict"], scope["consistent"]) == ("refuted", ["identity"])
+    assert named(found) == {"stream.revocation_scope"}
+
+
 @pytest.mark.long
 def test_heartbeats_are_not_taken_for_frames_that_come_twice(tmp_path: Path, infer: Infer) -> None:
     def act(clients: Clients) -> None:

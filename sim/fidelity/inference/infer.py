@@ -220,6 +220,9 @@ def _sentence(one: Verdict) -> str:
     if one.or_:
         others = ", ".join(f"{name}: {_yaml(value)}" for name, value in one.or_.items())
         return f"{values}; or {others}; lines {seen}"
+    for value, quirks in one.only_with.items():
+        needed = ", ".join(f"{name}: {odds}" for name, odds in quirks.items())
+        values += f"; {value} only with {needed}"
     if one.verdict == "refuted":
         return f"not {_yaml(one.ours)} but {values}; lines {seen}"
     return f"{values}; lines {seen}"

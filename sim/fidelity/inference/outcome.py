@@ -23,6 +23,15 @@ class Decisions(Struct, frozen=True):
     after: bool
     times: tuple[bool, ...] = ()
 
+    def __str__(self) -> str:
+        """Return the odds of decisions without single times."""
+        return "always" if self.after else "never"
+
+    @property
+    def opposite(self) -> Decisions:
+        """Always if these decisions end with never, and never otherwise."""
+        return Decisions(not self.after)
+
     def at(self, time: int) -> bool:
         """Return whether it strikes at this time, counted from 0."""
         return self.times[time] if time < len(self.times) else self.after

@@ -12,7 +12,7 @@ from typing import Any
 
 from sim.fidelity.inference.joint import lively
 from sim.fidelity.inference.numbers import ladder, proportional
-from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, change
+from sim.fidelity.inference.outcome import Outcome, Setting, change
 from sim.fidelity.inference.search import Search
 
 
@@ -76,11 +76,11 @@ class Rivals:
         """Yield the quirks that explain these lines if they strike always or never."""
         search = self._search
         for name in sorted(self._known.asks.keys() - {self._name}):
-            other = Decisions(not search.decisions(name).after)
+            other = search.decisions(name).opposite
             setting = self._without.with_quirk(name, other)
             outcome = search.session.trial_of(setting, search.outcome)
             if outcome.whole and not outcome.failure and self._explains(outcome):
-                yield name, "always" if other.after else "never"
+                yield name, str(other)
 
     def _explains(self, outcome: Outcome) -> bool:
         return not change(self._search.outcome, outcome).worse

@@ -355,8 +355,7 @@ class Search:
         for name in sorted(self.outcome.asks.keys() - {self._left_out}):
             if not self.outcome.lines:
                 return
-            now = self.decisions(name)
-            other = Decisions(not now.after)
+            other = self.decisions(name).opposite
             outcome = self._quirk(name, other)
             touched = change(self.outcome, outcome)
             if not set(touched.touched) & self.outcome.lines.keys():

@@ -27,8 +27,9 @@ _TIMES_MAX = 200  # times of a quirk that are examined
 class Verdict(Struct, frozen=True, omit_defaults=True):
     """The verdict on one name. `consistent` has the values that the evidence allows, the best
     first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
-    counts of a quirk. `or_` has values of other names that explain the lines as well. `why` is the
-    reason why no recording can show the name.
+    counts of a quirk. `or_` has values of other names that explain the lines as well. `only_with`
+    names the quirk that a value needs if it fits only together with one. `why` is the reason why no
+    recording can show the name.
     """
 
     verdict: Kind
@@ -39,6 +40,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     occurred: int | None = None
     of: int | None = None
     or_: dict[str, Any] = {}
+    only_with: dict[str, dict[str, str]] = {}
     why: str = ""
 
     def document(self) -> dict[str, Any]:
@@ -56,6 +58,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
             fields["struck"] = self.occurred  # the former name of `occurred`
         if self.or_:
             fields["or"] = self.or_
+        if self.only_with:
+            fields["only_with"] = self.only_with
         if self.why:
             fields["why"] = self.why
         return fields
@@ -86,6 +90,7 @@ class Verdicts:
         for name in search.catalogue:
             if name not in self.assumptions:
                 self.assumptions[name] = self._assumption(name)
+        self._doubt_quirks()
         for verdicts in (self.assumptions, self.quirks):
             for name, verdict in verdicts.items():
                 if verdict.verdict == "refuted" and (rivals := Rivals(search, name).found()):
@@ -93,6 +98,15 @@ class Verdicts:
                     verdicts[name] = replace(
                         verdict, verdict="undecided", consistent=consistent, or_=rivals
                     )
+
+    def _doubt_quirks(self) -> None:
+        """A quirk that was not observed is undecided if another value fits only with it."""
+        for one in self.assumptions.values():
+            for quirks in one.only_with.values():
+                for name, odds in quirks.items():
+                    if self.quirks[name].verdict == "not observed":
+                        ours = self._search.odds[name]
+                        self.quirks[name] = Verdict("undecided", [ours, odds], one.evidence, ours)
 
     def all_assumptions(self) -> dict[str, Verdict]:
         """Return a verdict on every assumption of the catalogue; names that were not reached are
@@ -151,13 +165,16 @@ class Verdicts:
         if not touched:
             return self._not_observed(name)
         against: set[int] = set()
+        only_with: dict[str, dict[str, str]] = {}
         for one in tries:
             if one.outcome.failure:
                 continue
-            if _excluded(one):
-                against.update(one.change.worse)
-            else:
+            if not _excluded(one):
                 consistent.append(search.catalogue[name].parse(one.value))
+                continue
+            against.update(one.change.worse)
+            if quirk := self._needed_quirk(one):
+                only_with[one.value] = quirk
         if base not in consistent and self._fits_with_another_seed(name, search.text(name, base)):
             consistent.append(base)
         texts = [self._as_written(name, value) for value in consistent]
@@ -165,9 +182,28 @@ class Verdicts:
         evidence = _evidence(against or touched)
         if base not in consistent:
             return Verdict("refuted", texts, evidence, ours)
-        if len(consistent) == 1:
+        if len(consistent) == 1 and not only_with:
             return Verdict("confirmed", texts, evidence, ours)
-        return Verdict("undecided", texts, evidence, ours)
+        texts += [self._as_written(name, search.catalogue[name].parse(text)) for text in only_with]
+        return Verdict("undecided", texts, evidence, ours, only_with=only_with)
+
+    def _needed_quirk(self, one: ValueTrial) -> dict[str, str]:
+        """Return the quirk, with its odds, under which an excluded value fits.
+
+        With this value the exchange asks a quirk where it does not ask it with the present one, so
+        nothing shows whether the quirk occurs there.
+        """
+        search = self._search
+        for name, lines in sorted(one.outcome.asks.items()):
+            if set(lines) <= set(search.outcome.asks.get(name, ())):
+                continue
+            other = search.decisions(name).opposite
+            setting = one.setting.with_quirk(name, other)
+            outcome = search.session.trial_of(setting, search.outcome)
+            fits = outcome.whole and not outcome.failure
+            if fits and not change(search.outcome, outcome).worse:
+                return {name: str(other)}
+        return {}
 
     def _fits_with_another_seed(self, name: str, ours: str) -> bool:
         """Return whether our value explains the lines against it under another seed."""
