@@ -75,6 +75,7 @@ def told(game: Game) -> str:
     return " | ".join(part.strip() for part in shown if part)
 
 
+@pytest.mark.recorded
 def test_planned_results_are_those_that_they_were() -> None:
     lines = [
         f"{slug} {told(planned(league, slug))}" for league in SPORTS for slug in slugs(league, 12)
@@ -93,6 +94,7 @@ def test_planned_results_are_those_that_they_were() -> None:
     check_recorded("results.txt", lines)
 
 
+@pytest.mark.recorded
 def test_games_under_way_go_on_from_their_score() -> None:
     lines = []
     for league, period, score in (
@@ -147,6 +149,7 @@ def test_a_planned_game_stands_by_the_clock(quick: Simulation) -> None:
         assert plan.event_end(nothing) == 0
 
 
+@pytest.mark.recorded
 def test_what_every_market_of_the_quickstart_pays(quick: Simulation) -> None:
     plan, instruments = quick.exchange.games.plan, quick.exchange.instruments
     lines, groups = [], dict[str, list[tuple[int, object]]]()
@@ -277,6 +280,7 @@ def course_lines(clock: GameClock) -> Iterator[str]:
         )
 
 
+@pytest.mark.recorded
 def test_the_courses_of_planned_games_are_those_that_they_were() -> None:
     lines = []
     for league in SPORTS:

@@ -84,6 +84,7 @@ def chosen(events: list[Any], each: int = 1) -> Iterator[Any]:
             yield event
 
 
+@pytest.mark.recorded
 def test_sports_leagues_tags_series_teams_and_players(recorded_world: Connection) -> None:
     world = recorded_world
     lines = [
@@ -100,6 +101,7 @@ def test_sports_leagues_tags_series_teams_and_players(recorded_world: Connection
     check_recorded("leagues.txt", lines)
 
 
+@pytest.mark.recorded
 def test_events_of_the_quickstart(recorded_world: Connection) -> None:
     events = every(recorded_world, "/v1/events", "events")
     head = [f"{len(events)} events, {sum(len(event['markets']) for event in events)} markets"]
@@ -115,6 +117,7 @@ def test_events_of_the_quickstart(recorded_world: Connection) -> None:
     )
 
 
+@pytest.mark.recorded
 def test_markets_of_the_quickstart(recorded_world: Connection) -> None:
     lines = []
     for event in chosen(every(recorded_world, "/v1/events", "events")):
@@ -123,6 +126,7 @@ def test_markets_of_the_quickstart(recorded_world: Connection) -> None:
     check_recorded("markets.txt", lines)
 
 
+@pytest.mark.recorded
 def test_whole_events_and_instruments(recorded_world: Connection) -> None:
     """Every field of one event of each kind with its first and last market, on both planes."""
     events = list(chosen(every(recorded_world, "/v1/events", "events")))
@@ -141,6 +145,7 @@ def test_whole_events_and_instruments(recorded_world: Connection) -> None:
     check_recorded("whole_events.txt", lines)
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     "start", ["2026-02-10T12:00:00-05:00", "2026-06-20T12:00:00-04:00", "2027-03-03T09:00:00-05:00"]
 )
@@ -157,6 +162,7 @@ def test_worlds_that_begin_in_another_week(start: str) -> None:
     check_recorded(f"world_{start[:10]}.txt", lines)
 
 
+@pytest.mark.recorded
 def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
     exchange = recorded_world.simulation.exchange
     lines = []
@@ -167,6 +173,7 @@ def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
     check_recorded("programs.txt", lines)
 
 
+@pytest.mark.recorded
 def test_recurring_markets(recorded_world: Connection) -> None:
     """Of each series, what is listed at the start, and one that is over, by number and by symbol."""
     world, lines = recorded_world, []

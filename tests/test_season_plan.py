@@ -149,6 +149,7 @@ def test_a_league_of_one_team_plays_nobody_and_an_odd_one_rests_somebody(
     assert len(plan(Few(), 30, (), 0)) == 8  # type: ignore[arg-type]
 
 
+@pytest.mark.recorded
 def test_what_is_planned_is_what_it_was(season: list[Game]) -> None:
     """Who is at home and when a game was listed is drawn, and stays as it was drawn."""
     check_recorded(

@@ -63,8 +63,8 @@ AREAS = {
 }
 
 # Tests that show rules through a surface of the exchange. Those of sockets, tools, documentation
-# and benchmarks cost much and show little of them; the recorded digests fail on every change of
-# behaviour, wanted or not, so that they would hide what the other tests miss.
+# and benchmarks cost much and show little of them; recorded digests and the tests marked `recorded`
+# fail on every change of behaviour, wanted or not, so that they would hide what other tests miss.
 TESTS = (
     *("tests/core", "tests/kernel", "tests/rules", "tests/surfaces", "tests/api", "tests"),
     *("tests/oracles", "tests/statements", "tests/truth"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 KEPT = ROOT / "build" / "mutation"
 MAP = KEPT / "map.pickle"
-EVERY = ("-m", "not soak")
+EVERY = ("-m", "not soak and not recorded")
 FILES_AT_ONCE = 16
 NEAREST = 25  # tests that run first, whatever file they are in
 AKIN = 150  # tests that run next: their names speak of what the mutant's code does

@@ -3,7 +3,8 @@
 What a planned game ends with and what a market is called is fiction, but it must stay: clients name
 it in their tests, and journals replay to it. Rules about it have tests of their own; a recording
 holds the rest, in text that one can read. After a change on purpose run `RECORD=1 pytest FILE`, and
-read the difference before it is committed.
+read the difference before it is committed. Tests of recordings are marked `recorded`: they fail on
+every change, so they do not count when mutants ask what the other tests notice.
 """
 
 from __future__ import annotations
