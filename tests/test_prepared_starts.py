@@ -10,17 +10,22 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from sim import Simulation, load_scenario, simulation
 from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.fuzz import with_random_steps
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
+from sim.engine.engine import Engine
 from sim.engine.prepared_starts import PreparedStarts
+from sim.engine.run import Run
+from sim.engine.start import Start
 from sim.scenario.scenario import Scenario
 from sim.testing.client import connect
 from tests.deeds import do
@@ -220,3 +225,68 @@ def test_the_runs_are_not_kept() -> None:
     runs.clear()
     gc.collect()
     assert [engine() for engine in watched] == [None, None, None]
+
+
+class Counting:
+    """Prepared starts, and how often one was begun from nothing."""
+
+    def __init__(self, scenario: Scenario, kept: int) -> None:
+        self.starts = PreparedStarts(kept)
+        self.sim = Simulation(scenario)
+        self.begun = 0
+
+    def begin(self) -> Engine:
+        self.begun += 1
+        return self.sim.engine
+
+    def of(self, run: Run | None = None, **fields: Any) -> Start | None:
+        run = (run or self.sim.engine.run)._replace(**fields)
+        return self.starts.of(run, self.sim.journal.header, self.begin)
+
+
+def test_the_second_run_of_a_kind_prepares_its_start_and_later_ones_take_it() -> None:
+    count = Counting(load_scenario(FEW_GAMES), 2)
+    start = count.sim.start
+    assert count.of() is None and count.begun == 0
+    first = count.of()
+    assert first is not None and count.begun == 1
+    assert count.of() is first is count.of(seed=99)
+    assert count.begun == 1, "nothing but names follows from the seed"
+    assert count.of(start=start + 1) is None, "another kind"
+    assert count.of() is first
+    assert count.of(start=start + 2) is None, "the third kind drops the one that was used least"
+    assert count.of() is first
+    assert count.of(start=start + 1) is None and count.begun == 1
+    assert count.of(start=start + 1) is not None and count.begun == 2
+    changed = structs.replace(count.sim.scenario, description="another")
+    assert count.of(scenario=changed) is None, "as its file says something else by now"
+    assert count.of(scenario=changed) not in (None, first)
+    assert count.of(settings=Settings(vendor_prefix="acme")) is None
+
+
+def test_eight_kinds_are_kept() -> None:
+    count = Counting(load_scenario(FEW_GAMES), 8)
+    count.starts = PreparedStarts()
+    kinds = [count.sim.start + number for number in range(9)]
+    for start in kinds[:8]:
+        assert count.of(start=start) is None
+    assert all(count.of(start=start) is not None for start in kinds[:8])
+    assert count.begun == 8
+    assert count.of(start=kinds[8]) is None
+    assert count.of(start=kinds[0]) is None, "it was used least recently"
+
+
+def test_where_more_than_names_follows_from_the_seed_each_seed_is_a_kind_of_its_own() -> None:
+    noise = (
+        "participants: {noise: [{name: fog, symbols: held, rate: 12/m,"
+        " size: {low: '1', high: '3'}}]}"
+    )
+    count = Counting(started([], noise), 8)
+    assert count.of() is None
+    first = count.of()
+    assert first is not None and count.begun == 1
+    assert count.of(seed=99) is None
+    assert count.of() is first and count.begun == 1
+    assert count.of(seed=99) is not None and count.begun == 2
+    assert first.follows_from_the_seed()
+    assert not Start(Simulation(load_scenario(FEW_GAMES)).engine).follows_from_the_seed()

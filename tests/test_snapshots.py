@@ -193,6 +193,10 @@ def test_what_is_set_aside_is_bounded_in_number_and_bytes(monkeypatch: pytest.Mo
     assert sum(found.size for found in shelf._left) == 61
     shelf.adopt(Snapshots(moment(journal, 500)), log)
     assert [found.size for found in shelf._left] == [60]
+    pair = Snapshots(moment(journal))
+    for _ in range(2):
+        pair.adopt(Snapshots(moment(journal, 60)), log)
+    assert [found.size for found in pair._left] == [60], "of two that are too large, one goes"
     empty = Snapshots(moment(journal))
     empty.adopt(Snapshots(moment(journal, 500)), log)
     assert [found.size for found in empty._left] == [500], "a large one is kept alone"

@@ -688,3 +688,93 @@ def test_orders_calls_and_games_are_those_of_the_moment(few: Connection) -> None
     assert sim.requests() == calls[:-1]
     sim.reset()
     assert sim.requests() == []
+
+
+# ---- what a snapshot shares and what it copies
+
+
+def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Connection) -> None:
+    sim = few.simulation
+    instrument = quiet(sim)
+    trader(few).post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
+    (mine,) = (
+        found for found in sim.exchange.trading.orders.live() if found.symbol == instrument.symbol
+    )
+    first = sim.engine.snapshot()
+    copied = first.history.live[mine.seq]
+    assert copied == mine and copied is not mine
+    assert first.history.live_bytes == 512 * len(first.history.live)
+    assert first.size == len(first.state) + first.history.live_bytes
+    second = sim.engine.snapshot(copies=first.history.live)
+    assert second.history.live[mine.seq] is copied
+    assert second.history.executions.rows is sim.exchange.trading.executions.rows
+    assert second.history.executions.number == len(sim.exchange.trading.executions)
+    assert second.history.trades is not first.history.trades
+    assert (first.log, second.streams is None) == (None, False)
+    left = mine.leaves_qty
+    trader(few, 1).post("/v1/trading/orders", json=order(instrument, "sell", 40, 2))
+    third = sim.engine.snapshot(copies=first.history.live, log=True)
+    assert third.history.live[mine.seq] == mine and third.history.live[mine.seq] is not copied
+    assert (copied.leaves_qty, first.history.live[mine.seq].leaves_qty) == (left, left)
+    assert third.log is not None and third.log is not sim.log
+    assert len(third.history.trades) == len(first.history.trades) + 1
+    rows = first.history.executions
+    assert len(rows.own()) == rows.number < len(rows.rows)
+    sim.snapshot("third")
+    trader(few, 1).post("/v1/trading/orders", json=order(instrument, "sell", 40, 3))
+    assert sim.engine.snapshots.named["third"].history.live[mine.seq].leaves_qty > 0
+    sim.restore("third")
+    (again,) = (
+        found for found in sim.exchange.trading.orders.live() if found.symbol == instrument.symbol
+    )
+    assert again == sim.engine.snapshots.named["third"].history.live[mine.seq]
+    assert again is not sim.engine.snapshots.named["third"].history.live[mine.seq]
+
+
+# ---- what an advance comes of
+
+
+def expiring(few: Connection, instrument: Any, cents: int, until: str) -> int:
+    """The input by which an order is placed that expires at an instant."""
+    body = order(instrument, "buy", cents, 1, timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME")
+    answer = trader(few).post("/v1/trading/orders", json=body | {"goodTillTime": until})
+    assert answer.status == 200, answer.body
+    return few.simulation.seq
+
+
+def test_an_advance_comes_of_the_input_that_scheduled_the_last_of_its_timers(
+    few: Connection,
+) -> None:
+    sim = few.simulation
+    instrument = quiet(sim)
+    until = format_instant(sim.now + 10 * MINUTE)
+    inputs = [expiring(few, instrument, cents, until) for cents in (30, 31)]
+    later = expiring(few, instrument, 32, format_instant(sim.now + 20 * MINUTE))
+    outcomes = []
+    while sim.now < sim.start + 20 * MINUTE:
+        outcomes.append(sim.advance_to(min(sim.next_due() or 0, sim.start + 20 * MINUTE)))
+    causes = {
+        fired.at: outcome.cause
+        for outcome in outcomes
+        for fired in outcome.fired
+        if fired.timer.startswith("order.")
+    }
+    assert list(causes.values()) == [inputs[1], later]
+    assert sim.now == sim.start + 20 * MINUTE
+    assert all(order.symbol != instrument.symbol for order in sim.exchange.trading.orders.live())
+    others = [
+        one.cause for one in outcomes if one.fired and not one.fired[0].timer.startswith("order.")
+    ]
+    assert all(cause == 0 or cause < sim.seq for cause in others)
+
+
+def test_a_jump_fires_the_same_timers_at_the_same_instants_as_small_steps(few: Connection) -> None:
+    sim = few.simulation
+    expiring(few, quiet(sim), 30, format_instant(sim.now + 90 * NS_PER_S))
+    twin, to = sim.fork(), sim.now + 30 * MINUTE
+    jumped = sim.advance_to(to).fired
+    stepped = []
+    while twin.now < to:
+        stepped += twin.advance_to(min(to, twin.now + 7 * NS_PER_S)).fired
+    assert jumped == stepped and jumped
+    assert (twin.now, sim.now) == (to, to)
