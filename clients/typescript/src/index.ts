@@ -94,6 +94,9 @@ export class Exchange {
   readonly clock: {
     /** Move time by a duration ("5m") or to an instant; the answer is virtual now. */
     advance(by: string | { to: string }): Promise<string>;
+    /** Move time until an event: a condition as in `when` of a scenario's step. The answer is
+     * virtual now. Throws if it does not happen within the duration, a day unless given. */
+    until(condition: Record<string, unknown>, within?: string): Promise<string>;
     now(): Promise<string>;
   };
 
@@ -106,6 +109,13 @@ export class Exchange {
       advance: async (by) => {
         const body = typeof by === "string" ? { by, fired: "none" } : { ...by, fired: "none" };
         return moment(await this.control("POST", "/clock/advance", body));
+      },
+      until: async (condition, within = "1d") => {
+        const body = { until: condition, within, fired: "none" };
+        const answer = await this.control("POST", "/clock/advance", body);
+        if ((answer as { happened: boolean }).happened) return moment(answer);
+        const event = JSON.stringify(condition);
+        throw new Error(`${event} did not happen within ${within}: now ${moment(answer)}`);
       },
       now: async () => moment(await this.control("GET", "/clock")),
     };

@@ -27,6 +27,13 @@ test("the clock moves when it is told, and not before", async () => {
   assert.equal(await exchange.clock.advance({ to: later }), later);
 });
 
+test("the clock moves until an event, or says that it did not happen", async () => {
+  await exchange.reset();
+  assert.equal(await exchange.clock.until({ maintenance: true }, "7d"), "2026-09-10T06:00:00Z");
+  await assert.rejects(exchange.clock.until({ maintenance: true }, "1h"), /within 1h: now .*T07:00/);
+  await exchange.reset();
+});
+
 test("a fault strikes until it is removed, and requests tell of it", async () => {
   await exchange.reset();
   const ask = async () => (await fetch(`${exchange.ready.gateway}/v1/markets?limit=1`)).status;
