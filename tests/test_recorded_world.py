@@ -12,7 +12,7 @@ from msgspec import json
 
 from sim import Simulation, load_scenario
 from sim.testing.client import Connection, connect
-from tests.journeys import key, trader
+from tests.journeys import trader
 from tests.recorded import check_recorded
 
 UNLIMITED = 'name: recorded\nextends: {world}\nlimits: {{public: "off", exchange_rest: "off"}}\n'
@@ -168,8 +168,9 @@ def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
     lines = []
     for _, periods in sorted(exchange.incentives.programs().items()):
         lines += [json.encode(period).decode() for period in periods]
-    client = recorded_world.retail(key(recorded_world.simulation))
-    lines += [compact(client.get(f"/v1/incentives{path}").json()) for path in ("", "/earnings")]
+    clients = [recorded_world.retail(found) for found in exchange.firms.api_keys()]
+    lines.append(compact(clients[0].get("/v1/incentives").json()))
+    lines += [compact(client.get("/v1/incentives/earnings").json()) for client in clients]
     check_recorded("programs.txt", lines)
 
 

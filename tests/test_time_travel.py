@@ -96,6 +96,28 @@ def test_each_journey_has_its_mark_and_its_branch(few: Connection, journal: io.B
     ]
 
 
+def test_a_rewind_writes_no_input_again_and_leaves_the_branch_on_which_it_was(
+    few: Connection, journal: io.BytesIO
+) -> None:
+    """Also to a start, which all branches with one seed share."""
+    sim = few.simulation
+    for price in (61_000, 62_000, 63_000):
+        tick(few, price)
+    sim.rewind(seq=2)
+    sim.reset()
+    tick(few)
+    sim.rewind(seq=0)
+    sim.rewind(seq=0)
+    lines = [read_line(line) for _, line in read_journal(io.BytesIO(journal.getvalue()))[1]]
+    assert [line.seq for line in lines if not line.mark] == [1, 2, 3, 1]
+    parents = [
+        branch.parent.name if branch.parent is not None else ""
+        for branch in sim.journal.branches.values()
+    ]
+    assert parents == ["", "main", "", "branch-2", "branch-2"]
+    assert sim.journal.shadow is False
+
+
 def test_a_rewind_to_an_instant_keeps_every_input_at_it_and_moves_on_to_it(few: Connection) -> None:
     sim = few.simulation
     few.advance("1m")
@@ -211,13 +233,14 @@ def test_snapshots_are_taken_at_a_distance_and_shorten_a_rewind(
     few: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sim = few.simulation
+    monkeypatch.setattr(snapshots, "_BYTES_PER_INPUT", 1 << 40)  # however large they are
     shelf = sim.engine.snapshots
     shelf._next = shelf._distance = 5
     for _ in range(17):
         few.gateway.get("/v1/health")
     assert next(kept.checkpoint.seq for kept in shelf.every) == 0
     seqs = [kept.checkpoint.seq for kept in shelf.every][1:]
-    assert len(seqs) >= 1 and seqs[0] == 5
+    assert seqs == [5, 10, 15]
     handled: list[int] = []
     handle = type(sim.engine).handle
     monkeypatch.setattr(
@@ -227,7 +250,14 @@ def test_snapshots_are_taken_at_a_distance_and_shorten_a_rewind(
     sim.rewind(seq=7)
     assert sim.digest.startswith(digest)
     assert len(handled) == 7 - seqs[0]
-    assert all(sim.journal.on_branch(kept.checkpoint) for kept in sim.engine.snapshots._kept)
+    assert [kept.checkpoint.seq for kept in shelf._kept] == [0, 5], "the others are set aside"
+    few.gateway.get("/v1/markets")
+    for _ in range(5):
+        few.gateway.get("/v1/health")
+    there = sim.digest
+    few.gateway.get("/v1/health")
+    sim.rewind(seq=13)
+    assert sim.digest == there, "no snapshot of the branch that was left is taken for it"
 
 
 def test_no_snapshot_is_taken_while_a_rewind_repeats_inputs(few: Connection) -> None:
