@@ -135,3 +135,32 @@ def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Connecti
     for seq, digest, orders in seen[::-7]:
         sim.rewind(seq=seq)
         assert (sim.digest, read_view(sim.engine, "orders")) == (digest, orders)
+
+
+@pytest.mark.parametrize("journey", ["rewind", "restore", "reset"])
+def test_time_travel_forgets_open_sessions_so_that_snapshots_are_taken_again(
+    world: Connection, journey: str
+) -> None:
+    """None is taken while the end of a session would cancel orders."""
+    sim = world.simulation
+    choose(world, "cancel_on_end")
+    sim.snapshot("before")
+    _, mine = follow(world)
+    assert enter(world, mine).status == 200
+
+    def kept(inputs: int) -> list[int]:
+        shelf = sim.engine.snapshots
+        shelf._next = shelf._distance = 1
+        for _ in range(inputs):
+            world.gateway.get("/v1/health")
+        return [found.checkpoint.seq for found in shelf._kept]
+
+    assert kept(3) == [0]
+    if journey == "rewind":
+        sim.rewind(seq=sim.seq)
+        assert len(open_ids(world)) == 1, "a journey cancels nothing"
+    elif journey == "restore":
+        sim.restore("before")
+    else:
+        sim.reset()
+    assert len(kept(3)) > 1

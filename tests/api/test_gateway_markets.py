@@ -382,3 +382,49 @@ def test_price_history_has_ten_thousand_points_at_most(
         first = -(-(now - before) // 60) * 60
         assert stamps == [*range(first, now + after + 1, 60)]
         assert len(stamps) <= 10_000
+
+
+def test_each_interval_reaches_as_far_back_as_its_name_says(gateway: GatewayWorld) -> None:
+    """With trades that are older than the longest; LIVE to the start of the game once it began."""
+
+    def stamps(symbol: str, interval: str, fidelity: int = 60) -> list[int]:
+        asked = {"symbol": symbol, "fixedInterval": interval, "fidelity": fidelity}
+        answer = gateway.gateway.get("/v1/price-history", params=asked)
+        assert answer.status == 200
+        return [point["timestamp"] for point in answer.json()["history"]]
+
+    def reaches(symbol: str, interval: str, hours: int) -> None:
+        now = gateway.world.simulation.now // 1_000_000_000
+        assert stamps(symbol, interval) == [
+            second for second in range(now - hours * 3600, now + 1) if second % 3600 == 0
+        ], interval
+
+    for symbol in (WHOLE, FINE):
+        gateway.order(gateway.ann, symbol, BUY_YES, price="0.40", quantity=1)
+        gateway.order(gateway.bob, symbol, SELL_YES, price="0.40", quantity=1)
+    began = gateway.world.simulation.now // 1_000_000_000
+    gateway.world.advance("30m")
+    assert len(stamps(WHOLE, "INTERVAL_LIVE", 1)) == 31, "an hour, which the trade is younger than"
+    gateway.world.advance("30m")
+    assert len(stamps(WHOLE, "INTERVAL_LIVE", 1)) == 61, "the game begins just now"
+    gateway.world.advance("3h")
+    assert stamps(WHOLE, "INTERVAL_LIVE") == [
+        second for second in range(began + 3600, began + 4 * 3600 + 1) if second % 3600 == 0
+    ]
+    reaches(FINE, "INTERVAL_LIVE", 1)
+    reaches(WHOLE, "INTERVAL_1H", 1)
+    for days in (2, 9, 30):
+        gateway.world.advance(f"{days}d")
+        for symbol in (WHOLE, FINE):
+            reaches(symbol, "INTERVAL_6H", 6)
+            reaches(symbol, "INTERVAL_1D", 24)
+            if days > 2:
+                reaches(symbol, "INTERVAL_1W", 7 * 24)
+            if days > 9:
+                reaches(symbol, "INTERVAL_1M", 30 * 24)
+    latest = stamps(WHOLE, "INTERVAL_1H", 1)[-1]
+    gateway.world.advance("59.999999999s")
+    assert stamps(WHOLE, "INTERVAL_1H", 1)[-1] == latest, "the next minute is not yet"
+    window = {"timestamp.startTimestamp": 0, "timestamp.endTimestamp": 2**40, "fidelity": 10**6}
+    every = gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window})
+    assert every.status == 200, "the first second of 1970 is a start like any other"
