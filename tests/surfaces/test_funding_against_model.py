@@ -31,7 +31,7 @@ maintenance: []
 """
 MOST = Decimal(40_000_000_000)
 NEXT = {"PENDING": "PROCESSING", "PROCESSING": "ACKNOWLEDGED", "ACKNOWLEDGED": "COMPLETED"}
-AMOUNTS = ("10", "0.01", "100", "100.01", "-5", "-0.01", "-1250", "0")
+AMOUNTS = ("10", "10", "0.01", "20", "100", "100.01", "-5", "-10", "-0.01", "-250", "-1250", "0")
 LARGE = ("9999998000", "15000000000", "39999998750", "-9999998000", "40000000000")
 
 
@@ -192,6 +192,15 @@ class Both:
         others = held - sum(balances.values())
         self.model = Model(balances, others, parse_span(step), self.world.simulation.now)
         self.kept: Model | None = None
+        if rng.random() < 0.6:
+            self.fill()
+
+    def fill(self) -> None:
+        """Leave room for little more money, so that what is in transit counts."""
+        held = sum(self.model.balances.values()) + self.model.others
+        account, amount = self.accounts[0], MOST - held - self.rng.choice((10, 30, 110, 111, 220))
+        made = self.control("account.fund", account, {"amount": str(amount)}, "")
+        self.model.begin(made["transaction"], account, amount, "", "")
 
     def control(self, action: str, subject: str, body: dict[str, object], expected: str) -> Any:
         """The answer of the control plane, or None after a refusal as expected."""
@@ -207,7 +216,9 @@ class Both:
         rng = self.rng
         account, source = rng.choice(self.accounts), rng.choice(("", "open", "open", "limited"))
         source = "shut" if rng.random() < 0.05 else source
-        text = rng.choice(AMOUNTS + (LARGE if rng.random() < 0.3 else ()))
+        text = rng.choice(AMOUNTS + (LARGE if rng.random() < 0.1 else ()))
+        if rng.random() < 0.15:
+            text = f"-{self.model.balances[account]:.2f}"  # all that there is
         script = rng.choice(("complete", "complete", "cancel", "hold"))
         body: dict[str, object] = {"amount": text}
         if source:
@@ -232,7 +243,15 @@ class Both:
         name = self.one()
         if not name:
             return
-        row, text = self.model.rows[name], self.rng.choice((None, "0.01", "3", "10", "100.01"))
+        rows = self.model.rows
+        done = [
+            n for n, r in rows.items() if r["source"] and r["state"] not in ("CANCELLED", *NEXT)
+        ]
+        name = self.rng.choice(done) if done and self.rng.random() < 0.8 else name
+        row, text = rows[name], self.rng.choice((None, "0.01", "3", "10", "100.01"))
+        left = row["amount"] - row["refunded"]
+        if left and self.rng.random() < 0.3:
+            text = str(self.rng.choice((left, left + Decimal("0.01"))))
         body: dict[str, object] = {"state": "REFUNDED"} | ({"amount": text} if text else {})
         expected = self.model.refuses_refund(name, Decimal(text) if text else None)
         if self.control("funding.decide", name, body, expected) is not None:
@@ -331,3 +350,23 @@ def test_money_through_sources_fares_as_in_the_model(seed: int) -> None:
         getattr(both, what)()
         if number % 9 == 8:
             both.check()
+
+
+def test_a_withdrawal_comes_back_only_while_the_exchange_has_room_for_it() -> None:
+    both = Both(Random(1))
+    world, account = both.world, both.accounts[0]
+
+    def fund(amount: Decimal | str, **how: str) -> str:
+        body = {"amount": str(amount), **how}
+        made = world.absorb(world.simulation.control("account.fund", account, body)).value
+        return str(made["transaction"])
+
+    paid = fund("-10", source="open")
+    world.advance("5m")
+    held = Decimal(-world.simulation.exchange.trading.ledger.balance("house/funding")) / 10**8
+    fund(MOST - held - Decimal("9.99"))
+    refused = "more money than the exchange holds"
+    body: dict[str, object] = {"state": "REFUNDED"}
+    assert both.control("funding.decide", paid, body, refused) is None
+    fund("-0.01")
+    assert both.control("funding.decide", paid, body, "")["state"] == "REFUNDED"
