@@ -297,7 +297,18 @@ def _cash(rng: Random, body: dict[str, Any], now: int) -> None:
 
 
 def _until(rng: Random, body: dict[str, Any], now: int) -> None:
+    body["tif"] = rng.choice((GTD, GTD, GTC))
     body["goodTillTime"] = rng.choice((now - 1, now, now + 1))
+
+
+def _pair(rng: Random, body: dict[str, Any], now: int) -> None:
+    """One half of the pair, both or none, mostly without an intent."""
+    if rng.random() < 0.7:
+        body.pop("intent", None)
+    if rng.random() < 0.7:
+        body["outcomeSide"] = f"OUTCOME_SIDE_{rng.choice(('YES', 'NO'))}"
+    if rng.random() < 0.7:
+        body["action"] = f"ORDER_ACTION_{rng.choice(('BUY', 'SELL'))}"
 
 
 CHANGES = (
@@ -316,6 +327,8 @@ CHANGES = (
     _price,
     _cash,
     _until,
+    _pair,
+    _pair,
 )
 
 
@@ -331,7 +344,7 @@ def test_each_request_is_refused_for_its_first_mistake_or_shows_its_order(
     retail: RetailWorld, seed: int
 ) -> None:
     rng, now = Random(seed), retail.sim.now
-    for _ in range(15):
+    for _ in range(40):
         body = random_body(rng, now)
         expected, answer = refusal(body, now), preview(retail, body)
         if expected is not None:
@@ -353,24 +366,25 @@ def test_a_market_order_reaches_exactly_its_bound(
     """A quantity that no book has trades until the bound, where a preview says it would end."""
     rng = Random(seed)
     tick, low, high, _ = TERMS[symbol]
-    body = {
-        "marketSlug": symbol,
-        "type": "ORDER_TYPE_MARKET",
-        "intent": f"ORDER_INTENT_{rng.choice(tuple(INTENTS))}",
-        "quantity": 500,
-        "tif": rng.choice((IOC, FOK, GTC)),
-    }
-    if tolerance := {} if rng.random() < 0.1 else _tolerance(rng):
-        body["slippageTolerance"] = tolerance
-    if refusal(body, retail.sim.now) is not None:
-        return
-    order = preview(retail, body).json()["order"]
-    buys = order["side"] == "ORDER_SIDE_BUY"
-    end = bound(body)
-    if end is None:
-        end = floor(Decimal(high), tick) if buys else Decimal(low)
-    reaches = end >= MIDDLE if buys else end < MIDDLE
-    if reaches and order["state"] == "ORDER_STATE_PENDING_NEW":
-        assert Decimal(order["price"]["value"]) == end, (body, order)
-    elif not reaches:
-        assert order["state"] == "ORDER_STATE_REJECTED", (body, order)
+    for _ in range(8):
+        body = {
+            "marketSlug": symbol,
+            "type": "ORDER_TYPE_MARKET",
+            "intent": f"ORDER_INTENT_{rng.choice(tuple(INTENTS))}",
+            "quantity": 500,
+            "tif": rng.choice((IOC, GTC)),
+        }
+        if tolerance := {} if rng.random() < 0.1 else _tolerance(rng):
+            body["slippageTolerance"] = tolerance
+        if refusal(body, retail.sim.now) is not None:
+            continue
+        order = preview(retail, body).json()["order"]
+        buys = order["side"] == "ORDER_SIDE_BUY"
+        end = bound(body)
+        if end is None:
+            end = floor(Decimal(high), tick) if buys else Decimal(low)
+        if end >= MIDDLE if buys else end < MIDDLE:
+            assert order["state"] == "ORDER_STATE_PENDING_NEW", (body, order)
+            assert Decimal(order["price"]["value"]) == end, (body, order)
+        else:
+            assert order["state"] == "ORDER_STATE_REJECTED", (body, order)
