@@ -273,7 +273,7 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
         (
             "{product: tst}",
             "14:7",
-            "a row of fees gives at least one of taker, maker, tail, cap, cumulative",
+            "a row of fees needs at least one of taker, maker, tail, cap, cumulative",
         ),
         ('{taker: "-0.01"}', "14:15", "-0.01 is not between 0 and 1"),
         ('{taker: "0.06955"}', "14:15", "finer than 1/10000"),
@@ -286,12 +286,12 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
         (
             "{taker: 0.1}\n    - {taker: 0.2}",
             "15:8",
-            "taker is given for the same instruments from the same instant on in line 14",
+            "line 14 gives taker for the same instruments from the same instant",
         ),
         (
             "{from: 2026-07-01, maker: 0}\n    - {from: 2026-07-01T00:00:00-04:00, maker: 0.1}",
             "15:41",
-            "maker is given for the same instruments from the same instant on in line 14",
+            "line 14 gives maker for the same instruments from the same instant",
         ),
     ],
 )
