@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct, json
 
 from sim import Simulation, load_scenario
-from sim.api.pipeline.inputs import Close, Controlled, RestCall, StreamHungUp
+from sim.api.pipeline.inputs import Advanced, Close, Controlled, RestCall, StreamHungUp
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, Refusal
 from sim.engine import snapshots, time_travel
@@ -427,6 +427,9 @@ def test_each_due_instant_on_the_way_is_an_input_of_its_own(few: Connection) -> 
     assert sim.now == to
     assert [fired.at for fired in outcome.fired] == sorted(fired.at for fired in outcome.fired)
     assert {fired.at for fired in outcome.fired} <= set(dues)
+    assert len({fired.at for fired in outcome.fired}) > 1, "the timers of every one of them"
+    nothing = sim.advance_to(sim.now + 1)
+    assert (nothing.fired, nothing.cause) == ([], 0)
 
 
 def test_timers_beyond_the_calendar_never_fire(few: Connection) -> None:
@@ -575,19 +578,20 @@ class Requester(Extension):
     def __init__(self, engine: object) -> None:
         self.state, self.wanted = Count(), 0
         self.fails = False
+        self.request: Any = Controlled("price.tick", "crypto:btc", '{"price":"5"}')
         self.seen: list[str] = []
 
     def next_input(self) -> Any:
         if self.fails:
             raise RuntimeError("broken")
-        return Controlled("price.tick", "crypto:btc", '{"price":"5"}') if self.wanted else None
+        return self.request if self.wanted else None
 
     def cause_of(self, input_: object) -> int:
         return 0
 
     def on_done(self, input_: Any, outcome: Any) -> None:
         self.seen.append(type(input_).__name__)
-        if isinstance(input_, Controlled) and self.wanted:
+        if input_ is self.request and self.wanted:
             self.wanted -= 1
 
     def save(self) -> Count:
@@ -642,6 +646,25 @@ def test_what_an_extension_requests_follows_its_cause_and_comes_before_anything_
     requester.seen.clear()
     sim.hangup(5)
     assert requester.seen == ["Controlled", "StreamHungUp"], "after a journey, too"
+
+
+def test_an_outcome_has_the_timers_of_the_inputs_that_were_requested_with_it() -> None:
+    sim, requester = with_requester()
+    sim.enter(RestCall("gateway", "GET", "/v1/health"))
+    due = sim.next_due()
+    assert due is not None
+    requester.request = Advanced(due)
+    travelled = sim.engine.travelled
+    for early in (True, False):
+        sim.engine.travelled = early
+        requester.wanted = 1
+        requester.request = Advanced(max(due, sim.next_due() or 0))
+        outcome = sim.enter(RestCall("gateway", "GET", "/v1/health"))
+        assert outcome.fired and outcome.reply is not None
+        assert requester.seen[-2:] == (
+            ["Advanced", "RestCall"] if early else ["RestCall", "Advanced"]
+        )
+    assert travelled is False
 
 
 def test_an_extension_that_fails_to_say_what_it_wants_ends_the_run() -> None:
