@@ -1,7 +1,7 @@
 """The scorecard as a page: blocks of Markdown, as a part of the documentation or on its own.
 
-Cells are short enough for a telephone, so that a table of 157 operations can be read as lines of
-text where it does not fit. Links lead to statements, observations and assumptions: on pages of the
+Cells are short, so that the long table of operations can be shown as lines of text on a narrow
+screen. Links lead to statements, observations and assumptions: on pages of the
 documentation, or at the end of a page on its own.
 """
 
@@ -61,7 +61,7 @@ def summary(card: Scorecard) -> Rows:
     }
     return [
         _row("statements of the specification with tests", tested),
-        {"what": "public observations that we do", **done},
+        {"what": "public observations that the sandbox follows", **done},
         *(_row(f"operations and streams: {text}", operations[kind]) for kind, text in _KINDS),
         *(_row(f"assumptions and quirks: {text}", switches[kind]) for kind, text in _KINDS),
     ]
@@ -84,7 +84,7 @@ def sources(card: Scorecard) -> Rows:
     return [
         {
             "recording": f"`{one.file}`",
-            "of": ", ".join(f"{plane} {url}" for plane, url in one.upstream.items()) or "unknown",
+            "service": ", ".join(" ".join(place) for place in one.upstream.items()) or "unknown",
             "began": one.started,
             "answers and frames": f"{one.answers:,}",
         }
@@ -145,7 +145,7 @@ def _agreement(one: OperationScore, reading: str) -> str:
     parts = []
     if one.observed:
         done = one.does(reading)
-        parts.append(f"does {done} of {len(one.observed)}")
+        parts.append(f"follows {done} of {len(one.observed)}")
     tally = one.recorded.get(reading)
     if tally is not None and tally.agree + tally.differ:
         parts.append(f"agrees in {tally.agree:,} of {tally.agree + tally.differ:,}")
@@ -181,7 +181,7 @@ def unknown(card: Scorecard) -> Rows:
             for why, count in tally.unknown.items():
                 counts[name, why] = max(count, counts.get((name, why), 0))
     return [
-        {"of": f"`{name}`", "why nobody knows": why, "times": f"{count:,}"}
+        {"operation": f"`{name}`", "reason": why, "times": f"{count:,}"}
         for (name, why), count in sorted(counts.items())
     ]
 
@@ -213,7 +213,7 @@ def _observation(card: Scorecard, one: Observation, name: str) -> dict[str, Any]
         "observation": name,
         "evidence": f"{', '.join(one.evidence)} {one.date}: {one.source}",
         "tests": str(len(card.observation_tests.get(one.name, ()))),
-        **{reading: "does" if does(one, reading) else "does not" for reading in READINGS},
+        **{reading: "followed" if does(one, reading) else "not followed" for reading in READINGS},
     }
 
 
@@ -247,8 +247,8 @@ def _switch_evidence(one: SwitchScore, link: Link) -> str:
 
 
 def _against(one: SwitchScore, observed: Observation) -> str:
-    """Return a note on evidence that neither reading follows."""
-    return "" if str(observed.value) in one.values.values() else ", against ours"
+    """Return a note on an observed value that neither reading uses."""
+    return "" if str(observed.value) in one.values.values() else ", differs from our values"
 
 
 # ---- the page on its own
@@ -271,22 +271,23 @@ def _head(card: Scorecard) -> Iterator[Block]:
             )
     scenario = card.evidence.scenario
     if scenario:
-        yield Block(f"Values, order and causality are compared by a replay into `{scenario}`.")
+        yield Block(f"Values, order and causality are compared too, by a replay into `{scenario}`.")
     elif card.evidence.sources:
         yield Block(
-            "Answers and frames are held against the contract; without a scenario their values are"
-            " not compared."
+            "Answers and frames are compared with the contract only. To compare values too, name a"
+            " scenario with --scenario."
         )
     else:
-        yield Block("No recording was read: the evidence is public.")
+        yield Block("No recording was read, so the page shows public evidence only.")
     yield Block(rows=summary(card))
 
 
 INTRODUCTION = (
-    "Every column is one kind of fact, and nothing is averaged over them. What nobody has seen the"
-    f" service do is {NOTHING}, however well it is specified and tested. *documented* is the"
-    " reading in which the specification wins over what was observed, *observed* the one in which"
-    " it does not."
+    "Use this page to judge how far the sandbox behaves like the service. Each column counts one"
+    " kind of evidence, and the counts are not combined. An operation without a published or"
+    f" recorded answer of the service is *{NOTHING}*, however well it is specified and tested. The"
+    " reading *documented* follows the specification where it contradicts an observation; the"
+    " reading *observed* follows the observation."
 )
 
 
@@ -300,9 +301,9 @@ def _operation_blocks(card: Scorecard) -> Iterator[Block]:
 def _rest(card: Scorecard) -> Iterator[Block]:
     if card.evidence.sources:
         yield from _with_rows("Differences", differences(card), "Nothing differs in any reading.")
-        nothing = "Every answer and frame is of a documented address or method."
+        nothing = "Every answer and frame belongs to a documented address or method."
         yield from _with_rows("What no document describes", unknown(card), nothing)
-    yield Block("Statements about no single operation", 2)
+    yield Block("Statements that concern no single operation", 2)
     yield Block(rows=loose_statements(card, here))
     yield Block("Observations of the service as a whole", 2)
     yield Block(rows=loose_observations(card, here))
