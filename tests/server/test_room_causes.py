@@ -63,7 +63,7 @@ async def test_a_halted_book(room, exchange, watched):
 
 
 async def test_a_fault_on_the_second_attempt(room, exchange, watched):
-    """The same call succeeds, fails and succeeds; a fault strikes the second one only."""
+    """The same call succeeds, fails and succeeds; a fault affects the second one only."""
     entry = {"match": {"operation": "InsertOrder", "nth": 2}, "act": {"status": 503}}
     exchange.control("POST", "/faults", entry)
     partner = Partner(exchange)
@@ -72,7 +72,7 @@ async def test_a_fault_on_the_second_attempt(room, exchange, watched):
     await press(room, "503")
     await read(room, "Why", "fault f1", "nth", "What would have worked")
     await press(room, "Faults")
-    await read(room, "f1", "struck 1 of")
+    await read(room, "f1", "affected 1 of")
 
 
 async def test_a_webhook_breaker(room, exchange):
