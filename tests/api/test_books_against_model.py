@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stream_clients import BIDIRECTIONAL, place
 
@@ -19,6 +19,7 @@ from sim.kernel.instants import format_span, parse_instant, parse_span
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm
+from tests.sessions import SESSIONS
 
 SCENARIO = """
 name: books
@@ -374,7 +375,7 @@ class Both:
             assert one.stream.end == (one.end if one.end != (-1, "") else None)
 
 
-@settings(max_examples=40)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_books_are_sent_as_in_the_model(seed: int) -> None:
     both = Both(Random(seed))

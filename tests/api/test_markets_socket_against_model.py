@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stream_clients import MARKETS, place, socket
 
@@ -19,6 +19,7 @@ from sim import Simulation, load_scenario
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_instant, parse_instant
 from sim.testing.client import Stream, connect
+from tests.sessions import SESSIONS
 
 SCENARIO = """
 name: sockets
@@ -458,7 +459,7 @@ READINGS = [
 
 
 @pytest.mark.parametrize("samples", READINGS)
-@settings(max_examples=30)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_frames_of_the_markets_socket_are_those_of_the_model(samples: bool, seed: int) -> None:
     """The documentation drops the price sample, which recordings still show."""

@@ -18,6 +18,7 @@ from retail_world import FINE, WHOLE, RetailWorld, usd
 
 from sim.kernel.instants import format_instant
 from sim.testing.client import Response
+from tests.sessions import SESSIONS
 
 UNLIMITED = """
 name: entry
@@ -339,6 +340,7 @@ def preview(retail: RetailWorld, body: dict[str, Any]) -> Response:
     return retail.ann.post("/v1/order/preview", json={"request": sent})
 
 
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_each_request_is_refused_for_its_first_mistake_or_shows_its_order(
     retail: RetailWorld, seed: int
@@ -359,6 +361,7 @@ def test_each_request_is_refused_for_its_first_mistake_or_shows_its_order(
 
 
 @pytest.mark.parametrize("symbol", TERMS)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_a_market_order_reaches_exactly_its_bound(
     retail: RetailWorld, symbol: str, seed: int

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stream_clients import orders, place
 
@@ -19,6 +19,7 @@ from sim.kernel.instants import format_span, parse_span
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm
+from tests.sessions import SESSIONS
 
 SCENARIO = """
 name: streams
@@ -103,7 +104,7 @@ class Life:
         assert self.stream.end == ((14, text) if self.end > 0 else None)
 
 
-@settings(max_examples=30)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int) -> None:
     rng = Random(seed)
@@ -187,7 +188,7 @@ class Faulted:
 ENDS = {"revoke": REVOKED, "reset": (14, "connection reset by peer"), "code": (8, "enough")}
 
 
-@settings(max_examples=40)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_frames_fare_under_faults_as_in_the_model(seed: int) -> None:
     rng = Random(seed)
@@ -284,7 +285,7 @@ def rpc_of(world: Connection, user: int) -> Any:
     return world.rpc(found, found.users[user].name)
 
 
-@settings(max_examples=40)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_sessions_are_taken_over_and_places_counted_as_in_the_model(seed: int) -> None:
     rng = Random(seed)
@@ -426,7 +427,7 @@ class Funds:
             assert times == [self.record[number]["at"] for number in numbers]
 
 
-@settings(max_examples=40)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_changes_of_funding_are_told_at_the_next_look_as_in_the_model(seed: int) -> None:
     rng = Random(seed)

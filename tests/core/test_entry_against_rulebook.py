@@ -29,6 +29,7 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import InsufficientFunds, Refusal
 from sim.testing.trading_harness import Market
+from tests.sessions import SESSIONS
 
 S = InstrumentState
 ROUGH = Instrument(symbol="X", tick=2, min_qty=3, price_low=1, price_high=90)
@@ -459,6 +460,7 @@ def preview(found: Market, command: PlaceOrder) -> object:
 
 
 @pytest.mark.parametrize("name", INSTRUMENTS)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_each_order_comes_back_with_the_first_row_that_applies(name: str, seed: int) -> None:
     rng, instrument = Random(seed), INSTRUMENTS[name]

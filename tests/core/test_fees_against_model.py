@@ -20,6 +20,7 @@ from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import InsufficientFunds
 from sim.kernel.instants import Instant, parse_instant
 from sim.testing.trading_harness import Market
+from tests.sessions import SESSIONS
 
 FIRST, JULY = {"taker": 500, "maker": 0}, {"taker": 600, "maker": 125}
 LATER = {"taker": 695, "maker": 125}
@@ -162,6 +163,7 @@ def market(case: Case) -> Market:
     return made
 
 
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_each_fill_costs_its_taker_and_its_maker_what_the_model_says(seed: int) -> None:
     rng = Random(seed)
@@ -208,6 +210,7 @@ def check_money(case: Case, found: Market, fills: list[tuple[int, int]]) -> None
         assert ledger.balance(f"m{number}") == found.cash + gained
 
 
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_an_order_needs_its_price_and_the_fee_of_a_single_fill_and_no_more(seed: int) -> None:
     rng = Random(seed)
@@ -235,6 +238,7 @@ def test_an_order_needs_its_price_and_the_fee_of_a_single_fill_and_no_more(seed:
                 found.cancel(order)
 
 
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_every_coefficient_is_that_of_the_model_at_every_instant(seed: int) -> None:
     """The era changes with every coefficient, so that whoever remembers views of them notices."""

@@ -27,6 +27,7 @@ from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import InsufficientFunds, Refusal
 from sim.kernel.instants import minutes
 from sim.testing.trading_harness import Market
+from tests.sessions import SESSIONS
 
 S, T, R = InstrumentState, OrderType, CancelRejectReason
 TERMS = Instrument(
@@ -242,6 +243,7 @@ def random_change(rng: Random, order: Order) -> ReplaceOrder:
     return ReplaceOrder(accounts=("a",), order_id=order.id, **terms)
 
 
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_a_change_is_made_or_comes_back_with_the_first_row_that_applies(seed: int) -> None:
     rng = Random(seed)

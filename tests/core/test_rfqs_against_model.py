@@ -30,6 +30,7 @@ from tests.api.small_exchange import (
     advance,
     small_exchange,
 )
+from tests.sessions import SESSIONS
 
 PEOPLE = {ANN_ACCOUNT: ANN, BOB_ACCOUNT: BOB, EVE_ACCOUNT: EVE}
 ACCOUNTS = tuple(PEOPLE)
@@ -463,6 +464,7 @@ def attempt(call: Any, expected: Refused | None) -> Any:
     return None
 
 
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_requests_and_quotes_fare_as_in_the_model(seed: int) -> None:
     both = Both(Random(seed))

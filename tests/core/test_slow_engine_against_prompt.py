@@ -22,6 +22,7 @@ from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
 from sim.kernel.instants import seconds
 from sim.testing.trading_harness import FOK, GTC, IOC, Market
+from tests.sessions import SESSIONS
 
 SECOND = seconds(1)
 SYMBOLS = ("X", "Y")
@@ -251,6 +252,7 @@ class Pair:
             getattr(self, what)()
 
 
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_what_waits_comes_to_the_same_as_what_is_given_when_it_leaves(seed: int) -> None:
     pair = Pair(Random(seed))

@@ -8,7 +8,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
@@ -16,6 +16,7 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant, parse_instant, parse_span
 from sim.testing.client import Connection, connect
 from tests.journeys import firm
+from tests.sessions import SESSIONS
 
 SCENARIO = """
 name: funds
@@ -339,7 +340,7 @@ def expected(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=40)
+@SESSIONS
 @given(seed=st.integers(0, 2**32))
 def test_money_through_sources_fares_as_in_the_model(seed: int) -> None:
     both = Both(Random(seed))
