@@ -136,9 +136,8 @@ def load_state(
             extension.load_streams(own[name])
         exchange.recurring_feed.resume(state.recurring_feed)
         exchange.ctx.timers.load(state.timers)
-    elif (
-        followers := exchange.recurring_feed.followers
-    ):  # these belong to a script and not to a stream
+    # These belong to a script and not to a stream
+    elif followers := exchange.recurring_feed.followers:
         exchange.recurring_feed.resume(replace(state.recurring_feed, followers=followers))
         exchange.ctx.timers.load(state.timers)
 

@@ -84,9 +84,8 @@ class Player:
         self.streams: dict[int, Stream] = {}
         self.heartbeats: dict[int, list[Instant]] = {}  # since our begin
         self._clock = clock or ServiceClock(entries)
-        self._sent = defaultdict[int, deque[_PendingCall]](
-            deque
-        )  # by line, whose number may repeat
+        # By line, whose number may repeat
+        self._sent = defaultdict[int, deque[_PendingCall]](deque)
         self._reader = RecordingReader(entries)
         self._identities = Identities(self.world, self.names)
         self._bodies = Bodies(load_contract())

@@ -74,9 +74,8 @@ def disagreement(
     if over_rest.pending_on or over_grpc.pending_on:
         return
     if over_grpc.code:
-        absent = (
-            over_grpc.code == 12 and over_rest.status == 404
-        )  # the operation is not served on this date
+        # The operation is not served on this date
+        absent = over_grpc.code == 12 and over_rest.status == 404
         if not absent and over_rest.status not in statuses_of(over_grpc.code):
             says = f"{name}: REST answers {over_rest.status}, gRPC code {over_grpc.code}"
             yield Trouble("agreement", name, says)

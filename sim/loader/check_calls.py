@@ -15,11 +15,8 @@ from sim.scenario.suggestions import nearest, suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
 REST_PLANES = ("gateway", "retail", "exchange", "auth")
-_REFUSED = (
-    "status",
-    "code",
-    "refused",
-)  # with one of these a step may expect that the path is unknown
+# With one of these a step may expect that the path is unknown
+_REFUSED = ("status", "code", "refused")
 
 
 @cache

@@ -27,11 +27,8 @@ class Ending:
     def on_signals(self, console: Console) -> None:
         """End at SIGINT, SIGTERM and SIGHUP; a second SIGINT kills the process."""
         on_signal(self._loop, "SIGINT", self._interrupt, console)
-        for name in (
-            "SIGTERM",
-            "SIGHUP",
-            "SIGBREAK",
-        ):  # the last two are sent when a terminal closes
+        # The last two are sent when a terminal closes
+        for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
             on_signal(self._loop, name, self._end, 0)
 
     def run_ended(self, journal: Path | None, cause: BaseException) -> None:

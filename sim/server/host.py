@@ -82,10 +82,8 @@ class Host:
         self.streams = OpenStreams(self)
         self.tasks = Tasks()
         self.watchers = Watchers()
-        self.jumps, self.last_jump = (
-            0,
-            dict[str, Any](),
-        )  # number of moves to other moments, and the latest one
+        # Number of moves to other moments, and the latest one
+        self.jumps, self.last_jump = 0, dict[str, Any]()
         self._moving = asyncio.Lock()
         self.looking = HistoryAccess()  # simulations at other moments
         self.webhooks = WebhookSender(

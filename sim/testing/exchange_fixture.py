@@ -350,9 +350,8 @@ class ServedExchange:
             status = call.code if call.plane == "grpc" else call.status
             why = f"  {call.why.message}" if call.why is not None else ""
             at = format_instant(call.at)
-            name = (
-                f"  {call.operation}" if call.plane != "grpc" else ""
-            )  # the name is part of its address
+            # The name is part of its address
+            name = f"  {call.operation}" if call.plane != "grpc" else ""
             lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{name}{why}")
         return "\n".join(lines)
 

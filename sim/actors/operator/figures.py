@@ -105,9 +105,8 @@ def _changes(exchange: Exchange, journal: Journal, account: str) -> Iterator[_Ch
     for row in trading.positions.rows(account):
         symbols[row.symbol] = None
         seq = seqs.get(row.trade_id) if row.description == FILL else None
-        if (
-            seq is None
-        ):  # a settlement or correction has no execution: use the last input of its instant
+        # A settlement or correction has no execution: use the last input of its instant
+        if seq is None:
             seq = journal.seq_at(row.at)
         after = (row.net, row.cost, row.realized, row.fees)
         yield _Change(row.at, 1, seq, row.symbol, row.settlement, after)

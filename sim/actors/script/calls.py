@@ -170,9 +170,8 @@ class ClientCalls:
         if not isinstance(input_, RpcCall) or reply.code:
             return reply
         operation = self._engine.contract.by_rpc(input_.method)
-        assert (
-            operation is not None
-        )  # the body was checked against the same contract when the step was read
+        # The body was checked against the same contract when the step was read
+        assert operation is not None
         return replace(reply, body=as_json(operation.response, reply.body))
 
     # ---- callers

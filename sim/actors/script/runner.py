@@ -287,10 +287,8 @@ class Script(Extension):
             return
         state.under_way = None
         if under_way.refusal and isinstance(input_, Stepped) and self._must_work(under_way.index):
-            at, problems = (
-                under_way.at,
-                [under_way.refusal],
-            )  # it has no other input at which it could be checked
+            # It has no other input at which it could be checked
+            at, problems = under_way.at, [under_way.refusal]
             self._end(under_way.index, at, problems, outcome, refused=True)
             return
         reply = outcome.reply and self._clients.readable(input_, outcome.reply)

@@ -54,9 +54,8 @@ class Contents:
         self._since = max(0, end - inputs) if recorded.total > inputs else 0
         self._states = States(parts, _symbols(recorded))
         self._row_series, self._records = Series(parts), Series(parts)
-        self._frames: dict[
-            int, list[int]
-        ] = {}  # positions of the inputs that sent frames, by stream
+        # Positions of the inputs that sent frames, by stream
+        self._frames: dict[int, list[int]] = {}
         self._streams: dict[int, Operation] = {}
         self._figures: dict[str, dict[str, dict[str, int]]] = {}  # parts by branch, view, account
         self._cut = 0  # number of truncated figures

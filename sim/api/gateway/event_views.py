@@ -129,9 +129,8 @@ def how_it_stands(exchange: Exchange, event: Event) -> Game:
     period = "FT" if game.period in (None, "", "NS") else game.period
     if game.home_score is None and game.away_score is None and game.periods:
         parts = list(game.periods.values())
-        if not {"S1", "M1"}.isdisjoint(
-            game.periods
-        ):  # the score of a period counts won sets or maps
+        # The score of a period counts won sets or maps
+        if not {"S1", "M1"}.isdisjoint(game.periods):
             parts = [(int(home > away), int(away > home)) for home, away in parts]
         home, away = (sum(side) for side in zip(*parts, strict=True))
         return replace(game, period=period, home_score=home, away_score=away)

@@ -25,9 +25,8 @@ def read_cursor(cursor: str, count: int) -> list[str]:
         parts = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split("\n")
     except (Error, ValueError):
         parts = []
-    if (
-        len(parts) != count or write_cursor(*parts) != cursor
-    ):  # the decoder ignores letters outside the alphabet
+    # The decoder ignores letters outside the alphabet
+    if len(parts) != count or write_cursor(*parts) != cursor:
         raise bad_cursor()
     return parts
 

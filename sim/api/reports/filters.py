@@ -227,9 +227,8 @@ def select_orders(
     else:
         candidates: Iterable[Order] = filter(None, map(orders.get, ids or ()))
         if ids is None:
-            candidates = orders.open_of(
-                accounts
-            )  # open orders are few, even if the account has had many
+            # Open orders are few, even if the account has had many
+            candidates = orders.open_of(accounts)
         tests.append(lambda order: order.created in window)
         selected = orders.rows.some((order.seq - 1 for order in candidates), accounts)
     newest_first = reversed(selected)

@@ -158,9 +158,10 @@ class Matching:
         if not order.leaves_qty:
             if order.expiry_timer:
                 self._ctx.timers.cancel(order.expiry_timer)
+        # Rule M16
         elif order.tif is IOC or (
             improves and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"
-        ):  # rule M16
+        ):
             self.end(order, EXPIRED)
         else:
             self.rest(book, order)  # rule M9

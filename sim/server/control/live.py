@@ -108,9 +108,8 @@ class LiveReader:
             self._jumps, self._replayed = self._host.jumps, opened.over
             parts.append(_event("replay", opened.progress()))
         branches = host.simulation.journal.branches
-        if (
-            branches.get(self._branch.name) is not self._branch
-        ):  # of a run that was replaced (--watch)
+        # Of a run that was replaced (--watch)
+        if branches.get(self._branch.name) is not self._branch:
             parts.append(self._jump())
         elif self._seq < self._branch.seq:
             parts.append(self._rows())

@@ -134,9 +134,8 @@ def _moved(schema: Any, entries: dict[str, Any], needed: dict[str, Any]) -> Any:
     if isinstance(reference, str):
         name = reference.rpartition("/")[2]
         if name not in needed:
-            needed[
-                name
-            ] = {}  # reserved before it is filled, because entries may contain themselves
+            # Reserved before it is filled, because entries may contain themselves
+            needed[name] = {}
             needed[name] = _moved(entries.get(name, {"type": "object"}), entries, needed)
         return {**schema, "$ref": f"#/components/schemas/{name}"}
     return {key: _moved(value, entries, needed) for key, value in schema.items()}
