@@ -346,6 +346,7 @@ def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
     assert b"/v2/leagues" in ran.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sent", "code"),
     [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.soak)],

@@ -111,6 +111,7 @@ class Recorder(Traveller):
         self.note()
 
 
+@pytest.mark.long
 @settings(max_examples=5)
 @given(
     numbers=st.lists(st.integers(0, 400), min_size=6, max_size=30),

@@ -96,6 +96,7 @@ def test_a_file_that_is_no_document_is_not_overwritten(
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.long
 def test_a_test_that_is_explored_prints_its_trials_alone(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -184,6 +184,7 @@ print(jobs[0].killed_by.partition("::")[2], len(told))
 """
 
 
+@pytest.mark.long
 def test_a_mutant_dies_of_the_first_test_that_fails_warm_and_cold() -> None:
     ran = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True)
     killer = "test_the_fills_of_one_order_never_cost_more_than_their_sum_rounded"

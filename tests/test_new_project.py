@@ -23,6 +23,7 @@ def init(folder: Path, *words: str) -> list[Path]:
     return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.long
 def test_the_new_scenario_and_its_tests_pass_and_keep_what_failed(tmp_path: Path, capsys) -> None:
     init(tmp_path, "--ci", "none")
     assert main(["check", str(tmp_path / "scenarios" / "first.yaml")]) == 0

@@ -72,6 +72,7 @@ def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurr
     assert journals[0] == journals[1] == journals[2]
 
 
+@pytest.mark.long
 @settings(max_examples=14)
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=12))
 def test_the_same_inputs_have_the_same_lines_also_after_time_travel(numbers: list[int]) -> None:
@@ -219,6 +220,7 @@ def test_a_key_has_the_secret_of_its_own_scenario_which_stands_in_no_journal() -
         assert run.digest == keyed(secrets[0]).digest
 
 
+@pytest.mark.long
 def test_the_runs_are_not_kept() -> None:
     runs = begun("quickstart", 3)
     watched = [weakref.ref(run.engine) for run in runs]

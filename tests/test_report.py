@@ -78,6 +78,7 @@ def test_every_moment_of_every_branch_is_what_it_was(
             assert report.whole(branch, seq) == {**record, "causes": None}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_what_an_input_changes_is_known_from_its_events(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -63,6 +63,12 @@ def reporting(stream: TextIO) -> Iterator[Reporting]:
         _reporting.reset(token)
 
 
+def was_interrupted() -> bool:
+    """Return whether any work below `reporting` was interrupted."""
+    report = _reporting.get()
+    return report is not None and report.interrupted
+
+
 class Progress:
     """Counts steps to `total`, which is 0 if it is unknown. Use it in a `with` statement.
 

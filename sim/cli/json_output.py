@@ -80,11 +80,18 @@ def text_output(args: argparse.Namespace) -> TextIO:
 
 
 def give_json(args: argparse.Namespace, document: object) -> bool:
-    """Write the document of `--json`. True if it went to standard output."""
+    """Write the document of `--json`. True if it went to standard output.
+
+    If the command's work was interrupted, the document says so with `"interrupted": true`.
+    """
     if args.json is None:
         return False
     from msgspec import json
 
+    from sim.analysis.progress import was_interrupted
+
+    if was_interrupted() and isinstance(document, dict):
+        document = {**document, "interrupted": True}
     text = json.format(json.encode(document), indent=1)
     if is_alone(args):
         print(text.decode())

@@ -57,6 +57,13 @@ _MISSING, _EXTRA = "missing frame", "extra frame"
 _UNPAIRED = (_MISSING, _EXTRA)
 
 
+class Chance(NamedTuple):
+    """The places at which chance decides, of all or, after an interrupt, of those tried before."""
+
+    places: frozenset[Place] = frozenset()
+    complete: bool = True
+
+
 class _DifferingLine(NamedTuple):
     """A line whose answer or frame differs."""
 
@@ -139,7 +146,7 @@ def decided_by_chance(
     seed: int | None,
     entries: Collection[Entry],
     clock: ServiceClock,
-) -> frozenset[Place]:
+) -> Chance:
     """Return the places of differing lines at which chance decides what we answer.
 
     `names` pairs the identifiers of the recording with ours.
@@ -150,19 +157,20 @@ def decided_by_chance(
         ours.differ(line.name, line.n, [one for one in line.differences if _may_be_chance(one)])
     places = ours.places
     if not places:
-        return frozenset()
+        return Chance()
     replay = partial(_replayed, streams, entries=entries, clock=clock)
     seed = scenario.seed if seed is None else seed
     seeds = _seeds(seed, len(entries))
     quirks = list(_with_quirks(scenario, seed))
+    excused = set[Place]()
     with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
         others = list[_Run]()
         for other in seeds[:_FIRST]:
             progress.step()
             others += replay(scenario, other)
         if not others or _has_our_seed(names, others):
-            return frozenset()
-        excused = {place for place in places if _varies(place, ours, others)}
+            return Chance()
+        excused |= {place for place in places if _varies(place, ours, others)}
         trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
         for decided, other in trials:
             if len(excused) == len(places):
@@ -170,7 +178,7 @@ def decided_by_chance(
             progress.step()
             for one in replay(decided, other):
                 excused |= {p for p in places if p not in one.places and one.compares(p, ours)}
-    return frozenset(excused)
+    return Chance(frozenset(excused), not progress.interrupted)
 
 
 def _place(n: int, difference: Difference) -> Place:

@@ -16,7 +16,7 @@ from sim.analysis.progress import QUIET_BELOW_LINES, Progress
 from sim.contract.contract import load_contract
 from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_reading
 from sim.fidelity.arrival_order import Remaining, likely_order
-from sim.fidelity.chance import DeferredTally, decided_by_chance
+from sim.fidelity.chance import Chance, DeferredTally, decided_by_chance
 from sim.fidelity.difference import CULPRITS, shown
 from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.session_comparison import SessionComparison
@@ -28,6 +28,10 @@ from sim.scenario.scenario import Scenario
 _WIDTH = 80
 _PLACES_MAX = 3  # printed places of one operation
 _LINES_MAX = 24  # printed lines about differing operations; no operation is started after them
+
+# What is said of a comparison that was interrupted
+_EARLIER = "this is of what was compared before"
+_MAY_BE_CHANCE = "some of what differs may be due to chance"
 
 
 class Comparison:
@@ -41,7 +45,7 @@ class Comparison:
         tally: Tally,
         scenario: str = "",
         *,
-        interrupted: bool = False,
+        interrupted: str = "",
     ) -> None:
         self.path = path
         self.scenario = scenario
@@ -49,7 +53,7 @@ class Comparison:
         self.tally = tally
         self.warnings = [recording.warning] if recording.warning else []
         if interrupted:
-            self.warnings.append(f"{path}: interrupted; this is of what was compared before")
+            self.warnings.append(f"{path}: interrupted; {interrupted}")
 
     @property
     def same(self) -> bool:
@@ -186,7 +190,8 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
                 tally.differ(event.name, event.entry.n, differences)
             else:
                 tally.agree(event.name)
-    return Comparison(path, recording, reading, tally, interrupted=progress.interrupted)
+    interrupted = _EARLIER if progress.interrupted else ""
+    return Comparison(path, recording, reading, tally, interrupted=interrupted)
 
 
 def compare_with(
@@ -208,15 +213,20 @@ def compare_with(
         with _through(recording) as progress:
             replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run(progress.step)
-        lines = set() if progress.interrupted else {line.n for line in tally.lines}
-        if moves := likely_order(lines, entries, clock, replay):
-            tally, clock = DeferredTally(), clock.with_moves(moves)
-            replayed = SessionComparison(scenario, seed, entries, tally, clock)
-            replayed.run()
-        excused = decided_by_chance(tally.lines, replayed.names, scenario, seed, entries, clock)
-    tally.settle(excused)
+        chance, interrupted = Chance(), ""
+        if progress.interrupted:
+            interrupted = f"{_EARLIER}, and {_MAY_BE_CHANCE}"
+        else:
+            lines = {line.n for line in tally.lines}
+            if moves := likely_order(lines, entries, clock, replay):
+                tally, clock = DeferredTally(), clock.with_moves(moves)
+                replayed = SessionComparison(scenario, seed, entries, tally, clock)
+                replayed.run()
+            chance = decided_by_chance(tally.lines, replayed.names, scenario, seed, entries, clock)
+            interrupted = "" if chance.complete else _MAY_BE_CHANCE
+    tally.settle(chance.places)
     reading, name = scenario.reading, scenario.name
-    return Comparison(path, recording, reading, tally, name, interrupted=progress.interrupted)
+    return Comparison(path, recording, reading, tally, name, interrupted=interrupted)
 
 
 def _through(recording: Recording) -> Progress:

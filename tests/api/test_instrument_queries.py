@@ -71,6 +71,7 @@ def test_a_filter_of_instruments(evening: Evening, listed: list[Row], name: str)
         assert all(of(row) is None for row in bare), "those whose metadata say nothing"
 
 
+@pytest.mark.long
 def test_instruments_by_state_symbol_game_type_and_date(
     evening: Evening, listed: list[Row]
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_message_that_was_answered_was_taken_before_the_call(
     assert differences(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", [on_a_socket, on_grpc])
 def test_infer_explains_what_is_left_by_the_order_of_arrival(
     act: Callable[[Clients], None], tmp_path: Path, infer: Infer
@@ -105,6 +106,7 @@ def test_infer_explains_what_is_left_by_the_order_of_arrival(
     assert found["unexplained"] == []
 
 
+@pytest.mark.long
 def test_an_order_taken_before_a_subscription_is_no_single_strike_of_a_quirk(
     tmp_path: Path, infer: Infer
 ) -> None:

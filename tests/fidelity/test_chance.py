@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sim.fidelity import chance
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Compare, differences
 from tests.fidelity.in_process import lines
@@ -21,6 +22,14 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session of all surfaces, with new accounts and searches that may time out."""
     folder = tmp_path_factory.mktemp("chance")
     return planted(folder, "wide", {}, seed=SEED, parts=(*PARTS.values(), fresh.drawn(SEED)))
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session with orders and streams."""
+    folder = tmp_path_factory.mktemp("short")
+    parts = [PARTS[name] for name in ("enter", "stream", "subscribe")]
+    return planted(folder, "short", {}, seed=SEED, parts=parts)
 
 
 @pytest.fixture
@@ -47,6 +56,7 @@ def scenario(session: Path) -> str:
     return str(base(session.parent))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [SEED, 103, 203, 303])
 def test_with_any_seed_nothing_differs(seed: int, session: Path, compare: Compare) -> None:
     code, found = compare(session, "--scenario", scenario(session), "--seed", str(seed))
@@ -56,10 +66,30 @@ def test_with_any_seed_nothing_differs(seed: int, session: Path, compare: Compar
     assert found["totals"]["agree"] > 0.95 * found["totals"]["seen"]
 
 
+def test_an_interrupt_while_chance_is_weighed_leaves_a_warning(
+    session: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replayed, seeds = chance._replayed, []
+
+    def interrupted(streams: Any, decided: Any, seed: int, **more: Any) -> Any:
+        seeds.append(seed)
+        if len(seeds) == 4:
+            raise KeyboardInterrupt
+        return replayed(streams, decided, seed, **more)
+
+    monkeypatch.setattr(chance, "_replayed", interrupted)
+    code, found = compare(session, "--scenario", scenario(session), "--seed", "103")
+    assert (code, found["interrupted"]) == (130, True)
+    (warning,) = found["warnings"]
+    assert warning.endswith("interrupted; some of what differs may be due to chance")
+    assert differences(found)
+
+
 def timed_out(answer: dict[str, Any]) -> None:
     answer |= {"status": 504, "body": {"code": 4, "message": "deadline exceeded", "details": []}}
 
 
+@pytest.mark.long
 def test_with_the_seed_of_the_recording_chance_is_no_excuse(
     session: Path, spoilt: Any, compare: Compare
 ) -> None:
@@ -75,6 +105,7 @@ def test_with_the_seed_of_the_recording_chance_is_no_excuse(
     )
 
 
+@pytest.mark.long
 def test_what_no_luck_explains_differs_with_every_seed(
     session: Path, spoilt: Any, compare: Compare
 ) -> None:
@@ -112,14 +143,14 @@ def misspelt(body: dict[str, Any]) -> str:
 @pytest.mark.parametrize("seed", [SEED, 103])
 @pytest.mark.parametrize("change", [renamed, moved_decimal, misspelt])
 def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
-    change: Any, seed: int, session: Path, tmp_path: Path, compare: Compare
+    change: Any, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
-    found = lines(session)
+    found = lines(short)
     line = frame_lines(found, "orderSubscriptionUpdate")[1]
     where = change(line["frame"]["body"])
     file = tmp_path / "spoilt.ndjson"
     file.write_text("".join(json.dumps(one) + "\n" for one in found))
-    code, document = compare(file, "--scenario", scenario(session), "--seed", str(seed))
+    code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
     told = {(one["n"], one["where"]) for _, one in differences(document)}
     assert code == 1
     assert (line["n"], where) in told
@@ -129,11 +160,11 @@ def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
 @pytest.mark.parametrize("seed", [SEED, 103])
 @pytest.mark.parametrize("holding", ["orderSubscriptionUpdate", "positionChanges", "tradeTime"])
 def test_a_frame_that_is_missing_is_found_with_every_seed(
-    holding: str, seed: int, session: Path, tmp_path: Path, compare: Compare
+    holding: str, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
-    found = lines(session)
+    found = lines(short)
     found.remove(frame_lines(found, holding)[-1])
     file = tmp_path / "spoilt.ndjson"
     file.write_text("".join(json.dumps(one) + "\n" for one in found))
-    code, document = compare(file, "--scenario", scenario(session), "--seed", str(seed))
+    code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
     assert (code, [one["kind"] for _, one in differences(document)]) == (1, ["missing frame"])

@@ -253,7 +253,7 @@ def test_what_is_known_when_it_is_interrupted_is_told(
 
     monkeypatch.setattr(Session, "trial_of", interrupted)
     code, found = infer(file)
-    assert (code, found["complete"]) == (130, False)
+    assert (code, found["complete"], found["interrupted"]) == (130, False, True)
     assert named(found, "undecided")
     assert "interrupted" in capsys.readouterr().out
 
@@ -278,6 +278,7 @@ def test_what_is_no_recording_is_refused_with_its_line(
     assert told in "".join(capsys.readouterr().err.split("\n"))
 
 
+@pytest.mark.long
 def test_what_no_recording_can_show_is_told_with_the_reason(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
@@ -307,6 +308,7 @@ def opened_thrice(clients: Clients) -> None:
         socket.close()
 
 
+@pytest.mark.long
 def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
     def act(clients: Clients) -> None:
         world: Connection = clients.world
@@ -337,6 +339,7 @@ def tokens(*lives: int) -> Callable[[Clients], None]:
     return act
 
 
+@pytest.mark.long
 def test_two_names_that_explain_the_same_are_both_named_and_neither_is_refuted(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
@@ -353,6 +356,7 @@ def test_two_names_that_explain_the_same_are_both_named_and_neither_is_refuted(
     assert main(["compare", str(file), "--scenario", str(written)]) == 0
 
 
+@pytest.mark.long
 def test_a_session_that_tells_two_names_apart_refutes_the_right_one(
     tmp_path: Path, infer: Infer
 ) -> None:
@@ -363,6 +367,7 @@ def test_a_session_that_tells_two_names_apart_refutes_the_right_one(
     assert "1m30s" in found["assumptions"]["participant_token.life_max"]["consistent"]
 
 
+@pytest.mark.long
 def test_no_heartbeat_in_a_short_session_may_be_a_long_wait(tmp_path: Path, infer: Infer) -> None:
     def act(clients: Clients) -> None:
         stream = clients.rpc.stream(
@@ -394,6 +399,7 @@ def cleared(*waits: str) -> Callable[[Clients], None]:
     return act
 
 
+@pytest.mark.long
 def test_a_short_span_is_not_taken_for_none(tmp_path: Path, infer: Infer) -> None:
     """What is looked at ten seconds later cannot tell two seconds from none."""
     settings = {"assumptions": {"clearing.delay": "2s"}}
@@ -405,6 +411,7 @@ def test_a_short_span_is_not_taken_for_none(tmp_path: Path, infer: Infer) -> Non
     assert named(found) == {"clearing.delay"}
 
 
+@pytest.mark.long
 def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(
     tmp_path: Path, infer: Infer
 ) -> None:
@@ -428,6 +435,7 @@ def two_streams(clients: Clients) -> None:
     clients.order(clients.buyer, "buy", 20, 1)
 
 
+@pytest.mark.long
 def test_a_value_that_fits_only_together_with_a_quirk_leaves_both_undecided(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
@@ -447,6 +455,7 @@ def test_a_value_that_fits_only_together_with_a_quirk_leaves_both_undecided(
     assert named(found) == set()
 
 
+@pytest.mark.long
 def test_a_value_that_fits_without_a_quirk_too_is_confirmed(tmp_path: Path, infer: Infer) -> None:
     """The second stream ends the first, as with our values."""
     settings = {"assumptions": {"stream.revocation_scope": "identity"}}
@@ -456,7 +465,7 @@ def test_a_value_that_fits_without_a_quirk_too_is_confirmed(tmp_path: Path, infe
     assert named(found) == {"stream.revocation_scope"}
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_heartbeats_are_not_taken_for_frames_that_come_twice(tmp_path: Path, infer: Infer) -> None:
     def act(clients: Clients) -> None:
         fresh.sockets(fresh.Fresh(clients, Random(32)))
@@ -522,7 +531,8 @@ def wrongly_named(
     return refuted - values.keys(), wrong, missed
 
 
-@pytest.mark.parametrize("number", [4, pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [4, 6])
 def test_of_any_planted_set_nothing_is_named_falsely(
     number: int, tmp_path: Path, infer: Infer
 ) -> None:

@@ -100,6 +100,7 @@ def test_names_that_show_in_lines_are_found_by_halves() -> None:
     assert lively(search, broken, outcome, {*SHOWS_FEE}, {"fee"}) == []
 
 
+@pytest.mark.long
 @pytest.mark.reading("documented")
 def test_two_changes_of_which_neither_explains_anything_alone(tmp_path: Path, infer: Infer) -> None:
     """The order blocks its call until the upstream's time-out: it waits until it is done, and the

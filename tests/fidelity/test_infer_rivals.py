@@ -38,17 +38,21 @@ def settled(file: Path, scenario: str) -> Path:
     account = firm(clients.world.simulation).users[0].account
     clients.order(clients.seller, "sell", 44, 5)
     clients.order(clients.buyer, "buy", 44, 3)
-    for _ in range(14):
+    for _ in range(13):
         clients.world.advance("10s")
         clients.buyer.get("/v1/funding/balance-ledger", params={"account": account})
         clients.partner.get(f"/v1/orderbook/{symbol}")
     return file
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "value", "other"),
     [
-        ("settlement.delay_after_close", "1m20s", "settlement.preliminary_for"),
+        pytest.param(
+            *("settlement.delay_after_close", "1m20s", "settlement.preliminary_for"),
+            marks=pytest.mark.soak,
+        ),
         ("settlement.preliminary_for", "20s", "settlement.delay_after_close"),
     ],
 )

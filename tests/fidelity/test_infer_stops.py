@@ -26,9 +26,7 @@ SETTINGS = {"assumptions": {"gateway.order_by": "ignore", "participant_token.lif
 
 def acts(clients: Clients) -> None:
     """A few calls."""
-    drawn = fresh.Fresh(clients, Random(3))
-    fresh.tokens(drawn)
-    fresh.lists(drawn)
+    fresh.lists(fresh.Fresh(clients, Random(3)))
 
 
 @pytest.fixture(scope="module")

@@ -72,6 +72,7 @@ class Page(HTMLParser):
 # ---- what is known without a recording
 
 
+@pytest.mark.long
 def test_what_nobody_has_seen_is_no_evidence_however_well_it_is_tested(fidelity: Fidelity) -> None:
     card = fidelity()
     named = {name for one in observations.catalogue().values() for name in one.operations}
@@ -261,6 +262,7 @@ sys.path.append(str(Path(__file__).parents[1] / "server"))
 from chromium import COMMAND, chromium  # noqa: E402
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine")
 @pytest.mark.parametrize("width", [390, 1200])
 async def test_the_page_needs_no_sideways_scrolling(page: Path, tmp_path: Path, width: int) -> None:

@@ -232,6 +232,7 @@ def test_the_fault_that_was_not_survived_can_be_armed_by_hand(pytester):
     result.stdout.fnmatch_lines(["*HTTPError*503*"])
 
 
+@pytest.mark.long
 def test_exploring_several_processes_at_once_is_refused(pytester):
     pytester.makepyfile(test_client=CAREFUL)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--explore", "-n", "2")
@@ -319,6 +320,7 @@ def test_a_client_that_only_a_pair_breaks_is_caught_by_the_fault_of_its_retry(py
     result.stdout.fnmatch_lines(["next: *--exchange-fault '{*' --exchange-fault '{*"])
 
 
+@pytest.mark.long
 def test_a_client_that_only_a_timing_breaks_is_caught_by_the_shortest_that_does(
     sim, file, tmp_path
 ):

@@ -232,6 +232,7 @@ def test_a_storm_written_to_a_file_is_a_scenario_that_check_finds_fine(seed):
     assert load_scenario(as_yaml(document)).plain() == {**document}
 
 
+@pytest.mark.long
 def test_what_breaks_in_a_storm_is_written_as_the_smallest_scenario(sim, tmp_path, monkeypatch):
     from sim.core.accounts.ledger import Ledger
 

@@ -88,6 +88,7 @@ def runner(tmp_path: Path):
     one.run(ROOT / ".ci" / "finish")
 
 
+@pytest.mark.long
 def test_later_steps_find_the_exchange_and_its_run_is_kept(runner: Runner, capsys) -> None:
     scenario = {"scenario": "halt-and-suspension", "seed": "11"}
     code, outputs, said = runner.run(ROOT, **scenario, command=str(SIM))

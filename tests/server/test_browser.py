@@ -138,6 +138,7 @@ async def test_the_attack_sends_what_it_says(browser: Browser, hostile_page):
     assert {"GET", "POST", "OPTIONS"} <= set(arrived)
 
 
+@pytest.mark.long
 async def test_a_foreign_page_changes_and_reads_nothing(serve, browser, hostile_page, monkeypatch):
     served, seen = await serve(), Seen(monkeypatch)
     before = served.sim.now

@@ -136,6 +136,7 @@ def test_trading_needs_keys(exchange: ServedExchange, night: Night) -> None:
     assert orders(exchange) == before
 
 
+@pytest.mark.long
 @pytest.mark.scenario("quickstart", reading="observed")
 def test_a_night_without_answers_rings_and_the_next_is_compared_with_the_one_before(
     exchange: ServedExchange, night: Night, folder: Path

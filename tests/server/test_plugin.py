@@ -275,6 +275,7 @@ steps:
 """
 
 
+@pytest.mark.long
 def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
     pytester.makepyfile(test_suite=SUITE)
     pytester.makefile(".yaml", beside="name: beside\nextends: quickstart\n", steps=STEPS)

@@ -784,6 +784,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("instants", "line", "years"),
     [
@@ -799,6 +800,7 @@ def test_a_session_of_centuries_is_told(instants, line, years, tmp_path, capsys)
         assert f"line {line}: the session goes from the year {years}" in told
 
 
+@pytest.mark.long
 def test_instants_that_fall_by_centuries_move_no_clock(tmp_path):
     file = session_at(tmp_path, ("2026-09-08T18:00:00Z", "0001-01-01T00:00:00Z"))
     for command in ("compare", "infer"):

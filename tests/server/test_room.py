@@ -391,6 +391,7 @@ async def test_streams_that_have_ended_are_listed_with_their_last_frames(room, e
     await room.until("return one('frames')?.innerText.includes('watched')")
 
 
+@pytest.mark.long
 async def test_fork_and_rewind_begin_at_the_moment_that_is_shown(room, exchange, watched):
     seq = list(watched)[2]
     await room.symbol("watched")

@@ -51,6 +51,7 @@ async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
         yield running
 
 
+@pytest.mark.long
 async def test_controls_have_names_and_text_stands_out(room, exchange, watched):
     exchange.control("POST", "/faults", {"match": {"nth": 90}, "act": {"status": 503}})
     partner = Partner(exchange)

@@ -255,6 +255,7 @@ def test_time_moved_by_command_waits_for_those_who_read(exchange):
     assert len(frames) + 1 == stream["sent"] > 400
 
 
+@pytest.mark.long
 def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, monkeypatch):
     """Rule S12: code 8."""
     monkeypatch.setattr("sim.server.open_streams._READER_S", 0.01)

@@ -102,6 +102,7 @@ def test_sides_teams_and_quotes_are_nested_as_documented(markets: list[dict[str,
     assert any(team["providerIds"] for team in teams)
 
 
+@pytest.mark.long
 @pytest.mark.spec("S2.11-1", "S4.1-10")
 def test_an_event_is_one_whichever_way_it_is_asked_for(june: Connection) -> None:
     """By number, by slug and in lists; what is live or ended says so in every filter."""
