@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from generator.scenario_keys import PLACES
+from generator.scenario_keys import link
 from sim.actors.operator.action import Action
 from sim.actors.operator.views import NARROWED, VIEWS, view
 from sim.analysis.tables import as_markdown
@@ -40,8 +40,8 @@ def _described_in(endpoint: Endpoint) -> str:
     """A link to the table that describes the keys of a body, where there is one."""
     entry = endpoint.body.entry if isinstance(endpoint.body, Action) else endpoint.body
     name = getattr(entry, "__name__", "")
-    page = PLACES.get(name)
-    return f" ([their meaning]({page}#{name.lower()}))" if page else ""
+    place = link(name)
+    return f" ([their meaning]({place}))" if place else ""
 
 
 def _sentence(text: str) -> str:

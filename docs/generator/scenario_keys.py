@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
@@ -22,7 +23,7 @@ def keys(*names: str, root: bool = False) -> Callable[[], str]:
         whole = whole_schema()
         parts = [_keys_of(whole)] if root else []
         parts += [
-            f"## {name}\n\n{whole['$defs'][name]['description']}{_users_of(name)}\n\n"
+            f"## `{_path(name)}`\n\n{whole['$defs'][name]['description']}{_other_users(name)}\n\n"
             f"{_keys_of(whole['$defs'][name])}"
             for name in names
         ]
@@ -31,25 +32,39 @@ def keys(*names: str, root: bool = False) -> Callable[[], str]:
     return make
 
 
-def _users_of(name: str) -> str:
-    """A paragraph with the keys that have a definition as their value."""
-    whole = whole_schema()
-    sections = {"": whole, **whole["$defs"]}
-    keys_of = {
-        section: [
-            f"`{key}`"
-            for key, value in definition["properties"].items()
-            if name in _mentioned(value) and not value.get("deprecated")
-        ]
+def link(name: str) -> str:
+    """The page and anchor of a definition; "" if no page has it."""
+    if name not in PLACES:
+        return ""
+    anchor = re.sub(r"[^\w-]", "", _path(name)).lower()
+    return f"{PLACES[name]}#{anchor}"
+
+
+def _path(name: str) -> str:
+    """Where a definition stands in a file, such as `world.instruments`."""
+    return SHORT.get(name) or next(iter(_users_of(name)))
+
+
+def _other_users(name: str) -> str:
+    """A paragraph with the places of a definition that its heading does not name."""
+    others = [f"`{path}`" for path in _users_of(name) if path != _path(name)]
+    if not others:
+        return ""
+    return f"\n\n{'Used' if name in SHORT else 'Also used'} in {' and '.join(others)}."
+
+
+@cache
+def _users_of(name: str) -> tuple[str, ...]:
+    """The paths of a definition, those on its own page first."""
+    sections = {"": whole_schema()} | {one: whole_schema()["$defs"][one] for one in PLACES}
+    found = [
+        (PLACES.get(section) != PLACES[name], f"{_path(section)}.{key}" if section else key)
         for section, definition in sections.items()
         if section != name
-    }
-    users = [
-        f"{' and '.join(keys)} of {_value({'$ref': section}) if section else 'the file'}"
-        for section, keys in keys_of.items()
-        if keys
+        for key, value in definition["properties"].items()
+        if name in _mentioned(value) and not value.get("deprecated")
     ]
-    return f"\n\nUsed in {', '.join(users)}." if users else ""
+    return tuple(path.removeprefix("step.") for _, path in sorted(found, key=lambda one: one[0]))
 
 
 def _keys_of(definition: dict[str, Any]) -> str:
@@ -71,11 +86,11 @@ def _value(schema: dict[str, Any]) -> str:
     """The values that a key accepts, in words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}]({PLACES[name]}#{name.lower()})" if name in PLACES else name
+        return f"[{SHORT.get(name, 'keys')}]({link(name)})" if name in PLACES else name
     if "anyOf" in schema:
         if any("const" in way for way in schema["anyOf"]):
             return "text"  # one of many names, which the schema lists for editors
-        ways = [way for way in schema["anyOf"] if "${"[1:] not in way.get("pattern", "")]
+        ways = [way for way in schema["anyOf"] if way.get("pattern") != _PARAMETER]
         return " or ".join(dict.fromkeys(_value(way) for way in ways))
     if "enum" in schema:
         # The schema has both spellings of a word (`OPEN`, `open`) and both types of a number.
@@ -83,7 +98,7 @@ def _value(schema: dict[str, Any]) -> str:
         return ", ".join(reversed(words.values()))
     kind = schema.get("type")
     if kind == "array":
-        return f"list of {_value(schema['items'])}" if schema.get("items") else "list"
+        return f"list of {_several(schema['items'])}" if schema.get("items") else "list"
     if kind == "object":
         more = schema.get("additionalProperties")
         return f"mapping of {_value(more)}" if isinstance(more, dict) and more else "mapping"
@@ -91,6 +106,16 @@ def _value(schema: dict[str, Any]) -> str:
         return "such as " + ", ".join(f"`{value}`" for value in schema["examples"][:3])
     kinds = [kind] if isinstance(kind, str) else kind or ["any value"]
     return _KINDS.get(tuple(kinds), " or ".join(kinds))
+
+
+def _several(schema: dict[str, Any]) -> str:
+    """The values of a list, in words."""
+    if "anyOf" in schema and all("$ref" in way for way in schema["anyOf"]):
+        return " and ".join(map(_several, schema["anyOf"]))
+    if "$ref" not in schema:
+        return _value(schema)
+    name = schema["$ref"].rpartition("/")[2]
+    return f"[{SHORT[name]}s]({link(name)})" if name in SHORT else f"[entries]({link(name)})"
 
 
 def _escaped(text: str) -> str:
@@ -105,6 +130,7 @@ def _described(schema: dict[str, Any]) -> str:
     return str(whole_schema()["$defs"][names[0]]["description"]) if names else ""
 
 
+_PARAMETER = r"\$\{[A-Za-z_]"  # `${name}`, which stands for any value
 _KINDS = {
     ("string",): "text",
     ("integer", "string"): "integer",
@@ -116,14 +142,14 @@ _KINDS = {
 
 
 def _reached(*starts: str, but: Iterable[str] = ()) -> tuple[str, ...]:
-    """Definitions that the given ones refer to, these included, in order of first mention."""
+    """Definitions that the given ones refer to, these included: each before those it mentions."""
     seen: dict[str, None] = {}
     waiting = list(starts)
     while waiting:
         name = waiting.pop(0)
         if name not in seen and name not in but:
             seen[name] = None
-            waiting += _mentioned(whole_schema()["$defs"][name])
+            waiting[:0] = _mentioned(whole_schema()["$defs"][name])
     return tuple(seen)
 
 
@@ -138,6 +164,8 @@ def _mentioned(value: Any) -> Iterator[str]:
             yield from _mentioned(item)
 
 
+# Definitions that are known by a name of their own; others by their path in a file
+SHORT = {"Step": "step", "Loop": "loop", "FaultSpec": "fault"}
 FAULT = ("FaultSpec", "FaultMatch", "FaultAct")
 EXPECT = _reached("Expect")
 STEPS = _reached("Step", "Loop", but=(*EXPECT, *FAULT))
