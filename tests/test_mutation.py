@@ -123,6 +123,19 @@ register(5)
     assert users.covering(mutants("ask.py", source)[-1], source, 9, seconds=0) == [0, 1, 2]
 
 
+def test_a_name_that_only_a_constant_uses_is_tried_with_the_tests_of_that_constant() -> None:
+    path = "sim/core/model/funding_records.py"
+    source = (ROOT / path).read_text()
+    (state,) = (one for one in mutants(path, source) if one.after == "ACKNOWLEDGED = 0")
+    measured = CoverageMap(
+        tests=["test_steps", "test_others"],
+        took=[1, 1],
+        breadth=[1, 1],
+        lines={("sim/core/funding/funding.py", "Funding._step", "after = _NEXT[state]"): 0b01},
+    )
+    assert measured.covering(state, source, 9) == [0]
+
+
 def test_a_line_that_is_new_is_tried_with_the_older_tests_of_its_function_too() -> None:
     source = "def ask(how):\n    before = tell(how)\n    return 4\n"
     measured = CoverageMap(

@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,8 +135,10 @@ class CoverageMap:
             by_file.setdefault(self._file(at), []).append(at)
         return (at for turn in zip_longest(*by_file.values()) for at in turn if at is not None)
 
-    def _users(self, path: str, names: list[str]) -> int:
-        """Tests that run a line with one of some names, of the same file if there is any."""
+    def _users(self, path: str, names: list[str], *, through: int = 2) -> int:
+        """Tests that run a line with one of some names, of the same file if there is any. Where
+        only constants name them, such as a table of transitions, the users of these.
+        """
         if not names:
             return 0
         word = re.compile(rf"\b({'|'.join(names)})\b")
@@ -143,6 +146,8 @@ class CoverageMap:
         for (file, function, text), mask in self.lines.items():
             if function and word.search(text):
                 found[file == path] |= mask
+        if through and not any(found.values()):
+            return self._users(path, constants_that_name(names), through=through - 1)
         return found[True] or found[False]
 
     def runs_at_import(self, mutant: Mutant, source: str) -> bool:
@@ -354,6 +359,25 @@ def _add_file(
         if function:
             found.functions[name, function] = found.functions.get((name, function), 0) | mask
         found.modules[name] = found.modules.get(name, 0) | mask
+
+
+@cache
+def _constants() -> list[tuple[str, str]]:
+    """Name and text of every constant of the exchange that is assigned outside functions."""
+    found = []
+    for file in sorted((ROOT / "sim").rglob("*.py")):
+        source = file.read_text()
+        for node in ast.parse(source).body:
+            if isinstance(node, (ast.Assign, ast.AnnAssign)):
+                text = ast.get_source_segment(source, node) or ""
+                found += [(name, text) for name in names_defined(source, node.lineno)]
+    return found
+
+
+def constants_that_name(names: list[str]) -> list[str]:
+    """Constants whose values name one of some names."""
+    word = re.compile(rf"\b({'|'.join(names)})\b")
+    return [name for name, text in _constants() if name not in names and word.search(text)]
 
 
 def names_defined(source: str, line: int) -> list[str]:
