@@ -35,7 +35,7 @@ MAP = KEPT / "map.pickle"
 EVERY = ("-m", "not soak and not recorded")
 FILES_AT_ONCE = 16
 NEAREST = 25  # tests that run first, whatever file they are in
-AKIN = 150  # tests that run next: their names speak of what the mutant's code does
+AKIN = 300  # tests that run next: their names speak of what the mutant's code does
 # What runs outside every test runs when modules are imported and tests are collected.
 SETTINGS = """
 [run]
@@ -137,18 +137,25 @@ class CoverageMap:
 
     def _users(self, path: str, names: list[str], *, through: int = 2) -> int:
         """Tests that run a line with one of some names, of the same file if there is any. Where
-        only constants name them, such as a table of transitions, the users of these.
+        only constants name them, such as a table of transitions, the users of these. A name that
+        begins with an underscore is known in its own file only.
         """
         if not names:
             return 0
-        word = re.compile(rf"\b({'|'.join(names)})\b")
-        found = {True: 0, False: 0}
+        word = _any_of(names)
+        abroad = _any_of([name for name in names if not name.startswith("_")])
+        here = elsewhere = 0
         for (file, function, text), mask in self.lines.items():
-            if function and word.search(text):
-                found[file == path] |= mask
-        if through and not any(found.values()):
-            return self._users(path, constants_that_name(names), through=through - 1)
-        return found[True] or found[False]
+            if not function:
+                continue
+            if file == path:
+                here |= mask if word.search(text) else 0
+            elif abroad.search(text):
+                elsewhere |= mask
+        if through and not here | elsewhere:
+            for file, using in constants_that_name(path, names).items():
+                elsewhere |= self._users(file, using, through=through - 1)
+        return here or elsewhere
 
     def runs_at_import(self, mutant: Mutant, source: str) -> bool:
         """Whether the line runs before any test, so that its effect may be kept in a constant."""
@@ -362,22 +369,33 @@ def _add_file(
 
 
 @cache
-def _constants() -> list[tuple[str, str]]:
-    """Name and text of every constant of the exchange that is assigned outside functions."""
+def _constants() -> list[tuple[str, str, str]]:
+    """File, name and text of every constant of the exchange that is assigned outside functions."""
     found = []
     for file in sorted((ROOT / "sim").rglob("*.py")):
         source = file.read_text()
         for node in ast.parse(source).body:
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 text = ast.get_source_segment(source, node) or ""
-                found += [(name, text) for name in names_defined(source, node.lineno)]
+                path = str(file.relative_to(ROOT))
+                found += [(path, name, text) for name in names_defined(source, node.lineno)]
     return found
 
 
-def constants_that_name(names: list[str]) -> list[str]:
-    """Constants whose values name one of some names."""
-    word = re.compile(rf"\b({'|'.join(names)})\b")
-    return [name for name, text in _constants() if name not in names and word.search(text)]
+def constants_that_name(path: str, names: list[str]) -> dict[str, list[str]]:
+    """By file, the constants whose values name one of some names of a file."""
+    word = _any_of(names)
+    abroad = _any_of([name for name in names if not name.startswith("_")])
+    found: dict[str, list[str]] = {}
+    for file, name, text in _constants():
+        if name not in names and (word if file == path else abroad).search(text):
+            found.setdefault(file, []).append(name)
+    return found
+
+
+def _any_of(names: list[str]) -> re.Pattern[str]:
+    """What matches one of some names, or nothing if there are none."""
+    return re.compile(rf"\b({'|'.join(names)})\b" if names else r"(?!)")
 
 
 def names_defined(source: str, line: int) -> list[str]:
