@@ -18,6 +18,7 @@ from sim.core.service.faults import FaultAction
 from sim.core.webhooks.payloads import (
     decided_payload,
     is_secret,
+    sample_payloads,
     secret_key,
     sign,
     signed_headers,
@@ -233,6 +234,17 @@ def test_the_documented_shape_nests_and_both_is_their_union() -> None:
     assert docs["data"]["provisioned_account"] == "firms/C/accounts/1"
     assert docs["data"]["firm_id"] == "Acme"
     assert decided_payload("e1", DECIDED, "both") == decided_payload("e1", DECIDED, "spec") | docs
+
+
+def test_the_samples_of_the_documents_are_payloads_of_one_firm_and_person() -> None:
+    found = sample_payloads("docs", DECIDED.at)
+    data = {kind: payload["data"] for kind, payload in found.items()}
+    assert {one["firm_id"] for one in data.values()} == {"atlas"}
+    assert {data[kind]["external_id"] for kind in ("kyc.approved", "kyc.rejected")} == {"person-17"}
+    approved = data["kyc.approved"]
+    assert approved["provisioned_participant"] == "firms/atlas/users/person-17"
+    assert approved["provisioned_account"] == "firms/atlas/accounts/person-17"
+    assert found["webhook.test"].keys() == found["kyc.approved"].keys()
 
 
 def test_an_independent_implementation_accepts_the_signature() -> None:
