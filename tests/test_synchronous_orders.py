@@ -67,6 +67,18 @@ def test_an_answer_waits_for_the_engine_and_no_longer(
     assert (answer.status, types(answer), took) == (200, ["NEW"], 0.4)
 
 
+@pytest.mark.parametrize(("until", "rests"), [("first", 0.0), ("done", 5.0)])
+def test_a_prompt_engine_is_waited_for_only_while_an_order_has_to_be_done(
+    world: Connection, instrument: Instrument, until: str, rests: float
+) -> None:
+    ann, bob = (world.retail(found) for found in two(world))
+    assume(world, "retail.synchronous_until", until)
+    answer, took = timed(world, ann, synchronous(instrument))
+    assert (types(answer), took) == (["NEW"], rests)
+    answer, took = timed(world, bob, synchronous(instrument, intent="SELL_LONG"))
+    assert (types(answer), took) == (["NEW", "FILL"], 0)
+
+
 def test_an_answer_has_every_execution_of_its_instant(
     world: Connection, instrument: Instrument
 ) -> None:
@@ -150,6 +162,20 @@ def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(
     assert (answer.status, took) == (504, 30)
     (row,) = client.get("/v1/orders/open").json()["orders"]
     assert row["state"] == "ORDER_STATE_PENDING_NEW"  # the order does not know
+
+
+@pytest.mark.parametrize(
+    ("latency", "seconds", "outcome"),
+    [("29s", "31", ["REJECTED"]), ("30s", "31", ["REJECTED"]), ("40s", "30", [])],
+)
+def test_the_edge_passes_on_what_is_answered_within_thirty_seconds(
+    world: Connection, instrument: Instrument, latency: str, seconds: str, outcome: list[str]
+) -> None:
+    slow(world, latency)
+    client = world.retail(key(world.simulation))
+    answer, took = timed(world, client, synchronous(instrument, seconds))
+    assert (answer.status, types(answer)) == (200, outcome)
+    assert took == (29 if latency == "29s" else 30)
 
 
 @pytest.mark.parametrize("given", ["-1", "5s", "1.5", "9223372036854775808", True, {}])
@@ -284,6 +310,22 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
     ]
 
 
+def test_a_restored_answer_leaves_empty_when_its_block_time_is_over(
+    world: Connection, instrument: Instrument
+) -> None:
+    sim, client = world.simulation, world.retail(key(world.simulation))
+    slow(world, "40s")
+    parked = client.post("/v1/orders", json=synchronous(instrument), wait=False)
+    sim.snapshot("parked")
+    for stalled in (False, True, False):
+        if stalled:  # nobody moves the clock: the server gives the answer up
+            world.absorb(sim.answer_due(parked.reply.pending_on))
+        reply = world.answer(parked.reply)
+        assert (reply.status, types(Response(reply))) == (200, [])
+        assert (("x-sim-clock", "stood still") in reply.headers) is stalled
+        sim.restore("parked")
+
+
 def test_a_step_of_a_scenario_ends_with_its_answer() -> None:
     sim = Simulation(load_scenario(SCRIPT))
     world = connect(sim)
@@ -388,6 +430,34 @@ def test_what_a_synchronous_answer_told_can_be_read(
         slow(world, latency)
         placed = client.post("/v1/orders", json=synchronous(instrument)).json()["id"]
         assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
+
+
+def test_a_read_is_never_older_than_the_last_synchronous_answer_about_the_order(
+    world: Connection, instrument: Instrument
+) -> None:
+    """Whatever others ask and are told meanwhile."""
+    ann, bob = (world.retail(found) for found in two(world))
+    assume(world, "retail.read_lag", "1s")
+    first = ann.post("/v1/orders", json=synchronous(instrument, contracts=3)).json()["id"]
+
+    def seen() -> tuple[str, list[str]]:
+        state = ann.get(f"/v1/order/{first}").json()["order"]["state"]
+        working = [row["id"] for row in ann.get("/v1/orders/open").json()["orders"]]
+        return state.removeprefix("ORDER_STATE_"), working
+
+    world.advance("600ms")
+    second = ann.post("/v1/orders", json=synchronous(instrument, cents=19)).json()["id"]
+    assert seen() == ("NEW", [first, second])
+    bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
+    for wait in ("399ms", "1ms", "599ms"):
+        world.advance(wait)
+        assert seen() == ("NEW", [first, second])
+    world.advance("1ms")
+    assert seen() == ("PARTIALLY_FILLED", [first, second])
+    bob.post("/v1/orders", json=synchronous(instrument, intent="SELL_LONG", contracts=2))
+    assert seen() == ("PARTIALLY_FILLED", [first, second])
+    world.advance("1s")
+    assert seen() == ("FILLED", [second])
 
 
 def two(world: Connection) -> list[Any]:

@@ -1,9 +1,8 @@
 """Orders and positions as reads with a delay show them (assumption `retail.read_lag`).
 
 Without a delay, reads show the current state. With one, they show the state of that time ago,
-reconstructed from executions and the position ledger. An order that a synchronous answer has
-already reported is shown in its current state. Streams, ledgers, balances and the exchange API have
-no delay.
+reconstructed from executions and the position ledger. No read shows an order older than the last
+synchronous answer about it did. Streams, ledgers, balances and the exchange API have no delay.
 """
 
 from __future__ import annotations
@@ -72,8 +71,7 @@ def _position_at(rows: Sequence[PositionChanged], symbol: str, moment: Instant) 
 
 
 def _order_at(exchange: Exchange, order: Order, moment: Instant) -> Order | None:
-    if exchange.awaited.was_reported(order.id):
-        return order
+    moment = max(moment, exchange.awaited.reported_at(order.id))
     executions = exchange.trading.executions
     later: Order | None = None
     for seq in exchange.trading.execution_log.of_order(order):

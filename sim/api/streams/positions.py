@@ -102,9 +102,8 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
             resolved=settled,
         )
         if settled:
-            stats = self.exchange.trading.stats(row.symbol)
             change.settlement_preliminary = False
-            change.settlement_set_time = stats.settlement_set_time or row.at
+            change.settlement_set_time = row.at  # a final price pays at once
         return encoded(change)
 
     @property

@@ -49,8 +49,8 @@ class PendingAnswer(Struct, kw_only=True, omit_defaults=True):
 class SynchronousOrdersState(Struct):
     """Pending answers by name.
 
-    `reported` holds the orders that a synchronous answer has shown, and since when. Delayed reads
-    (`retail.read_lag`) must not contradict such an answer.
+    `reported` holds the orders that a synchronous answer has shown, and when it last did. Delayed
+    reads (`retail.read_lag`) must not contradict such an answer.
     """
 
     waits: dict[str, PendingAnswer] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class SynchronousOrders:
             raise InvalidRequest(problem, rule="G-17", remedy=remedy)
         if not block_s:
             return self._ctx.assumptions.number(BLOCK_TIME)
-        return seconds(min(block_s, 1 + EDGE_TIMEOUT // seconds(1)))
+        return seconds(block_s)
 
     def must_wait(self, order: Order) -> bool:
         """Return whether the answer about an order that was just received has to wait."""
@@ -123,14 +123,12 @@ class SynchronousOrders:
         """Note that a synchronous answer has shown these orders."""
         now, lag = self._ctx.now, self._ctx.assumptions.number(READ_LAG)
         if lag:
-            recent = {
-                name: since for name, since in self._state.reported.items() if since + lag > now
-            }
+            recent = {name: at for name, at in self._state.reported.items() if at + lag > now}
             self._state.reported = recent | dict.fromkeys(orders, now)
 
-    def was_reported(self, order_id: str) -> bool:
-        """Return whether a synchronous answer has recently shown an order."""
-        return order_id in self._state.reported
+    def reported_at(self, order_id: str) -> Instant:
+        """Return when a synchronous answer last showed an order; 0 if none did lately."""
+        return self._state.reported.get(order_id, 0)
 
     @property
     def timers(self) -> TimerHandlers:
