@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from retail_world import BUY_NO, BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
 
@@ -244,6 +246,36 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
     assert pages == whole
     assert cursor == ""
     assert retail.ann.get("/v1/portfolio/activities", params={"cursor": "AAAA"}).status == 400
+
+
+def test_a_feed_that_was_read_shows_after_a_restore_what_happens_instead(
+    retail: RetailWorld,
+) -> None:
+    def settle() -> None:
+        retail.control("instrument.settle", FINE, price="1")
+
+    def buy() -> None:
+        trade(retail, 1, symbol=WHOLE)
+
+    def fund() -> None:
+        retail.control("account.fund", retail.keys[0].account, amount="1")
+
+    def feed(*deeds: Callable[[], None]) -> list[str]:
+        """The types of activities after some deeds, oldest first."""
+        for deed in deeds:
+            retail.world.advance("1s")
+            deed()
+        params = {"sort_order": "SORT_ORDER_ASCENDING"}
+        found = retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"]
+        return [one["type"].removeprefix("ACTIVITY_TYPE_") for one in found]
+
+    trade(retail, 10)
+    before = feed()
+    retail.sim.snapshot("held")
+    told = {settle: "POSITION_RESOLUTION", buy: "TRADE", fund: "ACCOUNT_DEPOSIT"}
+    for deeds in ((settle, buy, fund), (fund, fund, buy, settle), (), (buy, settle, fund, fund)):
+        assert feed(*deeds) == [*before, *(told[deed] for deed in deeds)]
+        retail.world.deliver(retail.sim.restore("held"))
 
 
 @pytest.mark.spec("S2.8-5")

@@ -465,6 +465,21 @@ def test_a_position_frame_says_why_the_position_changed(
         assert told == (before, True)
 
 
+@pytest.mark.parametrize("side", ["LONG", "SHORT"])
+def test_a_position_whose_only_trade_was_busted_keeps_its_side(
+    world: Connection, private: Stream, instrument: Instrument, side: str
+) -> None:
+    subscribe(private, "p", "POSITION")
+    place(world, instrument, "sell" if side == "LONG" else "buy", 40)
+    reader = world.retail(key(world.simulation))
+    reader.post("/v1/orders", json=retail_order(instrument, f"BUY_{side}", 40, 1))
+    last = world.simulation.exchange.trading.execution_log.trades[-1]
+    world.deliver(world.simulation.control("trade.bust", last.id, {}).effects)
+    held = [frame["positionSubscription"]["afterPosition"] for frame in private.take()]
+    assert [position["netPosition"] for position in held] == ["1" if side == "LONG" else "-1", "0"]
+    assert {position["positionId"].split(":")[1] for position in held} == {side}
+
+
 @pytest.mark.spec("S4.2-14", "S2.8-3")
 def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
     world: Connection, private: Stream, instrument: Instrument

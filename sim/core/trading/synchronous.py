@@ -42,7 +42,7 @@ class PendingAnswer(Struct, kw_only=True, omit_defaults=True):
     until: Instant
     timer: int
     request_id: str
-    timed_out: bool = False
+    timed_out: bool
     clock_stalled: bool = False
 
 
