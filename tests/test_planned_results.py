@@ -348,6 +348,47 @@ def test_the_clock_of_a_part_runs_as_long_as_its_sport_plays_it(
         assert minutes * 60 - 2 <= read <= minutes * 60, (league, shown)
 
 
+# How a game is played: its usual length in minutes, and its periods with the minutes until the next
+COURSES = {
+    "nfl": (190, [("Q1", 44), ("Q2", 42), ("HT", 13), ("Q3", 44), ("Q4", 42)]),
+    "nba": (140, [("Q1", 32), ("Q2", 30), ("HT", 15), ("Q3", 32), ("Q4", 30)]),
+    "wnba": (124, [("Q1", 28), ("Q2", 26), ("HT", 15), ("Q3", 28), ("Q4", 26)]),
+    "nhl": (150, [("P1", 55), ("P2", 55), ("P3", 38)]),
+    "mlb": (
+        175,
+        [(f"{half}{number}", 10) for number in range(1, 9) for half in "TB"] + [("T9", 9)],
+    ),
+    "atp": (130, [("S1", 47), ("S2", 47), ("S3", 45)]),
+    "wta": (115, [("S1", 44), ("S2", 44), ("S3", 42)]),
+    "lol": (100, [("M1", 42), ("M2", 42), ("M3", 33)]),
+    "cs2": (125, [("M1", 51), ("M2", 51), ("M3", 45)]),
+    "wtt": (40, [("S1", 9), ("S2", 9), ("S3", 9), ("S4", 9), ("S5", 8)]),
+    "ufc": (17, [("R1", 6), ("R2", 6), ("R3", 5)]),
+}
+
+
+@pytest.mark.parametrize("league", COURSES)
+def test_a_game_takes_the_course_of_its_sport(league: str) -> None:
+    usual, course = COURSES[league]
+    parts = dict.fromkeys((name.replace("T", "I") for name, _ in course if name[0] != "B"), (2, 1))
+    parts.pop("HI", None)  # the half time
+    won = Game(home_score=2, away_score=1, periods=parts)
+    begin, whole = parse_instant(LATER), sum(minutes for _, minutes in course)
+    lengths = set()
+    for number in range(400):
+        slug = f"{league}-a-b-{number}"
+        clock = GameClock(league, slug, begin, won)
+        lengths.add((clock.ends - begin) // NS_PER_S)
+    assert (min(lengths), max(lengths)) == (usual * 54, usual * 66)
+    length, before = clock.ends - begin, 0
+    for name, minutes in course:
+        at = begin + length * before // whole
+        shown = [clock.at(at - 1), clock.at(at)]
+        assert [state and state.period for state in shown][1] == name
+        assert shown[0] is None or shown[0].period != name
+        before += minutes
+
+
 @pytest.mark.parametrize(
     ("start", "day"),
     [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sim.core.market_data.assets import PRICE_SCALE, Asset, Assets, Ticker
 from sim.core.market_data.candles import CANDLES_MAX, Bucket, Window, align_window, candles
 from sim.core.model.context import Context
+from sim.core.model.index_conditions import Family, IndexCondition
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import NS_PER_S
 from tests.wide_numbers import wide
@@ -207,3 +208,40 @@ def test_a_tick_cannot_lie_in_the_future() -> None:
 def test_unsound_terms_are_refused(terms: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must"):
         assets(**terms)  # type: ignore[arg-type]
+
+
+def by_hand(*prices: tuple[int, int]) -> Ticker:
+    """An asset whose prices in dollars were set by hand, with the instants from `WHOLE_HOUR` on."""
+    rows = [(WHOLE_HOUR + at, dollars * PRICE_SCALE) for at, dollars in prices]
+    return ticker(price=None, by_hand=rows)
+
+
+WHOLE_HOUR = SINCE // 3600 * 3600 * NS_PER_S
+
+
+def test_a_price_applies_from_its_nanosecond_on() -> None:
+    read = by_hand((0, 100), (7, 200))
+    assert [read.at(WHOLE_HOUR + at) for at in (-1, 0, 6, 7)] == [
+        None,
+        *(dollars * PRICE_SCALE for dollars in (100, 100, 200)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "hits"),
+    [(1, False), (59, False), (60, True), (61, True)],
+    ids=lambda value: str(value),
+)
+def test_a_level_is_hit_by_the_mean_of_a_whole_minute(seconds: int, hits: bool) -> None:
+    """The price reaches it for some seconds; at the end of a minute all sixty have to count."""
+    begun, over = 61 * NS_PER_S, (61 + seconds) * NS_PER_S
+    read = by_hand((0, 100), (begun, 200), (over, 100))
+    above = IndexCondition(
+        asset="crypto:x",
+        family=Family.HIT,
+        begins=WHOLE_HOUR,
+        ends=WHOLE_HOUR + 3_600 * NS_PER_S,
+        strike=200 * PRICE_SCALE,
+    )
+    assert read.hits(above, above.ends) is hits
+    assert not read.hits(above, WHOLE_HOUR + begun)
