@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zlib
 from hashlib import sha256
@@ -153,3 +154,19 @@ def test_the_header_names_the_versions_that_may_change_a_digest() -> None:
     assert list(found) == ["sandbox-exchange", "msgspec", "protobuf", "tzdata"]
     assert found["sandbox-exchange"] == RELEASE
     assert all(found.values())
+
+
+def test_a_book_is_the_same_for_every_caller_and_recorded_by_its_size_from_a_kilobyte_on() -> None:
+    journal = io.BytesIO()
+    world = connect(Simulation(load_scenario("quickstart"), journal=journal))
+    market, client = quiet(world.simulation), trader(world)
+    kept = []
+    for cents in range(5, 40):
+        assert client.post("/v1/trading/orders", json=order(market, "buy", cents, 1)).status == 200
+        world.advance("1s")
+        book = world.gateway.get(f"/v1/markets/{market.symbol}/book").body
+        out = json.loads(journal.getvalue().splitlines()[-1])["out"]
+        assert out.get("body_size", len(book)) == len(book)
+        kept.append((len(book), "body" in out))
+    assert kept[0][0] < 1_024 < kept[-1][0] < 4_096
+    assert all(whole == (size <= 1_024) for size, whole in kept)
