@@ -203,9 +203,14 @@ def compare_with(
     """
     entries = recording.entries
 
-    def replay(clock: ServiceClock) -> Remaining:
-        tally = DeferredTally()
-        SessionComparison(scenario, seed, entries, tally, clock).run()
+    def replayed_with(clock: ServiceClock, tally: DeferredTally) -> SessionComparison:
+        replayed = SessionComparison(scenario, seed, entries, tally, clock)
+        replayed.run()
+        return replayed
+
+    def remaining(clock: ServiceClock) -> Remaining:
+        orders.step()
+        replayed_with(clock, tally := DeferredTally())
         return Remaining.of(one for line in tally.lines for one in line.differences)
 
     with naming_file(path):
@@ -213,16 +218,17 @@ def compare_with(
         with _through(recording) as progress:
             replayed = SessionComparison(scenario, seed, entries, tally, clock)
             replayed.run(progress.step)
-        chance, interrupted = Chance(), ""
-        if progress.interrupted:
-            interrupted = f"{_EARLIER}, and {_MAY_BE_CHANCE}"
-        else:
+        chance, interrupted = Chance(complete=False), f"{_EARLIER}, and {_MAY_BE_CHANCE}"
+        if not progress.interrupted:
             lines = {line.n for line in tally.lines}
-            if moves := likely_order(lines, entries, clock, replay):
-                tally, clock = DeferredTally(), clock.with_moves(moves)
-                replayed = SessionComparison(scenario, seed, entries, tally, clock)
-                replayed.run()
-            chance = decided_by_chance(tally.lines, replayed.names, scenario, seed, entries, clock)
+            with Progress(0, "orders of arrival tried", log=False) as orders:
+                if moves := likely_order(lines, entries, clock, remaining):
+                    moved, other = clock.with_moves(moves), DeferredTally()
+                    replayed = replayed_with(moved, other)
+                    clock, tally = moved, other
+            if not orders.interrupted:
+                names = replayed.names
+                chance = decided_by_chance(tally.lines, names, scenario, seed, entries, clock)
             interrupted = "" if chance.complete else _MAY_BE_CHANCE
     tally.settle(chance.places)
     reading, name = scenario.reading, scenario.name

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sim.fidelity import chance
+from sim.fidelity import compare as comparing
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Compare, differences
 from tests.fidelity.in_process import lines
@@ -83,6 +84,18 @@ def test_an_interrupt_while_chance_is_weighed_leaves_a_warning(
     (warning,) = found["warnings"]
     assert warning.endswith("interrupted; some of what differs may be due to chance")
     assert differences(found)
+
+
+def test_so_does_one_while_orders_of_arrival_are_tried(
+    session: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparing, "likely_order", interrupted)
+    code, found = compare(session, "--scenario", scenario(session), "--seed", "103")
+    assert (code, found["interrupted"]) == (130, True)
+    assert found["warnings"][0].endswith("some of what differs may be due to chance")
 
 
 def timed_out(answer: dict[str, Any]) -> None:
