@@ -13,13 +13,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from sim import Simulation, load_scenario
+from sim.core.lifecycle.outcomes import Outcome
+from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.games import Game, Goal
+from sim.core.model.instrument import GameCondition, Instrument
 from sim.kernel.instants import MINUTE, NS_PER_S
 from sim.messages.gateway_v1 import Event
 from sim.reference.game_clock import GameClock, GameInProgress, duration, spread
-from sim.reference.results import final
+from sim.reference.reference import Reference
+from sim.reference.results import Results, final
 from tests.recorded import check_recorded
 
 # League: what its periods are called, how many there are in regular time, what the clock of one
@@ -220,6 +225,168 @@ def test_results_are_possible_in_their_sport(league: str) -> None:
             assert (home, away) == tuple(sum(side) for side in zip(*parts, strict=True))
             assert all(score >= 0 for part in parts for score in part)
     assert draws == 0 or league in ("epl", "lib")
+
+
+# What a side has after regular time, and after one part of it; "" where nothing else can be.
+TOTALS = {
+    "nfl": {0, 3, 6, 7, 10, 13, 14, 16, 17, 20, 21, 23, 24, 27, 28, 30, 31, 34, 38},
+    "mlb": set(range(10)),
+    "nhl": set(range(7)),
+}
+QUARTERS = {"nba": range(22, 35), "wnba": range(15, 27)}
+OVERTIMES = {
+    "nfl": {("OT1", (3, 0))},
+    "mlb": {("X10", (1, 0))},
+    "nhl": {("OT1", (1, 0))},
+    "nba": {("OT1", (11, 8)), ("OT1", (8, 11))},
+}
+SCORES_OF_SETS = {
+    "atp": {(6, lost) for lost in range(5)} | {(7, 5), (7, 6)},
+    "wtt": {(11, lost) for lost in range(10)},
+    "cs2": {(13, lost) for lost in range(12)},
+    "lol": {(1, 0)},
+}
+
+
+@pytest.mark.parametrize("league", TOTALS.keys() | QUARTERS.keys())
+def test_every_score_that_is_drawn_comes_up_and_no_other(league: str) -> None:
+    regular = SPORTS[league][1]
+    seen, parts, extras = set[int](), set[int](), set[tuple[str, tuple[int, int]]]()
+    for slug in slugs(league, 700):
+        periods = list(final(Event(slug=slug, subcategory=league), []).periods.items())
+        seen |= {sum(score[side] for _, score in periods[:regular]) for side in (0, 1)}
+        parts |= {score[side] for _, score in periods[:regular] for side in (0, 1)}
+        extras |= set(periods[regular:])
+        assert league != "mlb" or periods[8] == ("I9", (0, 0))
+    assert league not in OVERTIMES or extras == OVERTIMES[league]
+    if league in TOTALS:
+        assert seen == TOTALS[league]
+        assert league == "nfl" or {1, 2, 3} <= parts, "runs and goals come one by one"
+    else:
+        assert parts == set(QUARTERS[league])
+
+
+@pytest.mark.parametrize("league", SCORES_OF_SETS)
+def test_every_score_of_a_set_comes_up_and_both_sides_win(league: str) -> None:
+    seen, results = set(), set()
+    for slug in slugs(league, 300):
+        game = final(Event(slug=slug, subcategory=league), [])
+        seen |= {(max(score), min(score)) for score in game.periods.values()}
+        results.add((game.home_score, game.away_score))
+    assert seen == SCORES_OF_SETS[league]
+    wins = (SPORTS[league][1] + 1) // 2
+    assert results == {score for lost in range(wins) for score in ((wins, lost), (lost, wins))}
+
+
+def test_goals_fall_in_every_minute_and_a_draw_is_decided_either_way() -> None:
+    minutes, counts, teams, fights = set[int](), set[tuple[int, int]](), set[str](), set[object]()
+    decided = {"level": set[str](), "": set[str]()}
+    for slug in slugs("epl", 700):
+        game = planned("epl", slug)
+        goals = game.goals or ()
+        minutes |= {goal.minute for goal in goals}
+        teams |= {goal.team for goal in goals}
+        counts |= {
+            (half, sum((goal.minute > 45) == bool(half) for goal in goals)) for half in (0, 1)
+        }
+        level = game.home_score == game.away_score
+        decided["level" if level else ""].add(str(game.advances))
+        fights.add(planned("ufc", slug).home_score)
+    assert minutes == set(range(1, 91))
+    assert counts == {(half, number) for half in (0, 1) for number in range(4)}
+    assert (teams, fights) == ({"home", "away"}, {0, 1})
+    assert decided == {"level": {"home", "away"}, "": {"home", "away"}}
+
+
+def test_statistics_of_players_are_within_what_one_game_allows() -> None:
+    seen: dict[str, set[int]] = {}
+    for slug in slugs("nba", 500):
+        (stats,) = planned("nba", slug).players.values()
+        for name, count in stats.items():
+            seen.setdefault(name, set()).add(count)
+    assert seen == {
+        "points": set(range(8, 31)),
+        "rebounds": set(range(1, 15)),
+        "assists": set(range(1, 13)),
+        "threes": set(range(8)),
+        "steals": set(range(5)),
+        "blocks": set(range(5)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("league", "period", "score"),
+    [
+        ("nfl", "Q2", (10, 3)),
+        ("nfl", "Q3", (10, 3)),
+        ("nfl", "Q4", (31, 28)),
+        ("mlb", "T2", (4, 1)),
+        ("mlb", "B5", (2, 0)),
+        ("nhl", "P2", (1, 1)),
+        ("nhl", "P3", (2, 5)),
+    ],
+)
+def test_a_game_under_way_keeps_its_score_and_goes_on_in_its_period(
+    league: str, period: str, score: tuple[int, int]
+) -> None:
+    first, regular = int(period[1:]), SPORTS[league][1]
+    before = {"home": score[0], "away": score[1]}
+    spreads, later, last = set(), set[int](), set[int]()
+    for slug in slugs(league, 300):
+        game = planned(league, slug, live=True, period=period, score=before)
+        parts = list(game.periods.values())
+        assert tuple(map(sum, zip(*parts[: first - 1], strict=True))) == score
+        spreads.add(tuple(parts[: first - 1]))
+        rest = [sum(side) for side in zip(*parts[first - 1 : regular], strict=True)]
+        later |= set(rest)
+        last |= set(parts[(8 if league == "mlb" else regular) - 1])
+        home, away = (one + more for one, more in zip(score, rest, strict=True))
+        assert len(parts) == regular + (home == away)
+        assert game.home_score is not None and game.home_score - home in (0, 1, 3)
+    assert later == TOTALS[league] and last > {0}
+    assert (len(spreads) > 1) == (first > 2), "the first period is all that there was"
+
+
+def test_a_period_without_a_number_is_the_first() -> None:
+    slug = slugs("nfl", 1)[0]
+    plain = planned("nfl", slug)
+    for fields in ({"live": True, "period": "HT"}, {"live": True}, {"period": "Q3"}):
+        assert planned("nfl", slug, **fields) == plain
+
+
+LADDER, ONE_OF = EventOutcome.DIRECTIONAL, EventOutcome.MUTUALLY_EXCLUSIVE
+
+
+def test_questions_are_decided_once_for_all_of_their_markets() -> None:
+    """A ladder is climbed from below to any rank, and one of several outcomes comes true, any."""
+
+    groups = [
+        [
+            Instrument(symbol=f"{name}-{rank}", related=Related(f"group-{name}", kind, rank))
+            for rank in (2, 0, 1)
+        ]
+        for name, kind in enumerate((LADDER, ONE_OF) * 40)
+    ]
+    lonely = Instrument(symbol="lonely")
+    plan = Results(
+        Reference(empty=True), (*(one for found in groups for one in found), lonely), START
+    )
+    reached, won = set(), set()
+    for found in groups:
+        paid = {one.related.rank: plan.outcome(one) for one in found if one.related}
+        yes = [rank for rank, outcome in paid.items() if outcome == Outcome.YES.worth]
+        assert all(paid[rank] == Outcome.NO.worth for rank in paid if rank not in yes)
+        if found[0].related and found[0].related.kind is LADDER:
+            assert sorted(yes) == list(range(len(yes)))
+            reached.add(len(yes))
+        else:
+            (winner,) = yes
+            won.add(winner)
+    assert (reached, won) == ({0, 1, 2, 3}, {0, 1, 2})
+    unlisted = structs.replace(groups[0][0], symbol="unlisted")
+    elsewhere = structs.replace(groups[0][0], related=Related("nowhere", LADDER))
+    game = structs.replace(lonely, game_condition=GameCondition(kind="moneyline"), event="no-game")
+    assert [plan.outcome(one) for one in (lonely, unlisted, elsewhere, game)] == [None] * 4
 
 
 @pytest.mark.parametrize("league", SPORTS)

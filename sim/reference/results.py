@@ -20,7 +20,7 @@ from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
-from sim.reference.game_clock import UNITS, GameClock, GameInProgress, draw, duration, spread
+from sim.reference.game_clock import UNITS, GameClock, GameInProgress, draw, duration, mixed, spread
 from sim.reference.reference import Reference
 
 Periods = dict[str, tuple[int, int]]
@@ -130,7 +130,7 @@ def _group_outcome(instrument: Instrument, related: Related, group: list[Instrum
     if related.kind is EventOutcome.DIRECTIONAL:
         ranks = sorted(one.related.rank for one in group if one.related is not None)
         return ranks.index(related.rank) < draw(related.group, "rank", len(ranks) + 1)
-    winner = draw(related.group, "winner", max(2, len(group))) % len(group)
+    winner = draw(related.group, "winner", len(group))
     return group[winner].symbol == instrument.symbol
 
 
@@ -226,7 +226,7 @@ def _best_of(slug: str, league: str, mark: str, wins: int) -> Periods:
     won = [0, 0]
     while max(won) < wins:
         number = len(periods) + 1
-        winner, score = draw(slug, f"winner{number}", 2), unit(f"score{number}")
+        winner, score = mixed(slug, f"winner{number}", 2), unit(f"score{number}")
         won[winner] += 1
         periods[f"{mark}{number}"] = score if winner == 0 else (score[1], score[0])
     return periods
