@@ -352,6 +352,10 @@ def test_a_period_without_a_number_is_the_first() -> None:
     plain = planned("nfl", slug)
     for fields in ({"live": True, "period": "HT"}, {"live": True}, {"period": "Q3"}):
         assert planned("nfl", slug, **fields) == plain
+    level = {"home": 0, "away": 0}
+    assert planned("nfl", slug, live=True, period="Q3") == planned(
+        "nfl", slug, live=True, period="Q3", score=level
+    )
 
 
 LADDER, ONE_OF = EventOutcome.DIRECTIONAL, EventOutcome.MUTUALLY_EXCLUSIVE

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from sim.kernel.instants import HOUR, parse_instant
+from sim.core.incentives.incentives import LIQUIDITY, VOLUME, Period, Reward
+from sim.core.model.enums import InstrumentState
+from sim.core.model.instrument import Instrument
+from sim.core.model.quantities import CENT, DOLLAR
+from sim.kernel.instants import DAY, HOUR, Instant, eastern_date, parse_instant
+from sim.messages.gateway_v1 import Event, Market
+from sim.reference.incentive_programs import programs
+from sim.reference.reference import Reference
 from sim.testing.client import Connection
 from tests.journeys import key
 
@@ -54,3 +63,130 @@ def test_rewards_come_from_programs_that_ran(world: Connection) -> None:
             assert any(part["start"][:10] <= reward["date"] for part in ran), (reward, program)
         world.advance("1s")
     assert seen == {"PAID", "PENDING", "SKIPPED"}
+
+
+# ---- from the instruments of a world
+
+NOW = parse_instant("2026-09-08T20:00:00-04:00")
+GAME = NOW + 2 * DAY
+
+
+def market(number: int, **fields: Any) -> Instrument:
+    terms: dict[str, Any] = {
+        "market_type": "moneyline",
+        "category": "sports",
+        "subcategory": "nba",
+        "created": NOW - 9 * DAY,
+        "expiration": GAME + 6 * HOUR,
+    }
+    return Instrument(symbol=f"m{number}", **(terms | fields))
+
+
+def programs_of(
+    markets: list[Instrument], game: Instant | None = GAME
+) -> tuple[dict[str, list[Period]], tuple[Reward, ...]]:
+    """The periods by market, and the rewards, in a world where all markets are of one event."""
+    reference = Reference(empty=True)
+    event = Event(id=1, slug="game", start_time=game)
+    reference.add_event(event)
+    for terms in markets:
+        reference.add_market(Market(id=terms.symbol, slug=terms.symbol), event)
+    periods, rewards = programs(tuple(markets), reference, NOW)
+    found: dict[str, list[Period]] = {}
+    for period in periods:
+        found.setdefault(period.symbol, []).append(period)
+    return found, rewards
+
+
+def takers(number: int, terms: Instrument, name: str) -> Period:
+    return Period(
+        program_id=f"{name}_{number}_volume",
+        symbol=terms.symbol,
+        start=terms.created,
+        created=terms.created,
+        reward_pool=(number + 1) * 250 * DOLLAR,
+        program_type=VOLUME,
+        min_taker_notional=500,
+    )
+
+
+def makers(number: int, terms: Instrument, edges: tuple[Instant, ...]) -> list[Period]:
+    parts = (("early", 5, "0.40"), ("day_of", 15, "0.35"), ("live", 80, "0.30"))
+    return [
+        Period(
+            program_id=f"nba_{number}_{name}",
+            symbol=terms.symbol,
+            start=start,
+            end=end,
+            created=terms.created,
+            reward_pool=(number + 1) * 250 * DOLLAR * percent // 100,
+            program_type=LIQUIDITY,
+            period=name,
+            discount_factor=factor,
+            target_size=10_000,
+        )
+        for (name, percent, factor), start, end in zip(parts, edges, edges[1:], strict=False)
+        if start < end
+    ]
+
+
+def test_the_first_nine_markets_have_programs_every_third_for_takers() -> None:
+    markets = [market(number) for number in range(11)]
+    found, rewards = programs_of(markets)
+    edges = (NOW - 9 * DAY, GAME - 6 * HOUR, GAME, GAME + 6 * HOUR)
+    assert found == {
+        one.symbol: [takers(number, one, "nba")] if number % 3 == 1 else makers(number, one, edges)
+        for number, one in enumerate(markets[:9])
+    }
+    earned = (("m0", 4, 1250, "PAID"), ("m2", 3, 1950, "SKIPPED"), ("m3", 2, 2650, "PAID"), ("m5", 0, 3350, "PENDING"))  # fmt: skip
+    assert rewards == tuple(
+        Reward(
+            account="firms/retail/accounts/e94a6d31",
+            symbol=symbol,
+            date=eastern_date(NOW - ago * DAY).isoformat(),
+            amount=cents * CENT,
+            program_type=LIQUIDITY,
+            status=status,
+        )
+        for symbol, ago, cents, status in earned
+    )
+    assert programs_of(markets[:2])[1] == rewards[:1], "no reward where makers are not paid"
+
+
+@pytest.mark.parametrize(
+    ("fields", "has_one"),
+    [
+        ({"market_type": "futures"}, True),
+        ({"market_type": "event"}, True),
+        ({"market_type": "spreads"}, False),
+        ({"created": NOW - 1}, True),
+        ({"created": NOW}, False),
+        ({"opening_state": InstrumentState.OPEN}, False),
+    ],
+)
+def test_a_program_is_on_a_market_of_a_winner_that_has_been_listed(
+    fields: dict[str, Any], has_one: bool
+) -> None:
+    assert bool(programs_of([market(0, **fields)])[0]) is has_one
+
+
+def test_a_period_that_would_be_over_before_the_listing_is_left_out() -> None:
+    late = NOW + 6 * HOUR
+    for game, names in (
+        (late + DAY, ["early", "day_of", "live"]),
+        (late - 8 * DAY, ["early", "day_of", "live"]),
+        (late - 9 * DAY + 1, ["early", "day_of", "live"]),
+        (late - 9 * DAY, ["day_of", "live"]),
+    ):
+        one = market(0, expiration=game + HOUR)
+        found = programs_of([one], game)[0]["m0"]
+        edges = (one.created, game - 6 * HOUR, game, one.expiration)
+        assert [period.period for period in found] == names
+        assert found == makers(0, one, edges)
+
+
+def test_a_market_without_a_game_pays_takers_under_the_name_of_its_category() -> None:
+    one = market(0, subcategory="", category="politics", market_type="event")
+    assert programs_of([one], None) == ({"m0": [takers(0, one, "politics")]}, ())
+    reference = Reference(empty=True)
+    assert programs((one,), reference, NOW)[0] == (takers(0, one, "politics"),), "no event at all"
