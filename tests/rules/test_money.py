@@ -4,14 +4,26 @@ entries are called.
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from fractions import Fraction
+from typing import NamedTuple
+
 import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.core.exchange import Exchange
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side, TimeInForce
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
+from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
 from sim.testing.client import Connection, connect
 from sim.testing.trading_harness import Market
 from tests.journeys import firm, key, order, quiet, retail_order, trader
+from tests.sessions import SESSIONS
+from tests.test_liquidity_rewards import advance
 
 TAKER = "firms/retail/accounts/5c1e90d2"
 
@@ -212,3 +224,159 @@ def test_p5_which_of_two_orders_goes_when_money_runs_out_is_a_switch(
     assert [market.now(placed).live for placed in orders] == [
         index == survivor for index in range(2)
     ]
+
+
+# ---- rebates against a model that reads every trade
+
+SUNDAY = parse_instant("2026-09-27T22:00:00-04:00")  # the next week is in two months
+REFERENCE = "taker_fee_rebate:"
+STEPS = ((2_000 * DOLLAR, 50), (300 * DOLLAR, 25), (5 * DOLLAR, 7))
+ACCOUNTS = ("ann", "bob", "eve")
+SCALES = {"M": (100, 1, 1), "FINE": (1000, 100, 5)}
+
+
+class Deal(NamedTuple):
+    """Somebody buys from somebody a few hours later; the trade may be busted."""
+
+    hours: int
+    symbol: str
+    maker: int
+    taker: int
+    cents: int
+    contracts: int
+    busted: bool
+
+
+def deals() -> st.SearchStrategy[list[Deal]]:
+    one = st.builds(
+        Deal,
+        st.sampled_from((1, 30, 90, 170)),
+        st.sampled_from(tuple(SCALES)),
+        st.integers(0, 2),
+        st.integers(0, 2),
+        st.integers(1, 99),
+        st.sampled_from((7, 100, 900, 4000)),
+        st.sampled_from((False, False, False, True)),
+    )
+    return st.lists(one, min_size=8, max_size=20)
+
+
+def market_of_traders() -> Exchange:
+    """An exchange with two open markets and three rich accounts."""
+    exchange = Exchange(seed=1, now=SUNDAY)
+    for symbol, (price_scale, qty_scale, tick) in SCALES.items():
+        instrument = Instrument(
+            symbol=symbol,
+            price_scale=price_scale,
+            qty_scale=qty_scale,
+            tick=tick,
+            price_low=tick,
+            price_high=price_scale - tick,
+            start=SUNDAY - DAY,
+            expiration=SUNDAY + 400 * DAY,
+            opening_state=InstrumentState.OPEN,
+        )
+        exchange.trading.listings.list_instrument(instrument)
+    for account in ACCOUNTS:
+        exchange.trading.open_account(account)
+        exchange.trading.ledger.move(
+            account, 10**6 * DOLLAR, LedgerEntryType.DEPOSIT, "", contra="house/funding"
+        )
+    exchange.rebates.change_steps(STEPS)
+    return exchange
+
+
+def trade(exchange: Exchange, deal: Deal) -> None:
+    """Let an offer rest, and somebody else take it."""
+    price_scale, qty_scale, _ = SCALES[deal.symbol]
+    taker = (deal.maker + 1 + deal.taker % 2) % 3
+    for account, side in ((deal.maker, Side.SELL), (taker, Side.BUY)):
+        exchange.trading.order_service.place(
+            PlaceOrder(
+                symbol=deal.symbol,
+                account=ACCOUNTS[account],
+                participant=ACCOUNTS[account],
+                side=side,
+                qty=deal.contracts * qty_scale,
+                price=deal.cents * price_scale // 100,
+                tif=TimeInForce.GOOD_TILL_CANCEL,
+                channel=Channel.SCRIPT,
+                deferred=True,
+            )
+        )
+    exchange.flush()
+
+
+class Traded(NamedTuple):
+    """What counts of a trade."""
+
+    at: Instant
+    taker: str
+    maker: str
+    fee: Fraction
+    dollars: Fraction
+
+
+@SESSIONS
+@given(script=deals(), before=st.sampled_from((0, 4, 5, 299, 300, 2000)))
+def test_p16_rebates_are_those_of_somebody_who_reads_every_trade(
+    script: list[Deal], before: int
+) -> None:
+    exchange = market_of_traders()
+    exchange.rebates.note("ann", before * DOLLAR)
+    ledger, trades, read = exchange.trading.ledger, exchange.trading.trades, list[Traded]()
+    for deal in script:
+        advance(exchange, exchange.now + deal.hours * HOUR)
+        taker = ACCOUNTS[(deal.maker + 1 + deal.taker % 2) % 3]
+        held = ledger.balance(taker)
+        trade(exchange, deal)
+        advance(exchange, exchange.now + 1)
+        dollars = Fraction(deal.cents * deal.contracts, 100)
+        fee = Fraction(held - ledger.balance(taker), DOLLAR) - dollars
+        if deal.busted:
+            exchange.trading.listings.bust(trades[len(trades) - 1].id)
+            exchange.flush()
+        else:
+            at = trades[len(trades) - 1].at
+            read.append(Traded(at, taker, ACCOUNTS[deal.maker], fee, dollars))
+    advance(exchange, exchange.now + 15 * DAY)
+
+    expected: dict[tuple[str, str], Fraction] = {}
+    for week in range(-1, 60):
+        monday = eastern_date(SUNDAY) + timedelta(days=1 + 7 * week)
+        until = monday + timedelta(days=7)
+        first = monday.replace(day=1)
+        month = (first - timedelta(days=1)).replace(day=1)
+        for account in ACCOUNTS:
+            volume = Fraction(before if account == "ann" and month == date(2026, 8, 1) else 0)
+            fees = Fraction(0)
+            for one in read:
+                if eastern(month) <= one.at < eastern(first):
+                    volume += one.dollars * [one.taker, one.maker].count(account)
+                if eastern(monday) <= one.at < eastern(until) and one.taker == account:
+                    fees += one.fee
+            percent = next((share for least, share in STEPS if volume * DOLLAR >= least), 0)
+            if amount := round(fees * percent):
+                date_paid = (until - timedelta(days=1)).isoformat()
+                expected[account, REFERENCE + date_paid] = Fraction(amount, 100)
+    paid = {
+        (account, row.reference): Fraction(row.after - row.before, DOLLAR)
+        for account in ACCOUNTS
+        for row in ledger.entries(account)
+        if row.reference.startswith(REFERENCE)
+    }
+    assert paid == expected
+    event(f"{len(paid)} rebates")
+
+
+def test_p16_a_week_without_rebates_is_not_paid_later() -> None:
+    """They are switched on again in the middle of the next week, whose trades count from Monday."""
+    world = busy("250000", "assumptions: {fees.taker_rebates: false}\n")
+    pay_fees(world)
+    world.advance_to("2026-09-15T00:00:00-04:00")
+    pay_fees(world)
+    world.simulation.control("assumption.set", "fees.taker_rebates", {"value": "true"})
+    world.advance("1h")
+    pay_fees(world)
+    world.advance_to("2026-09-21T00:00:00-04:00")
+    assert rebates(world) == ["3"]
