@@ -98,6 +98,38 @@ def everything(world: Connection) -> list[dict[str, Any]]:
     ]
 
 
+def test_an_event_shows_the_prices_of_the_moment_whenever_it_was_looked_at(
+    world: Connection,
+) -> None:
+    """Orders, a cancel and an operator change the event of a generated game without a quote."""
+    generated = world.simulation.exchange.reference.generated.slugs
+    shown = next(one for one in events(world, active="true") if one["slug"] in generated)
+    symbol = next(
+        one["slug"]
+        for one in shown["markets"]
+        if (one["exchangeStatus"], one["bestBidQuote"], one["bestAskQuote"]) == ("OPEN", None, None)
+    )
+    market = world.simulation.exchange.instruments.require(symbol)
+    buyer, seller = trader(world), trader(world, 1)
+
+    def quotes() -> tuple[float | None, float | None, str]:
+        (found,) = (one for one in event(world, shown["slug"])["markets"] if one["slug"] == symbol)
+        bid, ask = (found[f"best{side}Quote"] for side in ("Bid", "Ask"))
+        return bid and bid["value"], ask and ask["value"], found["exchangeStatus"]
+
+    assert quotes() == (None, None, "OPEN")
+    placed = buyer.post("/v1/trading/orders", json=order(market, "buy", 3, 2)).json()["orderId"]
+    assert quotes() == (0.03, None, "OPEN")
+    seller.post("/v1/trading/orders", json=order(market, "sell", 97, 2))
+    assert quotes() == (0.03, 0.97, "OPEN")
+    world.simulation.control("instrument.state", symbol, {"state": "SUSPENDED"})
+    assert quotes() == (0.03, 0.97, "SUSPENDED")
+    world.simulation.control("instrument.state", symbol, {"state": "OPEN"})
+    body = {"orderId": placed, "symbol": symbol}
+    assert buyer.post("/v1/trading/orders/cancel", json=body).status == 200
+    assert quotes() == (None, 0.97, "OPEN")
+
+
 # ---- how a game goes
 
 
