@@ -248,7 +248,7 @@ SCORES_OF_SETS = {
 }
 
 
-@pytest.mark.parametrize("league", TOTALS.keys() | QUARTERS.keys())
+@pytest.mark.parametrize("league", sorted(TOTALS.keys() | QUARTERS.keys()))
 def test_every_score_that_is_drawn_comes_up_and_no_other(league: str) -> None:
     regular = SPORTS[league][1]
     seen, parts, extras = set[int](), set[int](), set[tuple[str, tuple[int, int]]]()
