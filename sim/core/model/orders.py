@@ -192,7 +192,8 @@ class Orders:
     def add(self, order: Order) -> None:
         """Store a new order, or the new object of one that lost its priority (see `book.py`).
 
-        A rejected order does not use up its client order id.
+        A rejected order does not use up its client order id, even if it had it while it waited for
+        the engine.
         """
         rows, seq = self.rows, order.seq
         if seq and seq <= len(rows.rows):
@@ -201,8 +202,24 @@ class Orders:
             order.seq = len(rows.rows) + 1
             rows.rows.append(order)
         self._by_id[order.id] = order
+        name = order.participant, order.clord_id
         if order.clord_id and order.state is not OrderState.REJECTED:
-            self._clord_ids[order.participant, order.clord_id] = order.id
+            self._clord_ids[name] = order.id
+        elif self._clord_ids.get(name) == order.id:
+            former = self._former(order)
+            if former is None:
+                del self._clord_ids[name]
+            else:
+                self._clord_ids[name] = former.id
+
+    def _former(self, order: Order) -> Order | None:
+        """Return the newest order that was not rejected and has the client order id of `order`.
+
+        A participant has one account.
+        """
+        seqs = self.rows.of_text("clord_id", order.account, order.clord_id)
+        same = map(self.rows.rows.__getitem__, reversed(seqs))
+        return next((one for one in same if one.state is not OrderState.REJECTED), None)
 
     def opened(self, order: Order) -> None:
         """Note that an order is open."""
@@ -315,9 +332,6 @@ class Orders:
                 mine.pop(order.id, None)
         for order in live:
             self._open.setdefault(order.account, {})[order.id] = order
-        for account in dict.fromkeys(order.account for order in gone):
-            if not self._open.get(account, True):
-                del self._open[account]
 
 
 def _identity(order: Order) -> tuple[str, str, str, Instant]:
