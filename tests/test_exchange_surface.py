@@ -48,6 +48,31 @@ def account(world: Connection, user: int = 0) -> str:
     return firm(world.simulation).users[user].account
 
 
+# ---- orders
+
+
+@pytest.mark.parametrize("side", ["buy", "sell"])
+def test_a_new_order_and_its_report_say_that_nothing_has_happened_yet(
+    world: Connection, side: str
+) -> None:
+    instrument = quiet(world.simulation)
+    enter(trader(world), instrument, side, 40, 2)
+    (report,) = (
+        trader(world)
+        .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
+        .json()["executions"]
+    )
+    zero = ("cumQty", "avgPx", "stopPrice", "minQty", "cashOrderQty")
+    assert {report["order"][name] for name in zero} == {"0"}
+    assert report["order"]["commissionNotionalTotalCollected"] == "0"
+    undefined = {report["order"][name] for name in ("orderCapacity", "manualOrderIndicator")}
+    assert undefined == {"ORDER_CAPACITY_UNDEFINED", "MANUAL_ORDER_INDICATOR_UNDEFINED"}
+    assert report["order"]["priceToQuantityFilled"] == {}
+    zero = ("lastShares", "lastPx", "commissionNotionalCollected", "commissionSpreadPx")
+    assert {report[name] for name in zero} == {"0"}
+    assert (report["aggressor"], report["tradeId"], report["text"]) == (False, "", "")
+
+
 # ---- identity
 
 

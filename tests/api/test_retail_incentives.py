@@ -115,6 +115,7 @@ def test_a_page_counts_markets(retail: RetailWorld) -> None:
         ({"category": "no such"}, []),
         ({"subcategory": "no such"}, []),
         ({"order_by": "start", "order_direction": "asc"}, [WHOLE, FINE]),
+        ({"order_by": "start"}, [FINE, WHOLE]),
         ({"order_by": "reward_pool"}, [WHOLE, FINE]),
         ({"order_by": "reward_pool", "order_direction": "asc"}, [FINE, WHOLE]),
         ({"order_by": "market_slug"}, [WHOLE, FINE]),
@@ -126,6 +127,27 @@ def test_programs_are_filtered_by_snake_case_parameters(
     retail: RetailWorld, params: dict[str, object], found: list[str]
 ) -> None:
     assert slugs(retail, **params) == found
+
+
+@pytest.mark.parametrize(("direction", "sign"), [("desc", -1), ("asc", 1)])
+def test_programs_can_be_sorted_by_the_start_of_their_events(
+    retail: RetailWorld, direction: str, sign: int
+) -> None:
+    params = {"categories": "sports", "active": "true", "live": "false", "limit": 8}
+    starts = dict.fromkeys((WHOLE, FINE), "2026-09-01T04:00:00Z")
+    for event in retail.gateway.get("/v1/events", params=params).json()["events"]:
+        symbol = event["markets"][0]["slug"]
+        starts[symbol] = event["startTime"]
+        now = retail.sim.now
+        retail.sim.exchange.incentives.add(
+            Period(program_id=symbol, symbol=symbol, start=now, created=now, reward_pool=DOLLAR)
+        )
+    assert len(set(starts.values())) > 4
+    params = {"order_by": "event_start_time", "order_direction": direction}
+    found = retail.ann.get("/v1/incentives", params=params).json()["programs"]
+    told = {row["marketSlug"]: row["eventStartTime"] for row in found}
+    assert told == starts
+    assert list(told.values()) == sorted(starts.values())[::sign]
 
 
 @pytest.mark.parametrize(

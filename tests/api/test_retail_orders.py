@@ -118,6 +118,35 @@ def test_malformed_orders_are_refused_at_once_and_leave_nothing(
     assert retail.ann.get("/v1/orders/open").json() == {"orders": []}
 
 
+@pytest.mark.parametrize("outcome", ["Yes", "No"])
+def test_an_order_is_described_as_its_event_its_market_and_the_side_that_it_takes(
+    retail: RetailWorld, outcome: str
+) -> None:
+    """In a game, a market without teams, and one that was made by hand."""
+    found = retail.gateway.get("/v1/events", params={"live": "true", "limit": 1}).json()
+    game = next(one["slug"] for one in found["events"][0]["markets"] if one["active"])
+    decision = retail.gateway.get("/v1/events/slug/fed-decision-september-2026").json()["event"]
+    teams = []
+    for slug in (game, decision["markets"][0]["slug"], WHOLE):
+        body = {"marketSlug": slug, "intent": BUY_YES if outcome == "Yes" else BUY_NO}
+        body |= {"type": "ORDER_TYPE_LIMIT", "price": usd("0.50"), "quantity": 1}
+        preview = retail.ann.post("/v1/order/preview", json={"request": body}).json()["order"]
+        market = retail.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
+        told = preview["marketMetadata"]
+        event = retail.gateway.get(f"/v1/events/slug/{told['eventSlug']}").json()["event"]
+        assert slug in [one["slug"] for one in event["markets"]]
+        assert (told["slug"], told["outcome"], told["icon"]) == (slug, outcome, market["image"])
+        assert (told["title"], told["eventId"]) == (event["title"], str(event["id"]))
+        assert told["subject"]["name"] == (market["titleShort"] or market["title"]) != ""
+        (side,) = (one for one in market["marketSides"] if one["long"] is (outcome == "Yes"))
+        teams.append(told.get("team"))
+        assert (told.get("team"), told.get("teamId")) == (
+            side.get("team"),
+            side["teamId"] if side.get("team") else None,
+        )
+    assert [bool(team) for team in teams] == [True, False, False]
+
+
 def test_an_unknown_market_is_not_found(retail: RetailWorld) -> None:
     assert retail.order(retail.ann, symbol="aec-nobody").status == 404
 

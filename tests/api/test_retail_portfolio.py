@@ -176,6 +176,22 @@ def test_a_trade_says_what_it_added_to_the_cost_or_took_from_it_and_made(
         assert [float(row["price"]["value"]) for row in rows] == [0.6, 0.75]
 
 
+@pytest.mark.parametrize(("side", "intent"), [("sell", BUY_YES), ("buy", BUY_NO)])
+def test_an_order_of_the_exchange_is_told_as_one_on_the_yes_side(
+    retail: RetailWorld, side: str, intent: str
+) -> None:
+    body = {"as": "maker", "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"}
+    retail.control("order.place", "", **body)
+    retail.order(retail.ann, WHOLE, intent, price="0.40", quantity=1)
+    (activity, *_) = retail.ann.get("/v1/portfolio/activities").json()["activities"]
+    told = activity["trade"]["passive"]
+    assert (told["intent"], told["outcomeSide"], told["action"]) == (
+        f"ORDER_INTENT_{side.upper()}_LONG",
+        "OUTCOME_SIDE_YES",
+        f"ORDER_ACTION_{side.upper()}",
+    )
+
+
 def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_asked(
     retail: RetailWorld,
 ) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from stream_clients import another_firm, drop_copy, place, trade, trades
+from typing import Any
 
+import pytest
+from stream_clients import another_firm, drop_copy, place, position_changes, trade, trades
+
+from sim import Simulation, load_scenario
 from sim.core.model.enums import ExecutionType, TradeState
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream
-from tests.journeys import firm, quiet
+from sim.testing.client import Connection, RpcError, Stream, connect
+from tests.journeys import firm, open_ones, order, quiet
 
 
 @pytest.fixture
@@ -142,6 +145,53 @@ def test_symbols_filter_the_replay_and_what_follows(
     assert [
         execution.order.id for frame in stream.take() for execution in frame.executions
     ] == wanted
+
+
+def test_each_row_since_the_first_is_replayed_once_to_a_firm_whose_users_share_an_account() -> None:
+    shared = "account: firms/twin/accounts/one, balance: '100'"
+    world = connect(
+        Simulation(
+            load_scenario(
+                "name: twins\nworld:\n  base: empty\n  instruments: [{symbol: one, state: OPEN}]\n"
+                "  firms:\n    - name: firms/twin\n      key: atlas\n"
+                f"      users: [{{name: ann, {shared}}}, {{name: bob, {shared}}}]\n"
+            )
+        )
+    )
+    start, one = world.simulation.now, world.simulation.exchange.instruments.require("one")
+    twin = firm(world.simulation, 1)
+    for user in twin.users:
+        answer = world.exchange(twin, user.name).post(
+            "/v1/trading/orders", json=order(one, "buy", 30, 1)
+        )
+        assert answer.status == 200
+    request = wire.CreateDropCopySubscriptionRequest(resume_time=start)
+    stream = world.rpc(twin, twin.users[0].name).stream(
+        "DropCopyAPI.CreateDropCopySubscription", request
+    )
+    told = [execution.id for frame in stream.take() for execution in frame.executions]
+    assert told == [row.id for row in world.simulation.exchange.trading.executions]
+    assert len(told) == 2
+
+
+def test_symbols_filter_trades_and_positions_too(world: Connection, instrument: Instrument) -> None:
+    elsewhere = next(
+        found for found in open_ones(world.simulation) if found.symbol != instrument.symbol
+    )
+    start = world.simulation.now
+    for when in ("live", "replay"):
+        fields: dict[str, Any] = {"resume_time": start} if when == "replay" else {}
+        for symbols in ([instrument.symbol], [elsewhere.symbol, instrument.symbol]):
+            fields["symbols"] = symbols
+            captured, positions = trades(world, **fields), position_changes(world, **fields)
+            if when == "live":
+                for traded, cents in ((elsewhere, 10), (instrument, 40)):
+                    trade(world, traded, cents)
+            reported = [row for frame in captured.take() for row in frame.trade_capture_reports]
+            changed = [row for frame in positions.take() for row in frame.position_changes]
+            captured.close(), positions.close()
+            assert {row.aggressor.order.symbol for row in reported} == set(symbols)
+            assert {row.position.symbol for row in changed} == set(symbols)
 
 
 def test_a_token_and_a_time_together_are_refused(world: Connection, instrument: Instrument) -> None:
@@ -293,6 +343,20 @@ def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
         for start in (at, at + 1):
             rest = [row for when, row in told if when >= start]
             assert reports(trades(world, resume_time=start)) == rest, start
+
+
+def test_a_replay_of_trades_leaves_out_those_between_others(
+    world: Connection, instrument: Instrument
+) -> None:
+    start = world.simulation.now
+    for name, side in (("maker", "buy"), ("taker", "sell")):
+        body = {"symbol": instrument.symbol, "side": side, "price": "0.40", "qty": "2"}
+        world.deliver(world.simulation.control("order.place", "", {"as": name, **body}).effects)
+    place(world, instrument, "buy", 40, user=0)
+    body = {"as": "taker", "symbol": instrument.symbol, "side": "sell", "price": "0.40", "qty": "1"}
+    world.deliver(world.simulation.control("order.place", "", body).effects)
+    assert len(world.simulation.exchange.trading.trades) == 2
+    assert len(reports(trades(world, resume_time=start))) == 1
 
 
 def test_replaying_trades_from_a_time_tells_their_whole_story(

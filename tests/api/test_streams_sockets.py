@@ -559,6 +559,39 @@ def test_balances_begin_with_a_snapshot_and_go_on_with_changes(
     )
 
 
+def test_who_unsubscribes_is_told_nothing_more_and_others_go_on(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
+    other = socket(world, PRIVATE)
+    for one in (private, other):
+        for kind in ("ORDER", "POSITION", "ACCOUNT_BALANCE"):
+            subscribe(one, kind, kind)
+
+    def trade() -> list[set[str]]:
+        """The subscriptions of each socket that say something about a trade."""
+        buy(world, instrument, 40, 1)
+        place(world, instrument, "sell", 40, 1)
+        return [{frame["requestId"] for frame in one.take()} for one in (private, other)]
+
+    everything = {"ORDER", "POSITION", "ACCOUNT_BALANCE"}
+    assert trade() == [everything, everything]
+    left = set(everything)
+    for kind in ("ACCOUNT_BALANCE", "POSITION", "ORDER"):
+        ask(private, {"unsubscribe": {"requestId": kind}})
+        left.remove(kind)
+        assert trade() == [left, everything]
+    subscribe(private, "again", "ACCOUNT_BALANCE")
+    other.close()
+    buy(world, instrument, 40, 1)
+    private.take()
+    place(world, instrument, "sell", 40, 1)
+    (frame,) = private.take()
+    assert frame["requestId"] == "again"
+    change = frame["accountBalancesUpdate"]["balanceChange"]
+    before, after = change["beforeBalance"], change["afterBalance"]
+    assert (before["openOrders"], after["openOrders"]) == (0.4, 0)
+
+
 def test_quotes_are_accepted_and_silent(private: Stream) -> None:
     assert subscribe(private, "q", "RFQ") == []
     assert subscribe(private, "q2", "RFQ") == [{"requestId": "q2", "error": "already subscribed"}]

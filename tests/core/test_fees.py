@@ -47,9 +47,10 @@ def test_worked_examples_hold_to_the_cent_half_to_even(
     assert cash_text(rounded(SCALES, exact(SCALES, theta, qty, price))) == dollars
 
 
-def charges(sizes: list[int], price: int) -> list[int]:
+def charges(sizes: list[int], price: int, theta: int = 695) -> list[int]:
     """Cents charged for each fill of one aggressive order."""
     market = Market(SCALES)
+    market.ctx.assumptions.change("fees.taker_theta", theta)
     for index, size in enumerate(sizes):
         market.sell(f"m{index}", size, price, symbol="F")
     market.take()
@@ -62,6 +63,7 @@ def test_the_fills_of_one_order_never_cost_more_than_their_sum_rounded() -> None
     """P12."""
     assert charges([35, 35], 500) == [1, 0]
     assert charges([100] * 5, 500) == [2, 1, 2, 2, 2]
+    assert charges([140, 60], 500, theta=500) == [2, 0]  # 1.75 and 0.75 are 2.5, which is 2 to even
 
 
 def test_a_resting_order_that_comes_to_trade_as_aggressor_again_keeps_its_sum() -> None:

@@ -95,7 +95,8 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
         "EXECUTION_TYPE_REJECTED",
         "ORD_REJECT_REASON_PRICE_OUT_OF_BOUNDS",
     )
-    assert execution["text"] and execution["traceId"] and execution["lastShares"] == "0"
+    assert execution["text"] and execution["traceId"]
+    assert (execution["lastShares"], execution["aggressor"]) == ("0", False)
     now = client.get(f"/v1/order/{placed}").json()["order"]
     assert (
         execution["order"] == now

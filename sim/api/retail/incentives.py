@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from sim.api.pipeline.authentication import Caller
@@ -15,13 +16,13 @@ from sim.api.retail.order_request import account_of
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import PAID, PENDING, SKIPPED, Period, Reward
 from sim.core.model.enums import InstrumentState
-from sim.core.model.refusals import InvalidRequest
+from sim.core.model.refusals import InvalidRequest, cut
 from sim.messages import retail_v1 as wire
 
 PAGE_DEFAULT = 100
 _KEYS: dict[str, Any] = {
-    "created_at": lambda program: min(period.created_at or 0 for period in program.time_periods),
-    "start": lambda program: min(period.start or 0 for period in program.time_periods),
+    "created_at": lambda program: min(period.created_at for period in program.time_periods),
+    "start": lambda program: min(period.start for period in program.time_periods),
     "reward_pool": lambda program: sum(period.reward_pool for period in program.time_periods),
     "market_slug": lambda program: program.market_slug,
     "event_start_time": lambda program: program.event_start_time or 0,
@@ -67,12 +68,12 @@ def _check_query(order: str, request: wire.ListIncentivesRequest) -> None:
     for status in request.statuses:
         if status not in _STATUSES:
             raise InvalidRequest(
-                f"unknown status {status[:40]!r}", remedy="send active, closed or pending"
+                f"unknown status {cut(status)!r}", remedy="send active, closed or pending"
             )
     for state in request.instrument_states:
         if state.removeprefix(_STATE_PREFIX) not in InstrumentState.__members__:
             raise InvalidRequest(
-                f"unknown instrument state {state[:60]!r}",
+                f"unknown instrument state {cut(state)!r}",
                 remedy=f"{', '.join(InstrumentState.__members__)}, with or without {_STATE_PREFIX}",
             )
 
@@ -100,9 +101,8 @@ def earned(
         if _passes(reward, first, last, request):
             by_status = sums.setdefault((reward.date, reward.symbol, reward.program_type), {})
             by_status[reward.status] = by_status.get(reward.status, 0) + reward.amount
-    entries = sorted(sums.items(), key=lambda entry: entry[0][1:])
-    entries.sort(key=lambda entry: entry[0][0], reverse=True)
-    return [_entry(*key, by_status) for key, by_status in entries]
+    newest_first = sorted(sorted(sums), key=itemgetter(0), reverse=True)
+    return [_entry(*key, sums[key]) for key in newest_first]
 
 
 def _entry(day: str, symbol: str, kind: str, by_status: dict[str, int]) -> wire.UserReward:

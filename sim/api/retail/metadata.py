@@ -10,7 +10,7 @@ from sim.messages import retail_v1 as wire
 def market_metadata(
     exchange: Exchange, symbol: str, *, long: bool, resolved: bool = False
 ) -> wire.MarketMetadata | None:
-    """Return a market's question and the answer that one of its sides stands for.
+    """Return the title of a market's event and the answer that one of its sides stands for.
 
     None for an instrument without reference data. In a resolved market the answer is "None",
     because nobody holds a side of it any more.
@@ -20,13 +20,14 @@ def market_metadata(
         return None
     side = side_of(market, long=long)
     event = exchange.reference.event_of(symbol)
+    assert event is not None  # every market has one
     message = wire.MarketMetadata(
         slug=market.slug,
         icon=market.image,
-        title=market.question if event is None else event.title,
+        title=event.title,
         outcome="None" if resolved else "Yes" if long else "No",
-        event_slug=event.slug if event is not None else "",
-        event_id=str(event.id) if event is not None else "",
+        event_slug=event.slug,
+        event_id=str(event.id),
         subject=wire.MetadataSubject(name=market.title_short or market.title),
     )
     if side is not None and side.team is not None:
