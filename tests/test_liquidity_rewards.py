@@ -257,6 +257,109 @@ def test_rewards_are_those_of_somebody_who_looks_every_second(
         assert sum(found.values()) <= period.reward_pool
 
 
+class Taken(NamedTuple):
+    """Somebody takes another's offer a while later; the trade may be busted at once."""
+
+    after: int  # minutes
+    taker: str
+    maker: str
+    price: int
+    qty: int
+    busted: bool
+
+
+def takings() -> st.SearchStrategy[list[Taken]]:
+    pairs = st.permutations(ACCOUNTS).map(lambda found: found[:2])
+    one = st.builds(
+        lambda after, pair, price, qty, busted: Taken(after, pair[0], pair[1], price, qty, busted),
+        st.sampled_from((0, 1, 2, 7, 200, 700, 1500)),
+        pairs,
+        st.sampled_from((2, 3, 50, 97, 98)),
+        st.sampled_from((1, 40, 150, 700)),
+        st.sampled_from((False, False, False, True)),
+    )
+    return st.lists(one, min_size=4, max_size=14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    script=takings(),
+    begins=st.sampled_from((-3600, 0, 60, 120, 3600)),
+    lasts=st.sampled_from((None, 60, 7200, 86_400, 200_000)),
+    least=st.sampled_from((None, 0, 20, 75)),
+)
+def test_takers_are_rewarded_as_somebody_who_reads_every_trade_would(
+    script: list[Taken], begins: int, lasts: int | None, least: int | None
+) -> None:
+    """P16: each Eastern date has its part of the pool, for the takers who reach the minimum."""
+    exchange = bare()
+    start = START + begins * NS_PER_S
+    end = None if lasts is None else start + lasts * NS_PER_S
+    period = Period(
+        program_id="v",
+        symbol="M",
+        start=start,
+        end=end,
+        created=START,
+        reward_pool=1000 * DOLLAR,
+        program_type="volumeProgram",
+        min_taker_notional=least,
+    )
+    exchange.incentives.add(period)
+    trading, read = exchange.trading, list[tuple[int, str, int]]()
+    for taken in script:
+        advance(exchange, exchange.ctx.now + taken.after * 60 * NS_PER_S)
+        before = len(trading.trades)
+        for account, side in ((taken.maker, Side.SELL), (taken.taker, Side.BUY)):
+            trading.order_service.place(
+                PlaceOrder(
+                    symbol="M",
+                    account=account,
+                    participant=account,
+                    side=side,
+                    qty=taken.qty,
+                    price=taken.price,
+                    tif=TimeInForce.GOOD_TILL_CANCEL,
+                    channel=Channel.SCRIPT,
+                    deferred=True,
+                )
+            )
+            exchange.flush()
+        advance(exchange, exchange.ctx.now)
+        assert len(trading.trades) == before + 1
+        trade = trading.trades[before]
+        if taken.busted:
+            trading.listings.bust(trade.id)
+            exchange.flush()
+        elif 3 <= taken.price <= 97:
+            read.append((trade.at, taken.taker, taken.price * taken.qty))  # in cents
+    advance(exchange, exchange.ctx.now + 9 * DAY)
+
+    expected = {}
+    first = parse_instant("2026-09-08T00:00:00-04:00")
+    for day in range(40):
+        midnight, after = first + day * DAY, first + (day + 1) * DAY
+        low, high = max(midnight, start), after if end is None else min(after, end)
+        volume: dict[str, int] = {}
+        for at, account, cents in read:
+            if low <= at < high:
+                volume[account] = volume.get(account, 0) + cents
+        minimum = 100 * (500 if least is None else least)
+        volume = {account: cents for account, cents in volume.items() if cents >= minimum}
+        length = DAY if end is None else end - start
+        for account, cents in volume.items():
+            amount = Fraction(100_000 * (high - low), length) * cents / sum(volume.values())
+            if int(amount):
+                expected[eastern_date(midnight).isoformat(), account] = int(amount)
+    found = {
+        (reward.date, account): reward.amount // CENT
+        for account in ACCOUNTS
+        for reward in exchange.incentives.rewards(account)
+    }
+    assert found == expected
+    event(f"{len(found)} rewards")
+
+
 # ---- as participants see them
 
 WORLD = """

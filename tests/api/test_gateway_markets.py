@@ -11,6 +11,7 @@ from retail_world import BUY_YES, FINE, SELL_YES, WHOLE
 
 from sim.api.gateway.live_views import market_view
 from sim.core.incentives.incentives import Period
+from sim.kernel.instants import DAY, HOUR
 
 
 @pytest.fixture
@@ -84,6 +85,60 @@ def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) ->
         "slug": WHOLE,
         "settlement": 1,
     }
+
+
+VOLUMES = ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
+
+
+def trade(gateway: GatewayWorld, contracts: int) -> None:
+    """Trade contracts at half a dollar."""
+    gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.50", quantity=contracts)
+    gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.50", quantity=contracts)
+
+
+def test_a_trade_counts_until_its_hour_is_a_day_a_week_a_month_and_a_year_old(
+    gateway: GatewayWorld,
+) -> None:
+    start = gateway.sim.now
+    assert start % HOUR == 0
+    for wait, contracts in ((0, 2), (HOUR - 1, 20), (1, 200)):
+        gateway.world.advance_to(gateway.sim.now + wait)
+        trade(gateway, contracts)
+    for days, name in zip((1, 7, 30, 365), VOLUMES[1:], strict=True):
+        for late, dollars in ((-1, 111), (0, 100), (HOUR - 1, 100), (HOUR, 0)):
+            gateway.world.advance_to(start + days * DAY + late)
+            shown = market(gateway, WHOLE)
+            assert (shown["volume"], shown[name]) == (111, dollars), (name, late)
+
+
+def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> None:
+    def shown() -> set[object]:
+        found = market(gateway, WHOLE)
+        return {found[name] for name in VOLUMES}
+
+    def bust() -> None:
+        trades = gateway.sim.exchange.trading.trades
+        gateway.control("trade.bust", trades[len(trades) - 1].id)
+
+    assert shown() == {0}
+    trade(gateway, 2)
+    assert shown() == {1}
+    gateway.sim.snapshot("one")
+    trade(gateway, 20)
+    assert shown() == {11}
+    for contracts, dollars in ((0, 1), (200, 101)):  # as many trades as before, another last one
+        gateway.sim.restore("one")
+        trade(gateway, contracts) if contracts else None
+        assert shown() == {dollars}
+    trade(gateway, 40)
+    bust()
+    assert shown() == {101}
+    trade(gateway, 60)
+    assert shown() == {131}
+    gateway.world.advance("48h")
+    bust()
+    trade(gateway, 8)
+    assert [market(gateway, WHOLE)[name] for name in VOLUMES] == [105, 4, 105, 105, 105]
 
 
 @pytest.mark.spec("S4.1-11")
