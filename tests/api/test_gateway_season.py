@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.api.gateway.event_views import dormant_state
-from sim.kernel.instants import MINUTE, parse_instant
+from sim.api.gateway.events import list_events
+from sim.api.gateway.markets import list_markets
+from sim.api.pipeline.authentication import Caller
+from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
 from sim.messages import exchange_v1 as wire
+from sim.messages import gateway_v1 as gateway_wire
+from sim.messages.gateway_v1 import Event, Market
 from sim.testing.client import Connection, connect
 
 GAMES = 90
@@ -415,3 +420,201 @@ def test_what_was_made_is_forgotten_again(large: Connection) -> None:
     for slug in games.slugs[:500]:
         games.event(slug)
     assert games._made.cache_info().currsize == games.event.cache_info().currsize == 384
+
+
+# ---- step by step
+
+EVENT_LOOKS: dict[str, Callable[[Event], Any]] = {
+    "volume": lambda event: event.volume,
+    "volume24hr": lambda event: event.volume_24hr,
+    "liquidity": lambda event: event.liquidity,
+    "openInterest": lambda event: event.open_interest,
+    "updatedAt": lambda event: event.updated_at,
+}
+MARKET_LOOKS: dict[str, Callable[[Market], Any]] = {
+    "volume1wk": lambda market: market.volume_1wk,
+    "updatedAt": lambda market: market.updated_at,
+}
+EVENING = parse_instant("2026-09-07T22:20:00-04:00")
+EVENT_PASSES: list[tuple[dict[str, Any], Callable[[Event], bool]]] = [
+    ({"active": True}, lambda event: event.active),
+    ({"closed": True}, lambda event: event.closed),
+    ({"live": True}, lambda event: event.live),
+    ({"ended": True}, lambda event: event.ended),
+    ({"period": "FT"}, lambda event: event.period == "FT"),
+    ({"period": "T3"}, lambda event: event.period == "T3"),
+    ({"volume_min": 0.01}, lambda event: event.volume >= 0.01),
+    ({"finished_timestamp_min": EVENING}, lambda event: (event.finished_timestamp or 0) >= EVENING),
+]
+MARKET_PASSES: list[tuple[dict[str, Any], Callable[[Market], bool]]] = [
+    ({"active": True}, lambda market: market.active),
+    ({"closed": True}, lambda market: market.closed),
+    ({"volume_min": 0.01}, lambda market: market.volume >= 0.01),
+]
+ANYBODY = Caller(plane="gateway")
+
+
+def events_of(simulation: Simulation, **query: Any) -> list[Event]:
+    request = gateway_wire.ListEventsRequest(limit=5000, **{"order_direction": "asc"} | query)
+    return list_events(simulation.exchange, ANYBODY, request).events
+
+
+def markets_of(simulation: Simulation, **query: Any) -> list[Market]:
+    request = gateway_wire.ListMarketsRequest(limit=5000, **{"order_direction": "asc"} | query)
+    return list_markets(simulation.exchange, ANYBODY, request).markets
+
+
+class Steps:
+    """A small world whose lists and events are looked at after each step."""
+
+    def __init__(self, more: str = "", *, recurring: str = "false") -> None:
+        text = (
+            "name: steps\nextends: quickstart\nclock: {start: 2026-09-07T19:00:00-04:00}\n"
+            f'limits: {{public: "off"}}\nworld: {{games: 14, automated_windows: {recurring}}}\n{more}'
+        )
+        self.simulation = Simulation(load_scenario(text))
+        self.connection = connect(self.simulation)
+        self.games = self.simulation.exchange.reference.generated
+
+    def get(self, path: str, **params: Any) -> Any:
+        return self.connection.gateway.get(path, params=params).json()
+
+    def control(self, action: str, subject: str, **body: object) -> None:
+        self.connection.absorb(self.simulation.control(action, subject, body))
+
+    def event(self, slug: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.get(f"/v1/events/slug/{slug}")["event"]
+        return found
+
+    def statuses(self, slug: str) -> set[str]:
+        return {market["exchangeStatus"] for market in self.event(slug)["markets"]}
+
+    def trade(self, symbol: str, contracts: int) -> None:
+        for by, side in (("maker", "buy"), ("taker", "sell")):
+            body = {"as": by, "symbol": symbol, "side": side, "price": "0.40"}
+            self.control("order.place", "", **body, qty=str(contracts))
+
+    def look(self) -> None:
+        """Lists are those of their rows, and rows are what somebody sees who never looked."""
+        fresh = self.simulation.fork()
+        events, markets = events_of(self.simulation), markets_of(self.simulation)
+        assert (events, markets) == (events_of(fresh), markets_of(fresh))
+        for name, of in EVENT_LOOKS.items():
+            found = events_of(self.simulation, order_by=[name], order_direction="desc")
+            assert found == sorted(events, key=of, reverse=True), name
+        for name, value in MARKET_LOOKS.items():
+            listed = markets_of(self.simulation, order_by=[name], order_direction="desc")
+            assert listed == sorted(markets, key=value, reverse=True), name
+        for query, passes in EVENT_PASSES:
+            assert events_of(self.simulation, **query) == [*filter(passes, events)], query
+        for query, test in MARKET_PASSES:
+            assert markets_of(self.simulation, **query) == [*filter(test, markets)], query
+
+
+def test_lists_and_events_follow_each_moment_of_a_game() -> None:
+    """Just before each moment and at it: nothing is shown that was kept of before."""
+    steps = Steps()
+    slug = steps.games.slugs[12]
+    dates = steps.games.dates(slug)
+    assert dates is not None
+    ends = steps.simulation.exchange.games.plan.event_end(slug)
+    for at, before, after in (
+        (dates.game, ("OPEN", False, False), ("OPEN", True, False)),
+        (ends, ("OPEN", True, False), ("CLOSED", False, True)),
+        (ends + MINUTE, ("CLOSED", False, True), ("CLOSED", False, True)),
+        (dates.expiration, ("CLOSED", False, True), ("EXPIRED", False, True)),
+        (dates.termination, ("EXPIRED", False, True), ("TERMINATED", False, True)),
+    ):
+        for late, shown in ((-1, before), (0, after)):
+            steps.connection.advance_to(at + late)
+            event = steps.event(slug)
+            assert steps.statuses(slug) == {shown[0]}, (at, late)
+            assert (event["live"], event["ended"]) == shown[1:]
+            assert (event["active"], event["closed"]) == ((shown[0] == "OPEN"), shown[0] != "OPEN")
+            paid = {market["status"] for market in event["markets"]} == {"MARKET_STATUS_RESOLVED"}
+            assert paid == (at + late >= ends + MINUTE)
+            steps.look()
+
+
+def test_lists_and_events_follow_what_happens_to_a_game() -> None:
+    steps = Steps()
+    slug, other, third = steps.games.slugs[7:10]
+    first, second, *_ = steps.games.symbols_of(slug)
+    steps.look()
+    steps.trade(first, 10)
+    steps.look()
+    assert (steps.event(slug)["volume"], steps.event(slug)["openInterest"]) == (4, 10)
+    steps.control("instrument.state", second, state="HALTED")
+    steps.look()
+    assert steps.statuses(slug) == {"OPEN", "HALTED"}
+    steps.control("event.update", other, home_score=3, away_score=1, period="T3", live=True)
+    steps.look()
+    assert steps.event(other)["score"] == {"home": 3, "away": 1}
+    steps.control("instrument.create", "", symbol="by-hand", event=third, state="OPEN")
+    steps.look()
+    assert [one["slug"] for one in steps.event(third)["markets"]][-1] == "by-hand"
+    steps.control("instrument.settle", second, price="1")
+    steps.look()
+    event = steps.event(slug)
+    assert (event["active"], event["closed"]) == (True, False), "one of its markets has paid"
+    steps.connection.advance("25h")
+    steps.look()
+    event = steps.event(slug)
+    assert (event["volume"], event["volume24hr"], event["closed"]) == (4, 0, True)
+
+
+def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:
+    """Every five minutes one is listed and another one ends; a market opens 90 seconds before it
+    begins.
+    """
+    steps = Steps(recurring="true")
+    start = steps.simulation.now
+    names = [f"btc-updown-5m-2026-09-07-{at}z" for at in ("2300", "2305")]
+    for since, statuses in (
+        (0, ["OPEN", "PENDING"]),
+        (210 * NS_PER_S - 1, ["OPEN", "PENDING"]),
+        (210 * NS_PER_S, ["OPEN", "OPEN"]),
+        (300 * NS_PER_S, ["CLOSED", "OPEN"]),
+    ):
+        steps.connection.advance_to(start + since)
+        markets = markets_of(steps.simulation, event_slug=names)
+        assert [market.exchange_status for market in markets] == statuses
+        steps.look()
+
+
+def test_while_games_are_not_played_a_result_is_known_at_the_expiration() -> None:
+    steps = Steps("assumptions: {games.played: false}\n")
+    slug = steps.games.slugs[12]
+    dates = steps.games.dates(slug)
+    result = steps.simulation.exchange.games.plan.final_game(slug)
+    assert dates is not None and result is not None
+    steps.connection.advance_to(dates.expiration - 1)
+    event = steps.event(slug)
+    assert (event["ended"], event["score"], event["period"]) == (False, None, "NS")
+    assert steps.statuses(slug) == {"OPEN"}
+    steps.connection.advance_to(dates.expiration)
+    event = steps.event(slug)
+    assert (event["ended"], event["period"]) == (True, "FT")
+    assert event["score"] == {"home": result.home_score, "away": result.away_score}
+    assert event["finishedTimestamp"] == event["endDate"] == event["updatedAt"]
+
+
+@pytest.mark.parametrize(
+    ("report", "score", "period"),
+    [
+        ({"periods": {"Q1": [7, 3], "Q2": [0, 10]}}, {"home": 7, "away": 13}, "FT"),
+        ({"periods": {"S1": [6, 4], "S2": [3, 6], "S3": [5, 5]}}, {"home": 1, "away": 1}, "FT"),
+        ({"periods": {"M1": [0, 1], "M2": [0, 1]}}, {"home": 0, "away": 2}, "FT"),
+        ({"periods": {"Q1": [7, 3]}, "home_score": 1}, {"home": 1, "away": 0}, "FT"),
+        ({"periods": {"Q1": [7, 3]}, "period": "OT"}, {"home": 7, "away": 3}, "OT"),
+        ({"period": "NS"}, None, "FT"),
+    ],
+)
+def test_a_game_that_was_only_reported_as_ended_has_the_score_of_its_periods(
+    report: dict[str, Any], score: dict[str, int] | None, period: str
+) -> None:
+    steps = Steps()
+    slug = steps.games.slugs[12]
+    steps.control("event.update", slug, **report, ended=True)
+    event = steps.event(slug)
+    assert (event["score"], event["period"], event["ended"]) == (score, period, True)
