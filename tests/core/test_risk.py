@@ -4,13 +4,22 @@
 
 from __future__ import annotations
 
-import pytest
+from random import Random
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.core.model.collateral import EventOutcome, Holding, Related, returned
 from sim.core.model.enums import OrderState, OrderType, Side, UnsolicitedReason
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import CENT, DOLLAR
+from sim.core.model.orders import Execution
+from sim.core.model.quantities import CENT, DOLLAR, cash_text
 from sim.core.model.refusals import OrderRefused
 from sim.testing.trading_harness import Market
+from tests.sessions import SESSIONS
+
+ONE_OF, LADDER = EventOutcome.MUTUALLY_EXCLUSIVE, EventOutcome.DIRECTIONAL
 
 
 def two(cash: int) -> Market:
@@ -179,3 +188,188 @@ def test_reservations_follow_partial_fills_and_replaces() -> None:
     market.replace(order, qty=10)
     assert market.trading.open_orders_reserve("me") == 250 * CENT
     assert market.trading.risk.working("me", "A", Side.BUY) == 5
+
+
+# ---- against a model that adds everything up anew
+
+GROUPS = {"A": ONE_OF, "B": ONE_OF, "C": ONE_OF, "L": LADDER, "M": LADDER, "N": LADDER}
+SCALES = {"L": (1000, 10), "M": (1000, 10), "X": (1000, 100)}  # others: whole cents and contracts
+ACCOUNTS = ("hedged", "plain", "rich")
+
+
+def sessions_market() -> Market:
+    """Three outcomes that exclude each other, a ladder of three, and two markets alone; of two
+    accounts with a little money one has collateral return.
+    """
+    instruments = []
+    for rank, symbol in enumerate("ABCLMNXY"):
+        price_scale, qty_scale = SCALES.get(symbol, (100, 1))
+        kind = GROUPS.get(symbol)
+        instruments.append(
+            Instrument(
+                symbol=symbol,
+                price_scale=price_scale,
+                qty_scale=qty_scale,
+                tick=price_scale // 100,
+                price_low=price_scale // 100,
+                price_high=price_scale - price_scale // 100,
+                related=None if kind is None else Related(kind.name, kind, rank),
+            )
+        )
+    market = Market(*instruments)
+    for account in ACCOUNTS:
+        market.trading.open_account(account, collateral_return=account == "hedged")
+        market.fund(account, 10_000 * DOLLAR if account == "rich" else 7 * DOLLAR)
+    return market
+
+
+class Sums:
+    """What positions, cash and open orders of an account come to, added up anew."""
+
+    def __init__(self, market: Market, account: str) -> None:
+        self.market, self.account, self.trading = market, account, market.trading
+
+    def instrument(self, symbol: str) -> Instrument:
+        return self.trading.instruments.require(symbol)
+
+    def net(self, symbol: str) -> int:
+        return self.trading.positions.net(self.account, symbol)
+
+    def rows(self, symbol: str, side: Side) -> list[tuple[int, int]]:
+        """Cost per unit and quantity of each open order, the dearest first."""
+        scale = self.instrument(symbol).price_scale
+        found = [
+            (order.price if side is Side.BUY else scale - order.price, order.leaves_qty)
+            for order in self.trading.orders.open_of((self.account,), (symbol,))
+            if order.side is side
+        ]
+        return sorted(found, reverse=True)
+
+    def cost(self, symbol: str, side: Side, more: list[tuple[int, int]]) -> int:
+        """What the orders of a side, and some more, cost where they do not close a position."""
+        net, cost = self.net(symbol), 0
+        closable = max(0, -net if side is Side.BUY else net)
+        for unit, qty in sorted(self.rows(symbol, side) + more, reverse=True):
+            closing = min(closable, qty)
+            closable -= closing
+            cost += unit * (qty - closing)
+        return cost * self.instrument(symbol).cash_per_notional
+
+    def worst(self, symbol: str, more: tuple[Side, int, int] | None = None) -> int:
+        """The dearer side of an instrument, with an order of (side, unit, quantity) in it."""
+        extra = {side: [more[1:]] if more and more[0] is side else [] for side in Side if side}
+        return max(self.cost(symbol, side, extra[side]) for side in (Side.BUY, Side.SELL))
+
+    def dollars(self, symbol: str, qty: int) -> int:
+        return qty * DOLLAR // self.instrument(symbol).qty_scale
+
+    def back(self, kind: EventOutcome, moves: dict[str, int] | None = None) -> int:
+        """The collateral return of a group, once positions have moved."""
+        if self.account != "hedged":
+            return 0
+        nets = {
+            symbol: self.net(symbol) + (moves or {}).get(symbol, 0)
+            for symbol, of in GROUPS.items()
+            if of is kind
+        }
+        return returned(
+            kind,
+            [
+                Holding(rank, self.dollars(symbol, net))
+                for rank, (symbol, net) in enumerate(nets.items())
+                if net
+            ],
+        )
+
+    def margin(self) -> int:
+        shorts = sum(self.dollars(symbol, max(0, -self.net(symbol))) for symbol in "ABCLMNXY")
+        return shorts - self.back(ONE_OF) - self.back(LADDER)
+
+    def power(self, symbol: str = "") -> int:
+        """Buying power; in an instrument without the return of its group."""
+        whole = self.trading.ledger.balance(self.account) - self.margin()
+        return whole - (self.back(GROUPS[symbol]) if symbol in GROUPS else 0)
+
+    def reserve(self) -> int:
+        return max(self.worst(symbol) for symbol in "ABCLMNXY")
+
+    def refusal(self, symbol: str, side: Side, price: int, qty: int) -> str:
+        """What is said of an order that the account cannot pay for; "" if it can."""
+        instrument, net = self.instrument(symbol), self.net(symbol)
+        unit = price if side is Side.BUY else instrument.price_scale - price
+        ahead = sum(count for other, count in self.rows(symbol, side) if other >= unit)
+        closable = max(0, (-net if side is Side.BUY else net) - ahead)
+        closing = min(qty, closable)
+        needed = self.worst(symbol, (side, unit, qty))
+        needed += self.trading.fees.quote(instrument, qty, price) * (qty - closing) // qty
+        power = self.power(symbol) if closing < qty else self.power()
+        if closing and symbol in GROUPS:
+            signed = closing if side is Side.BUY else -closing
+            kind = GROUPS[symbol]
+            lost = self.back(kind) - self.back(kind, {symbol: signed})
+            lost -= self.dollars(symbol, max(0, signed))
+            lost += signed * price * instrument.cash_per_notional
+            needed += max(0, lost) if self.back(kind) else 0
+        return (
+            ""
+            if needed <= power
+            else f"{cash_text(power)} USD available, requested {cash_text(needed)}"
+        )
+
+
+def check_unfunded(market: Market, account: str, symbol: str, reports: list[Execution]) -> None:
+    """P5: what a fill leaves without cover elsewhere is canceled, the newest first, and no more."""
+    sums = Sums(market, account)
+    for other in "ABCLMNXY":
+        if other == symbol:
+            continue
+        assert sums.worst(other) <= sums.power(other), (account, other)
+        for side in (Side.BUY, Side.SELL):
+            gone = [
+                report.order
+                for report in reports
+                if report.type.name == "CANCELED"
+                and (report.order.account, report.order.symbol, report.order.side)
+                == (account, other, side)
+            ]
+            if gone:
+                scale = sums.instrument(other).price_scale
+                last = gone[-1]
+                unit = last.price if side is Side.BUY else scale - last.price
+                kept = sums.cost(other, side, [(unit, last.qty - last.cum_qty)])
+                assert kept > sums.power(other)
+
+
+@SESSIONS
+@given(rng=st.randoms(use_true_random=False))
+def test_orders_are_taken_and_refused_as_adding_everything_up_says(rng: Random) -> None:
+    """P1 to P8, with fees, over resting orders, fills, cancels and what these do elsewhere."""
+    market = sessions_market()
+    for _ in range(40):
+        account, symbol = rng.choice(ACCOUNTS), rng.choice("ABCLMNXY")
+        mine = market.trading.orders.open_of((account,))
+        if mine and rng.random() < 0.15:
+            market.cancel(rng.choice(mine))
+        else:
+            instrument = market.trading.instruments.require(symbol)
+            side = rng.choice((Side.BUY, Side.SELL))
+            price = rng.choice((20, 40, 50, 55, 70)) * instrument.price_scale // 100
+            qty = rng.choice((1, 3, 8, 15)) * instrument.qty_scale
+            expected = Sums(market, account).refusal(symbol, side, price, qty)
+            place = market.buy if side is Side.BUY else market.sell
+            try:
+                place(account, qty, price, symbol=symbol)
+                refused = ""
+            except OrderRefused as refusal:
+                refused = str(refusal)
+            assert refused == expected
+        reports = market.reports()
+        filled = {one.order.account for one in reports if one.type.name in ("PARTIAL_FILL", "FILL")}
+        for name in ACCOUNTS:
+            sums = Sums(market, name)
+            if name in filled:
+                check_unfunded(market, name, symbol, reports)
+            assert market.trading.buying_power(name) == sums.power()
+            assert market.trading.margin_requirement(name) == sums.margin()
+            assert market.trading.open_orders_reserve(name) == sums.reserve()
+        market.check()
