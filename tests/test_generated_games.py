@@ -61,6 +61,8 @@ def season() -> Season:
 
 def test_events_and_markets_are_numbered_in_order(season: Season) -> None:
     games = season.games
+    assert [event.markets[0].id for event in season.events[:3]] == ["1000001", "1000101", "1000201"]
+    assert [event.id for event in season.events[:2]] == [30_001, 30_002]
     for number, event in enumerate(season.events):
         assert event.id == FIRST_EVENT + number
         assert games.slug_numbered(event.id) == games.slug_of_game(event.game_id) == event.slug
@@ -108,7 +110,7 @@ def test_symbols_lead_to_events_and_instruments(season: Season) -> None:
     assert games.dates("nobody") is None and games.event_slug("aec-nobody") is None
     assert games.event_slug("aec-nba-aa-bb-2026-09-08") is None
     assert not games.has("nobody")
-    nothing_planned = GeneratedGames(Leagues(), 0, NOW)
+    nothing_planned = GeneratedGames(Leagues())
     assert not nothing_planned and len(nothing_planned) == 0
     assert nothing_planned.next_edge(0) is None
 

@@ -454,7 +454,7 @@ def test_outcomes_without_a_team_or_a_game_say_so() -> None:
 
 
 def test_a_new_event_refers_to_the_last_of_its_tags() -> None:
-    event = new_event(LISTED, [TAG, wire.Tag(id="4")], slug="x")
+    event = new_event(LISTED, [TAG, TAG, wire.Tag(id="4")], slug="x")
     assert (event.active, event.slug, event.primary_tag) == (True, "x", wire.Tag(id="4"))
     dates = (event.start_date, event.creation_date, event.created_at, event.updated_at)
     assert dates == (LISTED,) * 4

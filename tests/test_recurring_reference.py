@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sim.core.model.index_conditions import IndexObservation
 from sim.core.recurring.markets import EPOCH, Slot
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, eastern, parse_instant
 from sim.reference.leagues import Leagues
@@ -146,7 +147,18 @@ def test_contracts_are_whole_until_partial_ones_begin(recurring: RecurringEvents
         assert recurring.instrument(Slot(1, listed + series.ahead)).qty_scale == scale
 
 
+def test_an_instrument_says_what_of_its_index_was_read(recurring: RecurringEvents) -> None:
+    slot = Slot(1, parse_instant("2026-09-08T14:00:00-04:00"))
+    plain = recurring.instrument(slot).metadata
+    read = IndexObservation(to_beat=6_000_000_000_000, at_end=6_100_050_000_000)
+    assert recurring.instrument(slot, read).metadata == plain | {"price_to_beat": "60000.00"}
+    settled = {"price_to_beat": "60000.00", "crypto_settlement_price": "61000.50"}
+    assert recurring.instrument(slot, read, settled=True).metadata == plain | settled
+    assert recurring.instrument(slot, IndexObservation(), settled=True).metadata == plain
+
+
 def test_series_have_numbers_of_their_own(recurring: RecurringEvents) -> None:
+    assert recurring.number(Slot(1, EPOCH)) - recurring.number(Slot(0, EPOCH)) == 40_000_000
     assert [(one.id, one.slug, one.title, one.recurrence) for one in recurring.messages] == [
         ("10101", "btc", "BTC Up or Down, every 5m", "5m"),
         ("10102", "eth", "Ether Up or Down, every 1h", "1h"),
