@@ -115,7 +115,11 @@ def test_a_future_has_a_market_for_each_contender() -> None:
         assert [side.team for side in market.market_sides] == [team, None]
         assert [side.description for side in market.market_sides] == [team.name, "No"]
     # one of many contenders: 0.04, and more for longer names
-    assert [market.market_sides[0].price for market in reference.markets] == ["0.18", "0.19", "0.16"]
+    assert [market.market_sides[0].price for market in reference.markets] == [
+        "0.18",
+        "0.19",
+        "0.16",
+    ]
 
 
 def test_a_question_has_a_market_for_each_answer() -> None:

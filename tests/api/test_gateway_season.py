@@ -16,7 +16,7 @@ from sim.api.gateway.event_views import dormant_state
 from sim.api.gateway.events import list_events
 from sim.api.gateway.markets import list_markets
 from sim.api.pipeline.authentication import Caller
-from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
+from sim.kernel.instants import MINUTE, NS_PER_S, Instant, format_instant, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.messages import gateway_v1 as gateway_wire
 from sim.messages.gateway_v1 import Event, Market
@@ -464,12 +464,15 @@ def markets_of(simulation: Simulation, **query: Any) -> list[Market]:
     return list_markets(simulation.exchange, ANYBODY, request).markets
 
 
+DUSK = parse_instant("2026-09-07T19:00:00-04:00")
+
+
 class Steps:
     """A small world whose lists and events are looked at after each step."""
 
-    def __init__(self, more: str = "", *, recurring: str = "false") -> None:
+    def __init__(self, more: str = "", *, recurring: str = "false", start: Instant = DUSK) -> None:
         text = (
-            "name: steps\nextends: quickstart\nclock: {start: 2026-09-07T19:00:00-04:00}\n"
+            f"name: steps\nextends: quickstart\nclock: {{start: {format_instant(start)}}}\n"
             f'limits: {{public: "off"}}\nworld: {{games: 14, automated_windows: {recurring}}}\n{more}'
         )
         self.simulation = Simulation(load_scenario(text))
@@ -491,7 +494,7 @@ class Steps:
 
     def trade(self, symbol: str, contracts: int) -> None:
         for by, side in (("maker", "buy"), ("taker", "sell")):
-            body = {"as": by, "symbol": symbol, "side": side, "price": "0.40"}
+            body = {"as": by, "symbol": symbol, "side": side, "price": "0.50"}
             self.control("order.place", "", **body, qty=str(contracts))
 
     def look(self) -> None:
@@ -540,10 +543,13 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     steps = Steps()
     slug, other, third = steps.games.slugs[7:10]
     first, second, *_ = steps.games.symbols_of(slug)
+    champion = steps.event("nba-champion-2027")
+    steps.simulation.snapshot("untouched")
     steps.look()
-    steps.trade(first, 10)
+    steps.trade(first, 2)
+    steps.trade(champion["markets"][0]["slug"], 10)
     steps.look()
-    assert (steps.event(slug)["volume"], steps.event(slug)["openInterest"]) == (4, 10)
+    assert (steps.event(slug)["volume"], steps.event(slug)["openInterest"]) == (1, 2)
     steps.control("instrument.state", second, state="HALTED")
     steps.look()
     assert steps.statuses(slug) == {"OPEN", "HALTED"}
@@ -560,7 +566,25 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     steps.connection.advance("25h")
     steps.look()
     event = steps.event(slug)
-    assert (event["volume"], event["volume24hr"], event["closed"]) == (4, 0, True)
+    assert (event["volume"], event["volume24hr"], event["closed"]) == (1, 0, True)
+    event = steps.event(champion["slug"])
+    assert (event["volume"], event["volume24hr"], event["active"]) == (5, 0, True)
+    steps.simulation.restore("untouched")
+    steps.look()
+    assert steps.event(champion["slug"]) == champion
+
+
+def test_a_game_that_was_over_when_the_world_began_is_paid_a_minute_after_its_end() -> None:
+    slug = Steps().games.slugs[12]
+    ends = Steps().simulation.exchange.games.plan.event_end(slug)
+    steps = Steps(start=ends + MINUTE // 2)
+    for at, status in ((ends + MINUTE - 1, "CLOSED"), (ends + MINUTE, "RESOLVED")):
+        steps.connection.advance_to(at)
+        event = steps.event(slug)
+        assert parse_instant(event["updatedAt"]) == (ends if status == "CLOSED" else at)
+        assert {market["status"] for market in event["markets"]} == {f"MARKET_STATUS_{status}"}
+        assert steps.statuses(slug) == {"CLOSED"}
+        steps.look()
 
 
 def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:

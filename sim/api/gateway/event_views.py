@@ -53,11 +53,17 @@ def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
 
 
 def dormant_change(exchange: Exchange, slug: str) -> Instant:
-    """Return when the dormant markets of a generated event last changed, in whole seconds."""
+    """Return when the dormant markets of a generated event last changed or settled, in whole
+    seconds.
+    """
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     state = lifecycle.unless_suspended(dormant_state(exchange, slug))
     ends = exchange.games.event_end(slug)
-    return whole_seconds(lifecycle.last_change_by_dates(dates.created, dates[1:4], ends, state))
+    changes = [lifecycle.last_change_by_dates(dates.created, dates[1:4], ends, state)]
+    if ends and state in OVER_STATES:
+        settled = lifecycle.dates.settlement_times_of(ends, dates.termination)
+        changes += (at for at in settled if at <= lifecycle.followed_to)
+    return whole_seconds(max(changes))
 
 
 def _generated(exchange: Exchange, slug: str) -> MarketDates:
