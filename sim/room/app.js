@@ -1,5 +1,5 @@
-// Where everything stands: the clock on top, time below it, then rows, detail and market, and the
-// other parts behind tabs. On a narrow screen every part stands behind a tab.
+// The layout of the page: the clock at the top, the timeline below it, then the history, the selected
+// input and the market. All other panels are in tabs. On a narrow screen every panel is in a tab.
 
 import {Account} from './panels/accounts.js';
 import {Actions} from './panels/actions.js';
@@ -42,9 +42,9 @@ const EVERY_PART = [
   ['instances', 'Instances', Instances],
   ['actions', 'Do', Actions],
 ];
-const LIVE = ['instances', 'actions']; // parts that a report does not have
+const LIVE = ['instances', 'actions']; // not in a report
 const PARTS = EVERY_PART.filter(([id]) => !isReport || !LIVE.includes(id));
-const CHANGES = ['actions']; // and one that a finished run does not have
+const CHANGES = ['actions']; // not in a run that has finished
 const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market], ['trades', 'Trades', LastTrades]];
 
 function Lower({parts, role = 'region'}) {

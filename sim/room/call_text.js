@@ -1,4 +1,5 @@
-// A control call as text to paste: for a terminal, for a test, and as the step of a scenario.
+// Writes a call of the control plane as text to copy: a curl command, Python code for a test, or the
+// step of a scenario.
 
 import {PREFIX, token} from './control.js';
 import {state} from './store.js';
@@ -36,7 +37,8 @@ function python(value) {
   return JSON.stringify(value);
 }
 
-// The step that does the same, by the table of calls; a comment where the language has none.
+// Returns the scenario step that does the same as a call, or a YAML comment if there is none. `calls`
+// are the rows of GET /calls, which have the step of each call.
 export function asStep(call, calls) {
   if (call.path === '/clock/advance')
     return call.body.by ? `- at: +${call.body.by}` : call.body.to ? `- at: ${call.body.to}` : '# a step says when it runs: at';
@@ -51,7 +53,7 @@ export function asStep(call, calls) {
   return `# no step of a scenario does ${call.verb} ${call.path}`;
 }
 
-// YAML as the reader wrote it, as the value of a key.
+// Returns YAML that the user typed, as the value of a key: several lines are indented.
 const asWritten = text => (text.includes('\n') ? text.split('\n').map(line => '\n    ' + line).join('') : ' ' + text);
 
 function stepValue(row, variables, {body}) {
@@ -71,7 +73,8 @@ function match(template, path) {
   return found && Object.fromEntries(names.map((name, place) => [name, decodeURIComponent(found[place + 1])]));
 }
 
-// YAML in flow style: JSON is YAML, and plain words need no quotes.
+// Writes an object with one key as YAML in flow style. Strings that YAML reads as plain text have no
+// quotes; all other scalars are JSON, which is valid YAML.
 export function yaml(value) {
   const inner = one => {
     if (one === null || typeof one !== 'object') return scalar(one);

@@ -1,5 +1,6 @@
-// The only door to the exchange: its public control interface, or in a report the run inside the page.
-// Nothing else in this page fetches.
+// Calls the control plane of the exchange. In a report, which has no exchange, the calls are answered
+// from the run that is stored in the page. Only `live.js`, which reads the stream of events, also
+// calls fetch.
 
 import {answer as recorded, isReport} from './recorded.js';
 import {patch, state} from './store.js';
@@ -7,8 +8,8 @@ import {patch, state} from './store.js';
 export const PREFIX = '/_sim/v1';
 const TOKEN = 'room.token';
 
-// Move the token from the fragment (#token=…) to this tab's storage, out of history and links;
-// #tour=1 begins the tour at a step.
+// Reads the fragment of the address. `#token=…` moves to the storage of this tab, so that the token is
+// neither in the browser's history nor in copied links. `#tour=1` starts the tour at that step.
 export function takeFragment() {
   const given = new URLSearchParams(location.hash.slice(1));
   if (given.get('tour')) patch({tour: Number(given.get('tour')) || 0});
@@ -22,7 +23,7 @@ export function useToken(text) {
   sessionStorage.setItem(TOKEN, text);
 }
 
-// The address of another instance's room; the token goes along in the fragment.
+// Returns the address of another instance's control room. The fragment passes the token on.
 export function roomOf(control, more = {}) {
   const fragment = new URLSearchParams({...(token() ? {token: token()} : {}), ...more}).toString();
   return control + '/' + (fragment ? '#' + fragment : '');
@@ -61,11 +62,13 @@ function ofReport({status, value, seq}) {
   return {value, seq};
 }
 
-// What a read answers, and the last input that it knew of.
+// Read a path of the control plane. `ask` returns {value, seq}, where `seq` is the last input that the
+// answer takes into account; `read` returns the value alone.
 export const ask = (path, signal) => send('GET', path, undefined, '', signal);
 export const read = async (path, signal) => (await ask(path, signal)).value;
 
-// A call that changes something: it is shown, with its answer, ready to be pasted elsewhere.
+// Makes a call that changes something. The foot of the page shows the call with its answer, as text to
+// copy. Throws Refused if the exchange refuses the call.
 export async function act(verb, path, body = {}, type = 'application/json') {
   const call = {verb, path, body, type, at: Date.now()};
   patch({busy: state.busy + 1});
@@ -80,7 +83,8 @@ export async function act(verb, path, body = {}, type = 'application/json') {
   }
 }
 
-// The same for a button: a refusal is shown in the line of the last call, and is no error.
+// Like `act`, for buttons: returns null if the call is refused or cannot be sent. The foot of the page
+// shows the reason.
 export async function tryAct(...call) {
   try {
     return await act(...call);
@@ -90,7 +94,7 @@ export async function tryAct(...call) {
   }
 }
 
-// Hand the reader a file: what was done so far, as a scenario.
+// Downloads the calls that were made so far as a scenario file.
 export async function saveScenario() {
   const call = {verb: 'GET', path: '/scenario', body: {}, type: 'application/json'};
   const answer = await fetch(PREFIX + '/scenario', {headers: headers()});

@@ -1,15 +1,16 @@
-// How times, numbers and values are spelled. An instant stays text: a number would lose nanoseconds.
+// Formats instants, numbers and values as text. An instant stays a string, because a JavaScript number
+// would lose its nanoseconds.
 
 const eastern = new Intl.DateTimeFormat('en-CA', {
   timeZone: 'America/New_York', year: 'numeric', month: '2-digit', day: '2-digit',
   hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23', timeZoneName: 'short',
 });
 
-// Milliseconds since the epoch; the fraction below them is cut.
+// Convert an instant to milliseconds since the epoch, without smaller fractions, and back.
 export const ms = instant => Date.parse(instant);
 export const instant = millis => new Date(millis).toISOString().replace(/\.000Z$/, 'Z');
 
-const spelled = new Map(); // by second: a list that is drawn anew spells the same ones again
+const spelled = new Map(); // by second; a list formats the same instants each time it is redrawn
 const SPELLED_MAX = 2000;
 
 function partsAt(second) {
@@ -42,13 +43,13 @@ export const utc = text => {
   return Number.isFinite(millis) ? new Date(millis).toISOString().replace('T', ' ').replace('Z', ' UTC') : '';
 };
 
-// Thousands apart, the decimals as they are: "12500.50" is "12,500.50".
+// Adds thousands separators and keeps the decimals: "12500.50" becomes "12,500.50".
 export function grouped(text) {
   const [, sign, whole, rest] = /^(-?)(\d+)(.*)$/.exec(String(text)) || [, '', '', String(text)];
   return sign + whole.replace(/\B(?=(\d{3})+$)/g, ',') + rest;
 }
 
-// The last part of a resource name: firms/atlas-fcm/accounts/8f3a61c4 is 8f3a61c4.
+// Returns the last part of a resource name: 8f3a61c4 of firms/atlas-fcm/accounts/8f3a61c4.
 export const lastPart = name => String(name || '').split('/').pop();
 
 export const words = name => String(name || '').toLowerCase().replaceAll('_', ' ');
@@ -56,12 +57,12 @@ export const words = name => String(name || '').toLowerCase().replaceAll('_', ' 
 export const shown = value =>
   value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
-// What a row is about, without the JSON that its title may end with.
+// Returns the title of a row without the JSON that it may end with.
 export const headline = row => String(row.title || row.kind).split(' {')[0].replace(/ +/g, ' ').trim();
 
 export const plural = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-// Prices with as many decimals as the longest, so that they stand below each other.
+// Pad prices with zeros to the same number of decimals, so that they align in a column.
 export const decimals = text => (String(text ?? '').split('.')[1] || '').length;
 export const padded = (text, places) =>
   places && text ? text + (text.includes('.') ? '' : '.') + '0'.repeat(Math.max(0, places - decimals(text))) : text;

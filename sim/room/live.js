@@ -1,11 +1,12 @@
-// Server-Sent Events read with fetch: an EventSource could not send the token.
+// Reads Server-Sent Events with fetch, because an EventSource cannot send the token in a header.
 
 import {PREFIX, headers, token} from './control.js';
 
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
-// Follow /live for ever: `onEvent(name, data)` for each event, `onState(live)` when the connection
-// comes or goes. It resumes after the last row that it saw.
+// Reads /live and reconnects for as long as the page is open. Calls `onEvent(name, data)` for each event
+// and `onState(live)` when the connection opens or is lost. A new connection resumes after the last
+// row received.
 export async function follow(onEvent, onState) {
   let last = '', failed = 0;
   for (;;) {
@@ -13,7 +14,7 @@ export async function follow(onEvent, onState) {
       const more = last ? {'Last-Event-ID': last} : {};
       const answer = await fetch(PREFIX + '/live', {headers: headers({...more, Accept: 'text/event-stream'})});
       if (!answer.ok) {
-        last = ''; // perhaps another run, which knows nothing of that row
+        last = ''; // it may be another run, which does not have that row
         throw new Error(`/live answers ${answer.status}`);
       }
       failed = 0;
@@ -63,7 +64,7 @@ function eventOf(block) {
   const lines = [];
   for (const line of block.split(/\r?\n/)) {
     const at = line.indexOf(':');
-    if (at === 0) continue; // a comment keeps the connection open
+    if (at === 0) continue; // a comment: the server sends it to keep the connection open
     const field = at < 0 ? line : line.slice(0, at);
     const value = at < 0 ? '' : line.slice(at + 1).replace(/^ /, '');
     if (field === 'event') event.name = value;

@@ -1,4 +1,5 @@
-// Begins the page: takes the token from the fragment, follows the exchange, draws.
+// The entry point of the page: reads the token from the fragment, draws the page and connects to the
+// exchange.
 
 import {html, render} from './vendor/preact-htm.js';
 import {App} from './app.js';

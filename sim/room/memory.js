@@ -1,4 +1,5 @@
-// What the page remembers of its reader. A file from disk may be refused a memory.
+// Settings that the browser keeps between visits. A page opened from disk may have no localStorage;
+// then they last until the page is closed.
 
 const here = new Map();
 
@@ -15,6 +16,6 @@ export function remember(key, value) {
   try {
     localStorage.setItem(key, value);
   } catch {
-    // for this visit only
+    // no localStorage: `here` keeps the value
   }
 }

@@ -1,10 +1,12 @@
-// A run inside the page: answers what the control plane would have answered, from the parts of a
-// report. A part is JSON, compressed, as base64; it is unpacked when somebody looks at it.
+// Answers the calls of the control plane from the run that is stored in a report. A report consists of
+// parts. Each part is gzipped JSON in base64 and is unpacked when it is first needed.
 //
-// A position counts the lines of the journal, and the starts of runs before them: it names a moment
-// whatever branch it is on. States are rows at first and splices afterwards.
+// A position is an index into the journal: it counts the lines of all branches, and the starts of runs
+// before them, so it identifies a moment on any branch. The state of a view is stored as all its rows
+// at some positions, and as splices `[place, removed, rows]` in between. `sim/analysis/report` writes
+// the parts.
 
-const CACHED = 48; // unpacked parts that are kept
+const CACHED = 48; // maximum number of unpacked parts in memory
 
 export const isReport = document.getElementById('run') !== null;
 
@@ -19,7 +21,7 @@ const parts = new Map();
 
 function part(number) {
   const known = parts.get(number);
-  parts.delete(number); // the newest use stands last
+  parts.delete(number); // the most recently used part is last
   parts.set(number, known || unpack('part-' + number));
   if (parts.size > CACHED) parts.delete(parts.keys().next().value);
   return parts.get(number);
@@ -35,7 +37,7 @@ class Problem extends Error {
   }
 }
 
-// The last place of a sorted list whose value is at most `limit`; -1 where there is none.
+// Returns the last index of a sorted list whose value is at most `limit`, or -1.
 function lastUpTo(list, limit, valueOf) {
   let low = 0, high = list.length;
   while (low < high) {
@@ -54,7 +56,7 @@ function branchOf(index, name) {
   return branch;
 }
 
-// The branch that an input of a branch was written on.
+// Returns the branch that input `seq` was written on: `branch` itself or one of its ancestors.
 function holderOf(index, branch, seq) {
   let at = branch;
   while (seq <= at.from_seq && at.parent) at = branchOf(index, at.parent);
@@ -68,7 +70,7 @@ function positionOf(index, name, seq) {
   return holder.first + seq - holder.from_seq - 1;
 }
 
-// What a list of rows by position has at one; undefined where it has nothing there.
+// Returns the row that a series has at exactly this position, or undefined.
 async function rowAt(series, position) {
   const place = lastUpTo(series, position, ([first]) => first);
   if (place < 0) return undefined;
@@ -104,7 +106,7 @@ async function record(index, seq, branch) {
   return {...NOTHING, ...row, ...known, causes};
 }
 
-// Why there is no record and no state at a position.
+// Returns the error for a position that has neither a record nor a state.
 function missing(index, position) {
   const {health: {notices, reached, stopped}, since} = index;
   return new Problem(409, position < since ? `this report has ${notices[0]}`
@@ -113,7 +115,7 @@ function missing(index, position) {
 
 // ---- states
 
-const cursors = new Map(); // by view: where it was read last
+const cursors = new Map(); // by view: the last position read and its rows, from which reading goes on
 
 async function stateAt(index, view, position) {
   const series = index.states[view];
@@ -136,7 +138,8 @@ const OF_ACCOUNT = {
   default: (row, account) => row.account === account,
 };
 
-// What became of an account, up to an input: its rows at the end of the branch say after which each holds.
+// Returns the fills, performance or quotes of an account up to an input. They are stored once, as of the
+// end of the branch; a row holds from the input `seq` on.
 async function figures(index, name, seq, {branch = '', account, last}) {
   const holder = holderOf(index, branchOf(index, branch), seq);
   const kept = index.figures[holder.name];
@@ -146,7 +149,7 @@ async function figures(index, name, seq, {branch = '', account, last}) {
   return {[name]: last ? rows.slice(-Number(last)) : rows};
 }
 
-// Several views of one moment; each is narrowed by what it takes.
+// Returns several views of one moment. Each view applies the filters that it has: symbol or account.
 async function views(index, seq, query, names) {
   const position = positionOf(index, query.branch, seq), row = seq ? await rowAt(index.rows, position) : null;
   const at = row ? row.at : index.health.start;
@@ -174,13 +177,13 @@ async function instruments(index, position, {text = '', limit = 20}) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const books = new Set((await stateAt(index, 'books', position)).map(row => row.symbol));
   const rows = (await stateAt(index, 'instruments', position)).filter(row => words.every(word => row.symbol.toLowerCase().includes(word)));
-  rows.sort((one, other) => books.has(other.symbol) - books.has(one.symbol)); // stable: symbols stay in order
+  rows.sort((one, other) => books.has(other.symbol) - books.has(one.symbol)); // those with a book first; the sort is stable
   return {instruments: rows.slice(0, Number(limit)).map(({symbol, state}) => ({symbol, state})), found: rows.length};
 }
 
 const FRAMES = 50;
 
-// The last frames of a stream up to a position, oldest first.
+// Returns the last frames of a stream up to a position, oldest first.
 async function frames(index, stream, position) {
   const sent = index.frames[stream] || [];
   const found = [];
@@ -215,7 +218,7 @@ const ROUTES = [
 
 const lastPosition = index => positionOf(index, '', index.health.seq);
 
-// {status, value, seq} of a call, as the control plane would have answered it at the end of the run.
+// Returns {status, value, seq}: what the control plane would have answered at the end of the run.
 export async function answer(verb, path) {
   const [where, query = ''] = path.split('?');
   const index = await theRun();

@@ -1,8 +1,8 @@
-// The rows of the history, as much of them as the page needs.
+// The rows of the history of one branch.
 //
-// Rows are read in pages where somebody looks and forgotten where nobody does. One walk over the
-// whole branch keeps a byte and a line of text for each input: the marks of the scrubber, and what
-// the filter searches.
+// Rows are read in pages when they are shown, and only the most recently used pages stay in memory. One
+// pass over the whole branch keeps two things about each input: a byte with its marks, which the
+// scrubber draws, and a line of text, which the filter searches.
 
 import {query, read} from './control.js';
 
@@ -24,7 +24,7 @@ export function marksOf(row) {
   return marks;
 }
 
-// Whether something was refused or failed.
+// Returns whether the input was refused or failed.
 export const isBad = row => row.ok === false;
 
 const textOf = row =>
@@ -32,7 +32,7 @@ const textOf = row =>
     .join(' ').toLowerCase();
 
 export class Rows {
-  // `changed` is called when more is known; `branch` is '' for the running one.
+  // `changed` is called when rows have arrived; `branch` is '' for the running branch.
   constructor(branch, changed) {
     this.branch = branch;
     this.changed = changed;
@@ -50,12 +50,12 @@ export class Rows {
     this._ended = true;
   }
 
-  // The row of an input, when it has been read; reads it otherwise.
+  // Returns the row of an input. If it is not in memory, begins to read it and returns undefined.
   at(seq) {
     const number = Math.floor((seq - 1) / PAGE);
     const page = this._pages.get(number);
     if (page) {
-      this._pages.delete(number); // the newest use stands last
+      this._pages.delete(number); // the most recently used page is last
       this._pages.set(number, page);
       const row = page[(seq - 1) % PAGE];
       if (row) return row;
@@ -64,7 +64,7 @@ export class Rows {
     return undefined;
   }
 
-  // The same, and waits for it.
+  // Returns the row of an input and waits for it if necessary.
   async row(seq) {
     const known = this.at(seq);
     if (known) return known;
@@ -85,7 +85,7 @@ export class Rows {
       for (const row of rows) this._keep(row);
       this.changed();
     } catch {
-      // The connection tells; the page is asked for again when it is needed.
+      // The page shows that the connection is lost; `at` reads these rows again when they are needed.
     } finally {
       this._reading.delete(number);
     }
@@ -100,7 +100,7 @@ export class Rows {
     this._pages.get(number)[(row.seq - 1) % PAGE] = row;
   }
 
-  // A row that has just happened.
+  // Adds the row of a new input.
   add(row) {
     this._keep(row);
     this.last = Math.max(this.last, row.seq);
@@ -118,7 +118,7 @@ export class Rows {
     this.walked = row.seq;
   }
 
-  // Walk over everything that has not been seen yet, in the background.
+  // Reads all rows after `walked` in the background, for their marks and texts.
   async walk() {
     if (this._walking) return;
     this._walking = true;
@@ -132,13 +132,13 @@ export class Rows {
         await new Promise(done => setTimeout(done, 10));
       }
     } catch {
-      // begins again with the next row
+      // the next row starts it again
     } finally {
       this._walking = false;
     }
   }
 
-  // The inputs whose text has all words; `from` continues an earlier search.
+  // Returns the inputs whose text contains all words. `from` continues an earlier search.
   search(words, from = 1) {
     const found = [];
     for (let seq = from; seq <= Math.min(this.walked, SEARCHED_MAX); seq++) {

@@ -1,4 +1,5 @@
-// What the page follows: the running exchange and, beside it, the moment that the reader looks at.
+// Keeps the state of the page up to date with the running exchange, and changes the moment and the
+// branch that the page shows.
 
 import {read, roomOf, tryAct} from './control.js';
 import {instant, ms} from './format.js';
@@ -7,7 +8,7 @@ import {isReport} from './recorded.js';
 import {Rows} from './rows.js';
 import {patch, state} from './store.js';
 
-const COALESCE_MS = 120; // how often at most the present is read anew while much happens
+const COALESCE_MS = 120; // minimum time between two reads of the present state
 
 export let rows = new Rows('', () => rowsChanged());
 
@@ -21,24 +22,24 @@ export async function begin() {
   const measure = () => patch({narrow: narrow.matches, slim: slim.matches, tab: tabFor(narrow.matches)});
   for (const width of [narrow, slim]) width.addEventListener('change', measure);
   measure();
-  if (isReport) onState(true); // nothing will happen any more
+  if (isReport) onState(true); // there is no exchange to connect to
   else follow(onEvent, onState);
 }
 
-const ALONE = ['history', 'detail', 'book', 'trades']; // behind a tab on a narrow screen only
+const ALONE = ['history', 'detail', 'book', 'trades']; // these are tabs on a narrow screen only
 const tabFor = narrow =>
   narrow ? (state.tab === 'script' ? 'history' : state.tab) : ALONE.includes(state.tab) ? 'script' : state.tab;
 
 let connections = 0;
 
-// Live is said once everything that events tell the changes of has been read.
+// The page shows “live” only after `refresh` has read the state to which events apply.
 async function onState(live) {
   const mine = ++connections;
   if (!live) patch({connection: 'lost'});
   else if ((await refresh()) && mine === connections) patch({connection: 'live'});
 }
 
-// Read everything that events only tell the changes of.
+// Reads the complete state. Events afterwards contain only changes to it.
 export async function refresh() {
   try {
     const [health, clock, branches] = await Promise.all([read('/health'), read('/clock'), read('/branches'), readScript()]);
@@ -104,13 +105,13 @@ function lookAnew() {
   patch({looked: '', moment: null, chosen: null, playing: 0, rowsVersion: (state.rowsVersion || 0) + 1});
 }
 
-// A finished run is replayed once, while its rows can be read already.
+// A finished run is replayed when it is opened. Its rows can be read before the replay is complete.
 function onReplay(replay) {
   patch({health: {...state.health, replay}});
   if (replay.inputs >= replay.of) refresh();
 }
 
-// Only the steps that have changed are told.
+// The event contains only the steps that have changed.
 function onScript({steps, failed}) {
   const known = state.script.steps;
   if (!steps.length || steps.at(-1).n > known.length) {
@@ -127,7 +128,7 @@ async function readScript() {
 
 let soon = 0, lastChange = 0;
 
-// Something about the present may be different now.
+// Makes the panels read the present state again, at most once in COALESCE_MS.
 export function changed() {
   if (soon) return;
   const wait = Math.max(0, COALESCE_MS - (performance.now() - lastChange));
@@ -142,7 +143,7 @@ export function changed() {
 
 export const isPast = () => state.moment !== null;
 
-// Show everything as it was right after an input; the last one of the running branch is now.
+// Shows everything as it was right after an input. The last input of the running branch means now.
 export function goTo(seq, {choose = false} = {}) {
   const to = Math.max(state.first, Math.min(state.last, Math.round(seq)));
   const moment = to >= state.last && !state.looked ? null : to;
@@ -157,7 +158,7 @@ export function backToNow() {
 
 export const choose = seq => patch({chosen: seq});
 
-// Look at another branch, at its end; '' is the running one.
+// Shows the end of another branch; '' is the running branch.
 export async function lookAt(name) {
   const branch = name === state.branch ? '' : name;
   const found = (state.branches || []).find(one => one.name === (branch || state.branch));
@@ -178,7 +179,7 @@ export const branchQuery = () => (state.looked ? {branch: state.looked} : {});
 
 let replay = 0;
 
-// Walk on from the moment that is looked at, `speed` virtual seconds a second; a long wait is cut.
+// Replays from the moment shown, at `speed` virtual seconds a second. Long waits are shortened.
 export async function play(speed) {
   const mine = ++replay;
   patch({playing: speed});
@@ -223,11 +224,11 @@ export async function rewindHere() {
   }
 }
 
-// Ask before what cannot be undone; false for no and for Escape.
+// Asks the user before an action that cannot be undone. Resolves to false on Cancel and on Escape.
 export const confirm = (question, consequences, yes) =>
   new Promise(done => patch({asking: {question, consequences, yes, done}}));
 
-// Virtual now as this page reckons it: a paced clock moves between two events.
+// Returns virtual now. A paced clock advances between two events, so the page estimates it.
 export function clockNow() {
   const {clock} = state;
   if (!clock) return null;

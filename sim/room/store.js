@@ -1,4 +1,4 @@
-// What the page knows, in one object; whoever shows a part of it is drawn anew when it changes.
+// The state of the page, in one object. A component that uses a key is redrawn when the value changes.
 
 import {isReport} from './recorded.js';
 import {useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
@@ -7,30 +7,30 @@ export const state = {
   connection: 'lost', // live | lost
   needsToken: false,
   health: null, // {scenario, seed, reading}
-  finished: isReport, // a run that is over takes no changes
+  finished: isReport, // the run is over and cannot be changed
   clock: null, // {now, mode, next_due}
-  seen: 0, // when this page heard of `clock`, in ms of performance.now()
-  branch: '', // the running one
-  looked: '', // the branch that is looked at; '' is the running one
+  seen: 0, // when the page received `clock`, in ms of performance.now()
+  branch: '', // the running branch
+  looked: '', // the branch shown; '' is the running branch
   first: 0,
-  last: 0, // last input of the branch that is looked at
+  last: 0, // the last input of the branch shown
   digest: '',
   moment: null, // the input after which everything is shown; null is now
-  momentAt: null, // its instant
-  chosen: null, // the row whose detail is shown
+  momentAt: null, // the instant of `moment`
+  chosen: null, // the input whose detail is shown
   symbol: '',
-  stream: null, // whose last frames are shown
+  stream: null, // the stream whose last frames are shown
   figured: '', // the account whose figures are shown
-  version: 0, // counts what may have changed the present
+  version: 0, // increases whenever the present state may have changed
   script: {steps: [], failed: 0},
   lastCall: null,
   busy: 0,
-  asking: null, // a question that waits for yes or no
+  asking: null, // the open confirmation dialog
   tab: 'script',
-  narrow: false, // parts stand behind tabs
-  slim: false, // and tables leave columns out
-  playing: 0, // speed of a replay
-  tour: -1, // step of the tour
+  narrow: false, // the screen has room for one panel: all panels are tabs
+  slim: false, // the screen is narrower still: tables omit columns
+  playing: 0, // speed of a replay; 0 is stopped
+  tour: -1, // step of the guided tour; -1 is closed
 };
 
 const listeners = new Set();
@@ -50,7 +50,7 @@ export function subscribe(listener) {
   return () => listeners.delete(listener);
 }
 
-// The values of some keys; the component is drawn anew when one of them changes.
+// Returns the values of some keys. The component is redrawn when one of them changes.
 export function useKeys(...keys) {
   const [, redraw] = useReducer(count => count + 1, 0);
   const shown = useRef(null);
@@ -59,7 +59,7 @@ export function useKeys(...keys) {
     const look = () => {
       if (keys.some((key, place) => !Object.is(state[key], shown.current[place]))) redraw();
     };
-    look(); // what has changed since it was drawn
+    look(); // a value may have changed since the component was drawn
     return subscribe(look);
   }, []);
   return Object.fromEntries(keys.map((key, place) => [key, shown.current[place]]));

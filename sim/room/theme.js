@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until the reader chooses.
+// The light and the dark theme: the setting of the system until the user chooses one.
 
 import {remember, remembered} from './memory.js';
 
@@ -13,12 +13,13 @@ export function beginTheme() {
   else document.documentElement.dataset.theme = chosen;
 }
 
-const colours = new Map(); // of the present theme: to ask for one makes the browser lay the page out
+// Colours of the present theme. They are cached because reading one forces a layout of the page.
+const colours = new Map();
 const forget = () => colours.clear();
 addEventListener('themechange', forget);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', forget);
 
-// The colour that a variable of the style sheet has, as a canvas takes it.
+// Returns the value of a colour variable of the style sheet, in the form that a canvas accepts.
 export function colourOf(element, variable) {
   if (!colours.has(variable)) colours.set(variable, asked(element, variable));
   return colours.get(variable);

@@ -1,8 +1,8 @@
-// Reads views of the exchange at the moment that is looked at, and again when that changes.
+// Reads views of the exchange at the moment shown, and reads them again when the moment changes.
 //
-// Everything that is drawn together is one look: the panels say what they want, and the views of one
-// moment that are narrowed alike are one request. While an answer is under way only the newest wish
-// is kept; one that takes long for a moment that nobody wants any more is given up.
+// Panels that are drawn together share requests: the views of one moment with the same filters are one
+// request. While a request runs, each panel remembers only the last view that it needed. A slow
+// request for a moment that is no longer shown is aborted.
 
 import {ask, query} from './control.js';
 import {branchQuery} from './run.js';
@@ -10,9 +10,9 @@ import {patch, state, useKeys} from './store.js';
 import {useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
 
 const NOTHING = {rows: null, seq: NaN, problem: '', key: ''};
-const LONG_MS = 300; // a look takes long after this
+const LONG_MS = 300; // a request that takes longer may be aborted
 
-// Reads one address at a time: while an answer is under way only the newest wish is kept.
+// Reads one path at a time for one component. While a request runs, only the last wish is remembered.
 class Reader {
   constructor(changed) {
     this.changed = changed;
@@ -54,7 +54,7 @@ class Reader {
   }
 }
 
-// Reads a view together with what others want of the same moment.
+// Reads a view in one request with the views that other components need of the same moment.
 class Viewer extends Reader {
   want(wish) {
     this.wish = wish;
@@ -72,18 +72,18 @@ const looks = {
   viewers: new Set(),
   busy: false,
   planned: false,
-  under: null, // {moment, since, abort} of the look under way
+  under: null, // {moment, since, abort} of the requests that run
 
   want(viewer) {
     this.viewers.add(viewer);
     if (this.busy) this.hurry();
     else if (!this.planned) {
       this.planned = true;
-      queueMicrotask(() => this.go()); // what is drawn together asks together
+      queueMicrotask(() => this.go()); // components drawn in the same task share requests
     }
   },
 
-  // Give up what takes long for a moment that was passed over.
+  // Aborts a slow request for a moment that is no longer shown.
   hurry() {
     const {under} = this;
     if (!under || under.moment === null || under.moment === state.moment || under.timer) return;
@@ -119,9 +119,9 @@ const looks = {
         viewer.shown = {rows: of ? value[of] : value, seq: value.seq, problem: '', key, subject};
       });
     } catch (problem) {
-      if (problem.name === 'AbortError') return; // the newest wishes are asked for next
+      if (problem.name === 'AbortError') return; // `go` sends the newest wishes next
       if (group.length > 1 && !alone) {
-        for (const viewer of group) await this.look([viewer], true); // one of them has it
+        for (const viewer of group) await this.look([viewer], true); // find the view that failed
         return;
       }
       group.forEach((viewer, place) => viewer.refuse(wishes[place], problem));
@@ -130,7 +130,7 @@ const looks = {
   },
 };
 
-// Viewers by moment and narrowing; who wants no view, only the moment, goes with anybody.
+// Groups viewers by moment and filters. A viewer that needs only the moment joins any group of it.
 function alike(viewers) {
   const groups = new Map();
   for (const viewer of viewers.sort((one, other) => Boolean(other.wish.of) - Boolean(one.wish.of))) {
@@ -155,25 +155,25 @@ function useReader(wish, Kind = Reader) {
   return wish && shown.subject !== wish.subject ? NOTHING : shown;
 }
 
-// {rows, seq, problem} of a view, narrowed by `only`; rows are null before the first answer. Without
-// a name it is the moment alone: {seq, at, branch, digest}.
+// Returns {rows, seq, problem} of a view with the filters `only`; `rows` is null before the first
+// answer. Without a name, `rows` describes the moment itself: {seq, at, branch, digest}.
 export function useView(name, only = {}) {
   const {moment, version, looked, connection} = useKeys('moment', 'version', 'looked', 'connection');
   const narrowed = query(moment === null ? only : {...only, ...branchQuery()}).slice(1);
   const base = moment === null ? '/state?' : `/history/${moment}/state?`;
-  const subject = name + query(only); // rows of another instrument or account are not shown meanwhile
+  const subject = name + query(only); // while it loads, rows of another instrument are not shown
   const key = `${base} ${narrowed} ${moment === null ? `${version} ${connection}` : looked}`;
   return useReader(name === '' ? null : {base, narrowed, of: name || '', subject, moment, key: `${name} ${key}`}, Viewer);
 }
 
-// The moment that is looked at.
+// Returns {seq, at, branch, digest} of the moment shown, as `rows` of a view.
 export const useMoment = () => useView(undefined);
 
-// The same for what is known of the present only.
+// Like useView, for paths that exist for the present only.
 export function usePresent(path, of) {
   const {version, connection} = useKeys('version', 'connection');
   return useReader(path ? {path, of, moment: null, key: `${path} ${version} ${connection}`} : null);
 }
 
-// One answer that does not change.
+// Like useView, for an answer that never changes: it is read once.
 export const useOnce = (path, of) => useReader(path ? {path, of, moment: null, key: path} : null);

@@ -1,4 +1,4 @@
-// Small parts that several panels are made of.
+// Components that several panels use.
 
 import {inEastern, utc} from './format.js';
 import {patch, useKeys} from './store.js';
@@ -6,7 +6,8 @@ import {Component, html, useEffect, useLayoutEffect, useReducer, useRef} from '.
 
 export const cx = (...names) => names.filter(Boolean).join(' ');
 
-// A virtual instant in Eastern, in a `brief` column of a narrow screen without its day; UTC stands in its title.
+// A virtual instant in Eastern time, with UTC as its tooltip. The style sheet hides the day in a `brief`
+// column of a narrow screen.
 export const When = ({at, long}) => {
   const {date, time, zone} = inEastern(at);
   return html`<time class="num" datetime=${at} title=${`${date} ${time} ${zone} · ${utc(at)}`}>
@@ -15,7 +16,7 @@ export const When = ({at, long}) => {
 
 export const Empty = ({children}) => html`<p class="empty">${children}</p>`;
 
-// What stands in a panel before the first answer, and when it is refused.
+// The content of a panel: `children` once the view has rows, otherwise an ellipsis, `empty` or the error.
 export function Answered({view, empty, children}) {
   if (view.problem) return html`<${Empty}>${view.problem}<//>`;
   if (view.rows === null) return html`<${Empty}>…<//>`;
@@ -27,7 +28,7 @@ export function Answered({view, empty, children}) {
 export function VirtualList({count, height, render, focus, follow, testid, label, role = 'rowgroup', onKeyDown, header}) {
   const box = useRef(null);
   const [, redraw] = useReducer(times => times + 1, 0);
-  // What is in view, as it was heard last: to ask makes the browser lay the page out.
+  // The visible range. It is cached because reading it forces a layout of the page.
   const view = useRef({top: 0, high: 400, from: -1, to: -1, atEnd: true, moved: false, focus: undefined}).current;
 
   const range = () => [
@@ -35,11 +36,11 @@ export function VirtualList({count, height, render, focus, follow, testid, label
     Math.min(count, Math.ceil((view.top + view.high) / height) + 6),
   ];
   const hear = () => {
-    if (!box.current) return; // a scroll that comes after the list has gone
+    if (!box.current) return; // a scroll event that arrives after the list was removed
     const high = box.current.clientHeight, resized = high !== view.high;
     view.top = box.current.scrollTop;
     view.high = high;
-    if (!resized) view.atEnd = view.top + high >= (count - 1) * height; // a smaller box stays where it was
+    if (!resized) view.atEnd = view.top + high >= (count - 1) * height; // a resize keeps the position
     const [from, to] = range();
     if (resized || from !== view.from || to !== view.to) redraw();
   };
@@ -76,7 +77,7 @@ export function VirtualList({count, height, render, focus, follow, testid, label
   </div>`;
 }
 
-// A part that is drawn again only when one of its properties differs.
+// A component that is redrawn only when one of its properties changes.
 export class Steady extends Component {
   shouldComponentUpdate(next) {
     return Object.keys(next).some(key => !Object.is(next[key], this.props[key]));
@@ -85,8 +86,9 @@ export class Steady extends Component {
 
 const ROW = 25;
 
-// A table of which the visible part is drawn. A column is {key, title, width, end, cell}; on a narrow
-// screen it is `slim` wide, or left out where it is `wide`.
+// A table of which only the visible part is drawn. A column is {key, title, width, end, cell, slim, wide}:
+// `end` aligns it to the right. On a very narrow screen its width is `slim`, and `wide` columns are
+// omitted.
 export function Table({columns: every, rows, label, rowProps, testid}) {
   const {slim} = useKeys('slim');
   const columns = slim ? every.filter(one => !one.wide).map(one => ({...one, width: one.slim || one.width})) : every;
@@ -117,7 +119,7 @@ export const toneOf = word => {
 
 export const State = ({of}) => html`<${Tag} tone=${toneOf(of)}>${String(of).toLowerCase().replaceAll('_', ' ')}<//>`;
 
-// A choice among tabs: arrows move, Home and End too. `tabs` are [id, title, count].
+// A list of tabs, with arrow keys, Home and End. A tab is [id, title, count].
 export function Tabs({tabs, chosen, onChoose, label}) {
   const move = event => {
     const place = tabs.findIndex(([id]) => id === chosen);
@@ -136,7 +138,7 @@ export function Tabs({tabs, chosen, onChoose, label}) {
   </div>`;
 }
 
-// A yes or no before what cannot be undone. Escape is no.
+// The dialog that confirms an action that cannot be undone. Escape cancels.
 export function Question() {
   const {asking} = useKeys('asking');
   const yes = useRef(null), dialog = useRef(null);

@@ -1,4 +1,4 @@
-// Accounts: money and positions of each, and the ledger and orders of one.
+// Money and positions of all accounts; ledger and orders of the chosen one.
 
 import {grouped, words} from '../format.js';
 import {patch} from '../store.js';

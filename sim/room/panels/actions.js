@@ -1,5 +1,5 @@
-// What a tester does by hand: orders, states, settlements, money, prices, maintenance, and any other
-// call of the control plane.
+// Forms for what a tester does by hand: orders, instrument states, settlements, money, prices,
+// maintenance, and any other call of the control plane.
 
 import {act, Refused, saveScenario, tryAct} from '../control.js';
 import {confirm} from '../run.js';
@@ -36,7 +36,7 @@ function Order({symbol}) {
   <//>`;
 }
 
-// Account names, for fields that take one.
+// Suggests account names to a form field.
 function Accounts() {
   const accounts = useView('accounts');
   return html`<datalist id="accounts">${(accounts.rows || []).map(one => html`<option value=${one.account} key=${one.account} />`)}</datalist>`;

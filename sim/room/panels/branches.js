@@ -1,4 +1,4 @@
-// The branches of this run as a tree, and where two of them first differ.
+// The branches of this run as a tree, and the first difference between two of them.
 
 import {query, read, roomOf} from '../control.js';
 import {grouped} from '../format.js';
@@ -10,7 +10,7 @@ import {Answered, Empty, Tag, cx} from '../widgets.js';
 
 const COMPARED = 400;
 
-// Branches in the order of a tree, with their depth.
+// Returns [branch, depth] pairs, each branch after its parent.
 function asTree(branches) {
   const ordered = [];
   const visit = (parent, depth) => {
@@ -30,7 +30,7 @@ const ancestry = (branches, name) => {
   return line;
 };
 
-// The last input that two branches share.
+// Returns the last input that two branches have in common.
 function sharedUntil(branches, left, right) {
   const one = ancestry(branches, left), other = ancestry(branches, right);
   let common = 0;
@@ -65,7 +65,7 @@ function Compared({branches, left, right}) {
       ${pair.map(rows => html`<td>${rows[place] ? html`${rows[place].kind} ${rows[place].title} <i>${rows[place].subject}</i> ${rows[place].status ?? ''}` : html`<span class="faint">–</span>`}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-// A fork lives in an instance of its own, and so does its history.
+// A link to the control room of a fork, which is another instance with its own history.
 function RoomOf({name}) {
   const worlds = usePresent('/worlds', 'worlds');
   const found = (worlds.rows || []).find(one => one.world === name);

@@ -1,5 +1,5 @@
-// Lines over virtual time, such as the price of an instrument. The plot library is loaded when a chart
-// is first drawn.
+// Line charts over virtual time, such as the price of an instrument. The plot library is loaded when
+// the first chart is drawn.
 
 import {inEastern, ms} from '../format.js';
 import {colourOf} from '../theme.js';
@@ -7,7 +7,7 @@ import {html, useEffect, useReducer, useRef} from '../vendor/preact-htm.js';
 
 const MINUTES = 600_000; // above this span, in ms, the axis shows no seconds
 
-// Decimals that tell the marks of an axis apart.
+// Returns the number of decimals at which the labels of an axis differ.
 const placesOf = ticks => Math.max(0, Math.min(4, Math.ceil(-Math.log10((ticks[1] ?? 1) - (ticks[0] ?? 0)) - 1e-9)));
 
 let library = null;
@@ -29,9 +29,10 @@ function options(width, height, box, series) {
   };
 }
 
-// Lines over virtual time. `at` are instants in ms; a series is {name, colour, values}, null where it has none.
+// A line chart. `at` are instants in ms. A series is {name, colour, values}, where a missing value is
+// null.
 export function Plot({at, series, label, testid, empty, height = 120, stepped}) {
-  const box = useRef(null), plot = useRef(null), drawn = useRef(0); // with which colours
+  const box = useRef(null), plot = useRef(null), drawn = useRef(0); // the value of `themes` when it was drawn
   const [themes, repaint] = useReducer(count => count + 1, 0);
   const key = at.join() + '|' + series.map(one => one.values.join()).join('|');
   useEffect(() => {

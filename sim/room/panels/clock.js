@@ -1,4 +1,4 @@
-// The head of the page: which run this is, virtual time, and what moves it.
+// The head of the page: the name of the run, virtual time, and the controls of the clock.
 
 import {tryAct} from '../control.js';
 import {inEastern, utc} from '../format.js';
@@ -61,7 +61,7 @@ function Advance() {
   </form>`;
 }
 
-// What a reader of a report has to know.
+// Tells the reader that this is a report, and what it does not contain.
 function About({health}) {
   return html`<span class="over" data-testid="report">${health && health.stopped
     ? html`<b class="bad">replayed up to input ${health.reached} only</b>: ${health.stopped}`

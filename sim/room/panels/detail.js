@@ -1,4 +1,4 @@
-// One input: what was asked, what was answered, what it caused, what was sent, and why.
+// The chosen input: the request, the answer, what it caused, what was sent, and why.
 
 import {query} from '../control.js';
 import {headline} from '../format.js';
@@ -9,7 +9,7 @@ import {useOnce} from '../views.js';
 import {Empty, Tag, When} from '../widgets.js';
 import {Json, Why} from './record.js';
 
-// What this input caused: rows shortly after it that name it as their cause.
+// Returns the rows shortly after an input that have it as their cause.
 function useEffects(seq) {
   const {rowsVersion} = useKeys('rowsVersion');
   const found = [];
@@ -23,9 +23,9 @@ function useEffects(seq) {
 const Link = ({row, arrow}) => html`<span class="cause"><span class="faint" aria-hidden="true">${arrow} </span><button class="link"
   onClick=${() => choose(row.seq)} data-seq=${row.seq} title=${headline(row)}><span class="num">#${row.seq}</span> ${headline(row)}</button></span>`;
 
-const NEAREST = 3; // causes that are shown at once: a timer may have twenty
+const NEAREST = 3; // causes that are not collapsed; a timer may have twenty
 
-// What led to an input, oldest first, and what it led to.
+// The inputs that led to an input, oldest first, and those that it led to.
 function Causes({chain, caused}) {
   if (!chain.length && !caused.length) return null;
   const earlier = chain.slice(0, -NEAREST);
@@ -37,7 +37,7 @@ function Causes({chain, caused}) {
   </nav>`;
 }
 
-// The parts of a record, and whether they are open at first.
+// The parts of a record: key, title, and whether it is expanded at first.
 const PARTS = [
   ['input', 'Asked', true], ['answer', 'Answered', true], ['steps', 'Steps', true], ['events', 'Events', true],
   ['webhooks', 'Webhooks sent', true], ['frames', 'Frames sent', false], ['closed', 'Streams ended', true],

@@ -1,4 +1,4 @@
-// Faults in force and those that are over; a new one is written as a scenario writes it.
+// Faults that are in force or over, and a form that injects one, in the syntax of a scenario.
 
 import {tryAct} from '../control.js';
 import {grouped, shown} from '../format.js';
@@ -53,6 +53,6 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // the exchange says where it is wrong
+    return null; // it is sent as text, and the exchange reports where it is wrong
   }
 }

@@ -1,4 +1,4 @@
-// What became of an account: profit and loss, fills with their fees, its own quotes over time.
+// The results of an account: profit and loss, fills with their fees, and its own quotes over time.
 
 import {grouped, ms} from '../format.js';
 import {patch, useKeys} from '../store.js';
@@ -19,7 +19,7 @@ const POSITIONS = [SYMBOL, number('net'), number('average'), number('mark'), mon
 const FILLS = [TIME, SYMBOL, {key: 'side', title: 'side', width: '44px', cell: row => html`<span class=${row.side === 'BUY' ? 'bid' : 'offer'}>${row.side.toLowerCase()}</span>`},
   number('price'), number('qty', 'contracts', '58px'), {key: 'liquidity', title: 'as', width: '40px'}, number('fee', 'fee', '68px')];
 
-// The last row of each instrument, and the sum of all of them after every row.
+// Returns the last row of each instrument, and the total of all instruments after each row.
 function summed(rows) {
   const last = new Map(), at = [], totals = [];
   for (const row of rows) {
@@ -34,7 +34,7 @@ function summed(rows) {
   return {positions: [...last.values()], at, totals};
 }
 
-// Cents are exact as integers; what is finer stands in the table.
+// Sums a column in millionths, which are exact as integers, and rounds the sum to cents.
 const total = (rows, key) => (rows.reduce((sum, row) => sum + Math.round(Number(row[key]) * 1e6), 0) / 1e6).toFixed(2);
 
 function QuotesPlot({account, symbol}) {

@@ -1,4 +1,4 @@
-// Everything that happened, one row an input.
+// The history of the run: one row for each input.
 
 import {fractionOf, grouped, headline, lastPart, timeOf, utc} from '../format.js';
 import {choose, goTo, rows} from '../run.js';
@@ -9,10 +9,11 @@ import {Empty, Steady, VirtualList, cx} from '../widgets.js';
 
 const ROW = 25;
 
-// A step without its place in the file: its sentence needs the room, the record has both.
+// Returns the title of a row. That of a step omits its line in the file, to save space; the record of
+// the input has it.
 const listed = row => (row.kind === 'step' ? headline(row).replace(/ \([^()]*:\d+\)$/, '') : headline(row));
 
-// The result without the status that stands in its own column.
+// Returns the result without the status, which has its own column.
 const said = row => String(row.result || '').replace(new RegExp(`^${row.status} `), '');
 
 class Row extends Steady {
@@ -32,7 +33,7 @@ class Row extends Steady {
   }
 }
 
-// The inputs that match the filter; null without one.
+// Returns the inputs that match the filter, or null if there is no filter.
 function useFound(text) {
   const {rowsVersion, looked} = useKeys('rowsVersion', 'looked');
   const memory = useRef({});
@@ -48,7 +49,7 @@ function useFound(text) {
   return rowsVersion === -1 ? null : known.seqs;
 }
 
-// The place that has to be in view: that of the moment or of the chosen row, whichever came last.
+// Returns the index to scroll to: that of the moment or of the chosen row, whichever changed last.
 function useFocus(moment, chosen, placeOf) {
   const known = useRef({moment: null, chosen: null, focus: -1}).current;
   if (moment !== known.moment && moment !== null) known.focus = placeOf(moment);

@@ -1,4 +1,4 @@
-// The other instances of this process: each has its own exchange, clock, ports and room.
+// The instances of this process. Each has its own exchange, clock, ports and control room.
 
 import {roomOf, tryAct} from '../control.js';
 import {grouped} from '../format.js';

@@ -1,5 +1,5 @@
-// The line at the foot: the control call that the page made last, what came of it, and the same call
-// for a terminal, a test and a scenario.
+// The foot of the page: the last control call that the page made, its answer, and the same call as a
+// curl command, as Python code and as a scenario step.
 
 import {shown} from '../format.js';
 import {patch, useKeys} from '../store.js';
@@ -12,7 +12,7 @@ const FORMS = [['curl', 'curl', asCurl], ['python', 'Python', asPython], ['step'
 export function LastCall() {
   const {lastCall, busy, forked} = useKeys('lastCall', 'busy', 'forked');
   const calls = useOnce(lastCall ? '/calls' : null, 'calls');
-  const [asked, setAsked] = useState({}); // of which call which text
+  const [asked, setAsked] = useState({}); // {call, form}: a new call closes the text
   const form = asked.call === lastCall ? asked.form : '';
   const setForm = name => setAsked({call: lastCall, form: name});
   const [copied, setCopied] = useState(false);
@@ -24,7 +24,7 @@ export function LastCall() {
     setTimeout(() => setCopied(false), 1500);
   };
   const made = lastCall && `${lastCall.verb} ${lastCall.path} ${typeof lastCall.body === 'string' ? '' : shown(lastCall.body)}`;
-  // What is answered 200 and is refused all the same, such as a rejected order.
+  // An answer with status 200 may still be a refusal, such as that of a rejected order.
   const rejected = /REJECTED$/.test(lastCall?.answer?.state || '');
   const came = lastCall && (lastCall.problem ? `${lastCall.status || 'no answer'}: ${lastCall.problem}` : shown(lastCall.answer));
   return html`<footer class="foot" data-testid="last-call">

@@ -1,4 +1,4 @@
-// Rate limits in use, webhook breakers, maintenance windows and what is due next.
+// Rate limits in use, webhook circuit breakers, maintenance windows and the next timers.
 
 import {tryAct} from '../control.js';
 import {grouped, plural} from '../format.js';

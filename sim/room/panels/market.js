@@ -1,4 +1,4 @@
-// One instrument: its state, its book with depth, its last trades and its price.
+// One instrument: its state, its order book, its last trades and its price.
 
 import {query, read} from '../control.js';
 import {decimals, grouped, padded, shortTime} from '../format.js';
@@ -10,9 +10,10 @@ import {Chart} from './chart.js';
 
 const TRADES = 60, SUGGESTED = 30;
 
-const NEWEST = 200; // rows in which the first instrument is looked for
+const NEWEST = 200; // rows that firstSymbol searches
 
-// The instrument that was asked about last, or where something has happened last, or one with a book.
+// Returns the symbol to show first: that of the last request about an instrument, else of the last
+// trade, else of the last order, else of any instrument.
 async function firstSymbol() {
   const after = Math.max(0, state.last - NEWEST);
   const {rows} = await read('/history' + query({after, limit: NEWEST, kind: 'request'}));
@@ -29,7 +30,7 @@ async function firstSymbol() {
   return '';
 }
 
-// A text field with suggestions: words of the symbol find it.
+// A text field that suggests the symbols that contain all words typed.
 export function SymbolPicker() {
   const {symbol} = useKeys('symbol');
   const [text, setText] = useState(symbol);
@@ -52,7 +53,7 @@ export function SymbolPicker() {
       setPlace(-1);
       if (answer.instruments.some(one => one.symbol === words)) patch({symbol: words});
     } catch {
-      // the connection tells
+      // the page shows that the connection is lost
     }
   }
   const pick = chosen => {
@@ -151,7 +152,7 @@ function Trades({view}) {
   </div>`;
 }
 
-// Price and trades without the book, for a narrow screen.
+// The price and the trades without the book, for a narrow screen.
 export function LastTrades() {
   const {symbol} = useKeys('symbol');
   const trades = useView(symbol ? 'trades' : '', {symbol, last: TRADES});
@@ -165,7 +166,7 @@ export function LastTrades() {
 
 export function Market() {
   const {symbol, narrow} = useKeys('symbol', 'narrow');
-  const terms = useView(symbol ? 'instruments' : '', {symbol, last: TRADES}); // narrowed alike: one request
+  const terms = useView(symbol ? 'instruments' : '', {symbol, last: TRADES}); // same filters as the trades: one request
   const trades = useView(symbol ? 'trades' : '', {symbol, last: TRADES});
   const one = terms.rows && terms.rows[0];
   return html`<section class="market pane" aria-label="Market">

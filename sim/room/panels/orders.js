@@ -1,4 +1,4 @@
-// Orders, newest first, of one instrument or account or of all.
+// Orders of one instrument or of all, newest first.
 
 import {decimals, grouped, lastPart, padded, words} from '../format.js';
 import {patch, useKeys} from '../store.js';

@@ -1,4 +1,4 @@
-// Values of a record as people read them: a tree of keys, and the explanation in sentences.
+// Shows a record: values as a tree of keys, and the explanation of the answer in sentences.
 
 import {grouped, shown} from '../format.js';
 import {RULES} from '../rules.js';
@@ -8,14 +8,14 @@ import {html} from '../vendor/preact-htm.js';
 import {Tag, When} from '../widgets.js';
 
 const LONG = 600;
-const FINE = 'nothing is wrong'; // the remedy of what was not refused
-// Keys of an explanation that stand elsewhere on the page.
+const FINE = 'nothing is wrong'; // the remedy if nothing was refused
+// Keys of an explanation that the page shows elsewhere.
 const TOLD = ['request_id', 'operation', 'refusal', 'status', 'code', 'now', 'subject', 'kind', 'seq', 'caller'];
 
-// An instant in nanoseconds, as the journal has it.
+// Returns whether a value is an instant in nanoseconds since the epoch, the form of the journal.
 const isInstant = (key, value) => typeof value === 'number' && value > 1e17 && /^(at|now|until|since|due|begins|ends)$/.test(key);
 
-// A JSON value as indented keys; everything is text, whatever a client sent.
+// Shows a JSON value as indented keys. All values are inserted as text: a client may have sent HTML.
 export function Json({value, depth = 0}) {
   if (value === null || value === undefined) return html`<span class="json nil">null</span>`;
   if (typeof value !== 'object') return html`<${Leaf} value=${value} />`;
@@ -36,8 +36,8 @@ function Leaf({value}) {
   return html`<details class="json"><summary>${text.slice(0, 120)}… (${text.length} characters)</summary>${text}</details>`;
 }
 
-// A rule by its name, such as M20 or "S5.1-6"; what it says is under it, for a reader without the docs,
-// and where it stands among the others.
+// The name of a rule, such as M20 or "S5.1-6". It expands to the text of the rule and a link to it in
+// the documentation.
 function Rule({name}) {
   const {health} = useKeys('health');
   const text = RULES[name];
@@ -46,7 +46,7 @@ function Rule({name}) {
     ${health && health.docs && html` <a href=${`${health.docs}/rules#${name.toLowerCase()}`} target="_blank" rel="noreferrer">in the rules ↗</a>`}</span></details>`;
 }
 
-// What `explain` says: the sentence, the rule, what would have worked, and the chain behind it.
+// Shows the explanation of an answer: a sentence, the rule, what would have worked, and the causes.
 export function Why({why}) {
   if (!why) return null;
   const {summary, message, rule, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], chain_length: length = 0, stage, ...rest} = why;

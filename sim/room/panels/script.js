@@ -1,4 +1,4 @@
-// The steps of the scenario: how far each is, what it says, where it stands in its file.
+// The steps of the scenario: their state, their text, and their lines in the file.
 
 import {choose, goTo, rows} from '../run.js';
 import {useKeys} from '../store.js';
@@ -7,7 +7,7 @@ import {Empty, State, When, cx} from '../widgets.js';
 
 const MARKS = {passed: '✓', failed: '✗', refused: '✗', pending: '·'};
 
-// The row in which a step ran; null while it has not.
+// Returns the input in which a step ran, or null if it has not run.
 function rowOf(step) {
   const begins = `step step ${step.n} `;
   for (let seq = 1; seq <= rows.walked; seq++) if (rows.texts[seq]?.startsWith(begins)) return seq;

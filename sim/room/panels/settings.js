@@ -1,4 +1,4 @@
-// Quirks and assumptions in force, presets and readings: each can be changed here.
+// The values of quirks and assumptions, with controls to change them, and the presets and readings.
 
 import {tryAct} from '../control.js';
 import {useKeys} from '../store.js';
@@ -32,7 +32,7 @@ function Setting({kind, row, about}) {
   </li>`;
 }
 
-// What was typed, in the type that the setting has.
+// Converts the text that was typed to the type of the setting.
 function valueOf(typed, like) {
   if (typeof like === 'string') return typed;
   try {

@@ -1,4 +1,4 @@
-// Open streams and those that have ended, the last frames of one, and a way to end it.
+// Open streams with a button to end them, streams that have ended, and the last frames of one.
 
 import {query, tryAct} from '../control.js';
 import {grouped, headline, lastPart} from '../format.js';
@@ -9,10 +9,11 @@ import {useOnce, usePresent, useView} from '../views.js';
 import {Answered, Empty, Table, When, cx} from '../widgets.js';
 import {Json} from './record.js';
 
-const ENDED = 20; // of the streams that have ended, the latest
+const ENDED = 20; // maximum number of ended streams shown
 
-// Streams that were opened and are not open at the moment, newest first: {id, from, to}, `to` null
-// where the exchange ended it. They are read from the rows that the page has walked over.
+// Returns the streams that have ended by the moment shown, newest first, as {id, from, to}: the inputs in
+// which the client opened and closed the stream. `to` is null if the exchange ended it. They are found
+// in the texts of the rows.
 function endedBy(moment, open) {
   const found = [], hungUp = new Map();
   for (let seq = Math.min(moment ?? rows.last, rows.walked); seq > 0 && found.length < ENDED; seq--) {
@@ -40,7 +41,7 @@ function Ended({streams, chosen, onChoose}) {
 function Frames({id, moment, to}) {
   const {last, version} = useKeys('last', 'version');
   const now = usePresent(moment === null && !to ? `/streams/${id}/frames` : null, 'frames');
-  const ended = moment === null && (Boolean(to) || now.problem !== ''); // its frames are those of the past
+  const ended = moment === null && (Boolean(to) || now.problem !== ''); // then the history has its frames
   const at = Math.min(moment ?? last, to ?? Infinity);
   const then = useOnce(moment !== null || ended ? `/history/${at}/streams/${id}/frames${query(branchQuery())}` : null, undefined);
   const past = moment !== null || ended;

@@ -1,4 +1,5 @@
-// The run as a line: where the reader looks, what is marked on it, and what can be done from there.
+// The timeline: a slider over all inputs with marks for refusals, faults, fills and the like, buttons to
+// fork, rewind and replay, and the moment shown.
 
 import {grouped, inEastern, plural} from '../format.js';
 import {backToNow, choose, forkHere, goTo, play, rewindHere, rows} from '../run.js';
@@ -13,7 +14,7 @@ const LANES = [
   [REFUSED, '--bad', 'refused'], [FAULT, '--fault', 'fault'], [FILL, '--fill', 'fill'],
   [STATE, '--wait', 'state'], [MAINTENANCE, '--accent', 'maintenance'], [STEP, '--faint', 'step'],
 ];
-const PAGES = 20; // how many PageDowns lead through the run
+const PAGES = 20; // presses of PageDown from the start of the run to its end
 
 function paint(canvas) {
   const {width, height} = canvas.getBoundingClientRect();
@@ -41,7 +42,7 @@ function Scrubber() {
   const {moment, last, first} = useKeys('moment', 'last', 'first', 'rowsVersion', 'looked');
   const canvas = useRef(null), wanted = useRef(0);
   const value = moment ?? last;
-  const {walked} = rows; // marks change with it, and not with every page of rows
+  const {walked} = rows; // repaint when there are new marks, not for each page of rows
   useLayoutEffect(() => { paint(canvas.current); }, [rows, walked, last]);
   useEffect(() => {
     const again = () => canvas.current && paint(canvas.current);

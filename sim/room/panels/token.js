@@ -1,4 +1,4 @@
-// Asks for the control token where one is needed and the address brought none.
+// The form that asks for the control token if the exchange needs one and the address has none.
 
 import {useToken} from '../control.js';
 import {refresh} from '../run.js';

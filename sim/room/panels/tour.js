@@ -1,4 +1,4 @@
-// A short guided tour on the first visit. It stands beside the page and stops nobody.
+// A short guided tour, shown on the first visit. It does not block the rest of the page.
 
 import {roomOf, tryAct} from '../control.js';
 import {remember, remembered} from '../memory.js';
@@ -33,7 +33,7 @@ export function Tour() {
   }, [target]);
   if (tour < 0) return null;
   const [, title, says] = STEPS[tour];
-  const elsewhere = tour === 0 && health?.scenario !== SCENARIO; // what the steps speak of is not in this run
+  const elsewhere = tour === 0 && health?.scenario !== SCENARIO; // the run is not the one that the steps describe
   const end = () => {
     remember(SEEN, 'seen');
     patch({tour: -1});

@@ -1,4 +1,4 @@
-// Verifications of identity, and their decision by hand.
+// Identity verifications (KYC), with buttons that decide them.
 
 import {tryAct} from '../control.js';
 import {lastPart} from '../format.js';

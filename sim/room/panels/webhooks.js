@@ -1,4 +1,4 @@
-// Attempts to deliver webhooks, newest first; any event can be sent again.
+// Webhook delivery attempts, newest first, with a button that sends an event again.
 
 import {tryAct} from '../control.js';
 import {lastPart, plural} from '../format.js';
