@@ -1,5 +1,6 @@
-// The layout of the page: the clock at the top, the timeline below it, then the history, the selected
-// input and the market. All other panels are in tabs. On a narrow screen every panel is in a tab.
+// The layout of the page: the clock at the top, the timeline below it, then the history, the
+// selected input and the market. All other panels are in tabs. On a narrow screen every panel is in
+// a tab.
 
 import {Account} from './panels/accounts.js';
 import {Actions} from './panels/actions.js';
@@ -25,9 +26,9 @@ import {Webhooks} from './panels/webhooks.js';
 import {isReport} from './recorded.js';
 import {patch, useKeys} from './store.js';
 import {html} from './vendor/preact-htm.js';
-import {Question, Tabs} from './widgets.js';
+import {ConfirmDialog, Tabs} from './widgets.js';
 
-const EVERY_PART = [
+const ALL_TABS = [
   ['script', 'Script', Script],
   ['orders', 'Orders', Orders],
   ['accounts', 'Accounts', Account],
@@ -42,20 +43,20 @@ const EVERY_PART = [
   ['instances', 'Instances', Instances],
   ['actions', 'Do', Actions],
 ];
-const LIVE = ['instances', 'actions']; // not in a report
-const PARTS = EVERY_PART.filter(([id]) => !isReport || !LIVE.includes(id));
-const CHANGES = ['actions']; // not in a run that has finished
-const NARROW = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market], ['trades', 'Trades', LastTrades]];
+const LIVE_ONLY = ['instances', 'actions']; // not in a report
+const TABS = ALL_TABS.filter(([id]) => !isReport || !LIVE_ONLY.includes(id));
+const UNFINISHED_ONLY = ['actions']; // not in a run that has finished
+const NARROW_TABS = [['history', 'History', History], ['detail', 'Detail', Detail], ['book', 'Market', Market], ['trades', 'Trades', LastTrades]];
 
-function Lower({parts, role = 'region'}) {
+function TabbedPanels({parts, role = 'region'}) {
   const {tab, script, finished} = useKeys('tab', 'script', 'finished');
-  parts = parts.filter(([id]) => !finished || !CHANGES.includes(id));
+  parts = parts.filter(([id]) => !finished || !UNFINISHED_ONLY.includes(id));
   const counts = {script: script.failed ? `${script.failed} ✗` : ''};
   const tabs = parts.map(([id, title]) => [id, title, counts[id]]);
-  const [id, title, Part] = parts.find(([name]) => name === tab) || parts[0];
+  const [id, title, Panel] = parts.find(([name]) => name === tab) || parts[0];
   return html`<section class="lower" role=${role} aria-label="Parts of the exchange">
     <${Tabs} tabs=${tabs} chosen=${id} onChoose=${chosen => patch({tab: chosen})} label="Parts of the exchange" />
-    <div class="panel" role="tabpanel" id="panel" aria-labelledby=${'tab-' + id} aria-label=${title}><${Part} key=${id} /></div>
+    <div class="panel" role="tabpanel" id="panel" aria-labelledby=${'tab-' + id} aria-label=${title}><${Panel} key=${id} /></div>
   </section>`;
 }
 
@@ -67,9 +68,9 @@ export function App() {
     <${Tour} />
     <${Time} />
     ${narrow
-      ? html`<${Lower} parts=${[...NARROW, ...PARTS]} role="main" />`
-      : html`<main class="upper"><${History} /><${Detail} /><${Market} /></main><${Lower} parts=${PARTS} />`}
+      ? html`<${TabbedPanels} parts=${[...NARROW_TABS, ...TABS]} role="main" />`
+      : html`<main class="upper"><${History} /><${Detail} /><${Market} /></main><${TabbedPanels} parts=${TABS} />`}
     ${!isReport && html`<${LastCall} />`}
-    <${Question} />
+    <${ConfirmDialog} />
   </div>`;
 }

@@ -1,5 +1,5 @@
-// Formats instants, numbers and values as text. An instant stays a string, because a JavaScript number
-// would lose its nanoseconds.
+// Formats instants, numbers and values as text. An instant stays a string, because a JavaScript
+// number would lose its nanoseconds.
 
 const eastern = new Intl.DateTimeFormat('en-CA', {
   timeZone: 'America/New_York', year: 'numeric', month: '2-digit', day: '2-digit',
@@ -10,21 +10,21 @@ const eastern = new Intl.DateTimeFormat('en-CA', {
 export const ms = instant => Date.parse(instant);
 export const instant = millis => new Date(millis).toISOString().replace(/\.000Z$/, 'Z');
 
-const spelled = new Map(); // by second; a list formats the same instants each time it is redrawn
-const SPELLED_MAX = 2000;
+const formatted = new Map(); // by second; a list formats the same instants each time it is redrawn
+const FORMATTED_MAX = 2000;
 
 function partsAt(second) {
-  let found = spelled.get(second);
-  if (!found) {
-    if (spelled.size >= SPELLED_MAX) spelled.clear();
+  let parts = formatted.get(second);
+  if (!parts) {
+    if (formatted.size >= FORMATTED_MAX) formatted.clear();
     const part = Object.fromEntries(eastern.formatToParts(second * 1000).map(({type, value}) => [type, value]));
-    found = {
+    parts = {
       date: `${part.year}-${part.month}-${part.day}`, time: `${part.hour}:${part.minute}:${part.second}`,
       zone: part.timeZoneName,
     };
-    spelled.set(second, found);
+    formatted.set(second, parts);
   }
-  return found;
+  return parts;
 }
 
 export function inEastern(text) {
@@ -34,9 +34,9 @@ export function inEastern(text) {
   return {...partsAt(Math.floor(millis / 1000)), fraction};
 }
 
-export const timeOf = text => inEastern(text).time;
-export const fractionOf = text => inEastern(text).fraction || '';
-export const shortTime = text => timeOf(text) + fractionOf(text);
+export const easternTime = text => inEastern(text).time;
+export const easternFraction = text => inEastern(text).fraction || '';
+export const shortTime = text => easternTime(text) + easternFraction(text);
 
 export const utc = text => {
   const millis = typeof text === 'number' ? text : ms(text);

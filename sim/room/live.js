@@ -4,20 +4,20 @@ import {PREFIX, headers, token} from './control.js';
 
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
-// Reads /live and reconnects for as long as the page is open. Calls `onEvent(name, data)` for each event
-// and `onState(live)` when the connection opens or is lost. A new connection resumes after the last
-// row received.
+// Reads /live and reconnects for as long as the page is open. Calls `onEvent(name, data)` for each
+// event and `onState(live)` when the connection opens or is lost. A new connection resumes after
+// the last row received.
 export async function follow(onEvent, onState) {
-  let last = '', failed = 0;
+  let last = '', failures = 0;
   for (;;) {
     try {
-      const more = last ? {'Last-Event-ID': last} : {};
-      const answer = await fetch(PREFIX + '/live', {headers: headers({...more, Accept: 'text/event-stream'})});
+      const resume = last ? {'Last-Event-ID': last} : {};
+      const answer = await fetch(PREFIX + '/live', {headers: headers({...resume, Accept: 'text/event-stream'})});
       if (!answer.ok) {
         last = ''; // it may be another run, which does not have that row
         throw new Error(`/live answers ${answer.status}`);
       }
-      failed = 0;
+      failures = 0;
       onState(true, answer.status);
       await readEvents(answer.body, event => {
         if (event.id) last = event.id;
@@ -28,7 +28,7 @@ export async function follow(onEvent, onState) {
       if (problem instanceof SyntaxError) console.error(problem);
     }
     onState(false);
-    await pause(RETRY_MS[Math.min(failed++, RETRY_MS.length - 1)]);
+    await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
   }
 }
 
@@ -46,12 +46,12 @@ const pause = duration => new Promise(done => {
 
 async function readEvents(body, onEvent) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let waiting = '';
+  let buffered = '';
   for (;;) {
     const {value, done} = await reader.read();
     if (done) return;
-    const blocks = (waiting + value).split(/\r?\n\r?\n/);
-    waiting = blocks.pop();
+    const blocks = (buffered + value).split(/\r?\n\r?\n/);
+    buffered = blocks.pop();
     for (const block of blocks) {
       const event = eventOf(block);
       if (event.data !== undefined) onEvent(event);

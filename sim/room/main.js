@@ -1,13 +1,13 @@
-// The entry point of the page: reads the token from the fragment, draws the page and connects to the
-// exchange.
+// The entry point of the page: reads the token from the fragment, draws the page and connects to
+// the exchange.
 
 import {html, render} from './vendor/preact-htm.js';
 import {App} from './app.js';
-import {takeFragment} from './control.js';
+import {readFragment} from './control.js';
 import {begin} from './run.js';
-import {beginTheme} from './theme.js';
+import {applyTheme} from './theme.js';
 
-takeFragment();
-beginTheme();
+readFragment();
+applyTheme();
 render(html`<${App} />`, document.getElementById('room'));
 begin();

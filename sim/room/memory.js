@@ -1,21 +1,21 @@
 // Settings that the browser keeps between visits. A page opened from disk may have no localStorage;
 // then they last until the page is closed.
 
-const here = new Map();
+const fallback = new Map();
 
 export function remembered(key) {
   try {
     return localStorage.getItem(key);
   } catch {
-    return here.get(key) || null;
+    return fallback.get(key) || null;
   }
 }
 
 export function remember(key, value) {
-  here.set(key, value);
+  fallback.set(key, value);
   try {
     localStorage.setItem(key, value);
   } catch {
-    // no localStorage: `here` keeps the value
+    // no localStorage: `fallback` keeps the value
   }
 }

@@ -1,13 +1,13 @@
 // The rows of the history of one branch.
 //
-// Rows are read in pages when they are shown, and only the most recently used pages stay in memory. One
-// pass over the whole branch keeps two things about each input: a byte with its marks, which the
-// scrubber draws, and a line of text, which the filter searches.
+// Rows are read in pages when they are shown, and only the most recently used pages stay in memory.
+// One pass over the whole branch keeps two things about each input: a byte with its marks, which
+// the scrubber draws, and a line of text, which the filter searches.
 
 import {query, read} from './control.js';
 
-const PAGE = 200, PAGES_MAX = 80, WALK = 1000;
-const SEARCHED_MAX = 150_000;
+const PAGE = 200, PAGES_MAX = 80, INDEX_PAGE = 1000;
+const SEARCHABLE_MAX = 150_000;
 
 export const REFUSED = 1, FAULT = 2, FILL = 4, STATE = 8, MAINTENANCE = 16, STEP = 32;
 const EVENT_MARKS = {
@@ -32,22 +32,22 @@ const textOf = row =>
     .join(' ').toLowerCase();
 
 export class Rows {
-  // `changed` is called when rows have arrived; `branch` is '' for the running branch.
-  constructor(branch, changed) {
+  // `onChange` is called when rows have arrived; `branch` is '' for the running branch.
+  constructor(branch, onChange) {
     this.branch = branch;
-    this.changed = changed;
+    this.onChange = onChange;
     this.last = 0;
-    this.walked = 0;
+    this.indexed = 0;
     this.marks = new Uint8Array(1024);
-    this.texts = [];
+    this.searchTexts = [];
     this._pages = new Map();
     this._reading = new Set();
-    this._walking = false;
-    this._ended = false;
+    this._indexing = false;
+    this._closed = false;
   }
 
-  end() {
-    this._ended = true;
+  close() {
+    this._closed = true;
   }
 
   // Returns the row of an input. If it is not in memory, begins to read it and returns undefined.
@@ -81,17 +81,18 @@ export class Rows {
     this._reading.add(number);
     try {
       const {rows} = await this._history(number * PAGE, PAGE);
-      if (this._ended) return;
-      for (const row of rows) this._keep(row);
-      this.changed();
+      if (this._closed) return;
+      for (const row of rows) this._store(row);
+      this.onChange();
     } catch {
-      // The page shows that the connection is lost; `at` reads these rows again when they are needed.
+      // The page shows that the connection is lost; `at` reads these rows again when they are
+      // needed.
     } finally {
       this._reading.delete(number);
     }
   }
 
-  _keep(row) {
+  _store(row) {
     const number = Math.floor((row.seq - 1) / PAGE);
     if (!this._pages.has(number)) {
       this._pages.set(number, []);
@@ -102,53 +103,53 @@ export class Rows {
 
   // Adds the row of a new input.
   add(row) {
-    this._keep(row);
+    this._store(row);
     this.last = Math.max(this.last, row.seq);
-    if (row.seq === this.walked + 1) this._note(row);
+    if (row.seq === this.indexed + 1) this._addToIndex(row);
   }
 
-  _note(row) {
+  _addToIndex(row) {
     if (row.seq >= this.marks.length) {
       const more = new Uint8Array(this.marks.length * 2);
       more.set(this.marks);
       this.marks = more;
     }
     this.marks[row.seq] = marksOf(row);
-    if (row.seq <= SEARCHED_MAX) this.texts[row.seq] = textOf(row);
-    this.walked = row.seq;
+    if (row.seq <= SEARCHABLE_MAX) this.searchTexts[row.seq] = textOf(row);
+    this.indexed = row.seq;
   }
 
-  // Reads all rows after `walked` in the background, for their marks and texts.
-  async walk() {
-    if (this._walking) return;
-    this._walking = true;
+  // Reads all rows after `indexed` in the background, for their marks and search texts.
+  async indexAll() {
+    if (this._indexing) return;
+    this._indexing = true;
     try {
-      while (!this._ended && this.walked < this.last) {
-        const {rows} = await this._history(this.walked, WALK);
-        if (!rows.length || this._ended) break;
-        for (const row of rows) if (row.seq === this.walked + 1) this._note(row);
-        if (this.walked < rows.at(-1).seq) break;
-        this.changed();
+      while (!this._closed && this.indexed < this.last) {
+        const {rows} = await this._history(this.indexed, INDEX_PAGE);
+        if (!rows.length || this._closed) break;
+        for (const row of rows) if (row.seq === this.indexed + 1) this._addToIndex(row);
+        if (this.indexed < rows.at(-1).seq) break;
+        this.onChange();
         await new Promise(done => setTimeout(done, 10));
       }
     } catch {
       // the next row starts it again
     } finally {
-      this._walking = false;
+      this._indexing = false;
     }
   }
 
   // Returns the inputs whose text contains all words. `from` continues an earlier search.
   search(words, from = 1) {
     const found = [];
-    for (let seq = from; seq <= Math.min(this.walked, SEARCHED_MAX); seq++) {
-      const text = this.texts[seq];
+    for (let seq = from; seq <= Math.min(this.indexed, SEARCHABLE_MAX); seq++) {
+      const text = this.searchTexts[seq];
       if (text !== undefined && words.every(word => text.includes(word))) found.push(seq);
     }
     return found;
   }
 
   get searchedAll() {
-    return this.last <= SEARCHED_MAX && this.walked >= this.last;
+    return this.last <= SEARCHABLE_MAX && this.indexed >= this.last;
   }
 }

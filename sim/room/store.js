@@ -1,4 +1,5 @@
-// The state of the page, in one object. A component that uses a key is redrawn when the value changes.
+// The state of the page, in one object. A component that uses a key is redrawn when the value
+// changes.
 
 import {isReport} from './recorded.js';
 import {useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
@@ -9,9 +10,9 @@ export const state = {
   health: null, // {scenario, seed, reading}
   finished: isReport, // the run is over and cannot be changed
   clock: null, // {now, mode, next_due}
-  seen: 0, // when the page received `clock`, in ms of performance.now()
+  clockReceivedAt: 0, // when the page received `clock`, in ms of performance.now()
   branch: '', // the running branch
-  looked: '', // the branch shown; '' is the running branch
+  viewedBranch: '', // the branch shown; '' is the running branch
   first: 0,
   last: 0, // the last input of the branch shown
   digest: '',
@@ -20,12 +21,12 @@ export const state = {
   chosen: null, // the input whose detail is shown
   symbol: '',
   stream: null, // the stream whose last frames are shown
-  figured: '', // the account whose figures are shown
+  figuresAccount: '', // the account whose figures are shown
   version: 0, // increases whenever the present state may have changed
   script: {steps: [], failed: 0},
   lastCall: null,
   busy: 0,
-  asking: null, // the open confirmation dialog
+  confirmation: null, // the open confirmation dialog
   tab: 'script',
   narrow: false, // the screen has room for one panel: all panels are tabs
   slim: false, // the screen is narrower still: tables omit columns
@@ -53,14 +54,14 @@ export function subscribe(listener) {
 // Returns the values of some keys. The component is redrawn when one of them changes.
 export function useKeys(...keys) {
   const [, redraw] = useReducer(count => count + 1, 0);
-  const shown = useRef(null);
-  shown.current = keys.map(key => state[key]);
+  const drawn = useRef(null);
+  drawn.current = keys.map(key => state[key]);
   useLayoutEffect(() => {
-    const look = () => {
-      if (keys.some((key, place) => !Object.is(state[key], shown.current[place]))) redraw();
+    const check = () => {
+      if (keys.some((key, place) => !Object.is(state[key], drawn.current[place]))) redraw();
     };
-    look(); // a value may have changed since the component was drawn
-    return subscribe(look);
+    check(); // a value may have changed since the component was drawn
+    return subscribe(check);
   }, []);
-  return Object.fromEntries(keys.map((key, place) => [key, shown.current[place]]));
+  return Object.fromEntries(keys.map((key, place) => [key, drawn.current[place]]));
 }

@@ -7,7 +7,7 @@ const THEMES = ['system', 'light', 'dark'];
 
 export const theme = () => remembered(KEY) || 'system';
 
-export function beginTheme() {
+export function applyTheme() {
   const chosen = theme();
   if (chosen === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = chosen;
@@ -21,20 +21,20 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', forget);
 
 // Returns the value of a colour variable of the style sheet, in the form that a canvas accepts.
 export function colourOf(element, variable) {
-  if (!colours.has(variable)) colours.set(variable, asked(element, variable));
+  if (!colours.has(variable)) colours.set(variable, computedColour(element, variable));
   return colours.get(variable);
 }
 
-function asked(element, variable) {
+function computedColour(element, variable) {
   const probe = element.appendChild(document.createElement('i'));
   probe.style.color = `var(${variable})`;
-  const found = getComputedStyle(probe).color;
+  const colour = getComputedStyle(probe).color;
   probe.remove();
-  return found;
+  return colour;
 }
 
 export function nextTheme() {
   remember(KEY, THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
-  beginTheme();
+  applyTheme();
   window.dispatchEvent(new Event('themechange'));
 }

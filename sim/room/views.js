@@ -1,179 +1,181 @@
 // Reads views of the exchange at the moment shown, and reads them again when the moment changes.
 //
-// Panels that are drawn together share requests: the views of one moment with the same filters are one
-// request. While a request runs, each panel remembers only the last view that it needed. A slow
+// Panels that are drawn together share requests: the views of one moment with the same filters are
+// one request. While a request runs, each panel remembers only the last view that it needed. A slow
 // request for a moment that is no longer shown is aborted.
 
-import {ask, query} from './control.js';
+import {readWithSeq, query} from './control.js';
 import {branchQuery} from './run.js';
 import {patch, state, useKeys} from './store.js';
 import {useLayoutEffect, useReducer, useRef} from './vendor/preact-htm.js';
 
-const NOTHING = {rows: null, seq: NaN, problem: '', key: ''};
-const LONG_MS = 300; // a request that takes longer may be aborted
+const NOT_READ = {rows: null, seq: NaN, problem: '', key: ''};
+const SLOW_MS = 300; // a request that takes longer may be aborted
 
-// Reads one path at a time for one component. While a request runs, only the last wish is remembered.
+// Reads one path at a time for one component. While a request runs, only the latest target is kept.
+// A target is {key, path, answerKey, moment, subject}: `key` tells targets apart, and `answerKey`
+// is the key of the answer that has the rows.
 class Reader {
-  constructor(changed) {
-    this.changed = changed;
-    this.shown = NOTHING;
-    this.wish = null;
+  constructor(onChange) {
+    this.onChange = onChange;
+    this.result = NOT_READ;
+    this.target = null;
     this.busy = false;
     this.ended = false;
   }
 
-  get late() {
-    return !this.ended && this.wish && this.wish.key !== this.shown.key;
+  get outdated() {
+    return !this.ended && this.target && this.target.key !== this.result.key;
   }
 
   end() {
     this.ended = true;
   }
 
-  async want(wish) {
-    this.wish = wish;
+  async load(target) {
+    this.target = target;
     if (this.busy) return;
     this.busy = true;
-    while (this.late) {
-      const {key, path, of, moment, subject} = this.wish;
+    while (this.outdated) {
+      const {key, path, answerKey, moment, subject} = this.target;
       try {
-        const {value, seq} = await ask(path);
-        const rows = of ? value[of] : value;
-        this.shown = {rows, seq: moment ?? (Number.isFinite(seq) ? seq : state.last), problem: '', key, subject};
+        const {value, seq} = await readWithSeq(path);
+        const rows = answerKey ? value[answerKey] : value;
+        this.result = {rows, seq: moment ?? (Number.isFinite(seq) ? seq : state.last), problem: '', key, subject};
       } catch (problem) {
-        this.refuse(this.wish.key === key ? this.wish : {key, subject}, problem);
+        this.fail(this.target.key === key ? this.target : {key, subject}, problem);
       }
-      if (!this.ended) this.changed();
+      if (!this.ended) this.onChange();
     }
     this.busy = false;
   }
 
-  refuse({key, subject}, problem) {
-    this.shown = {...this.shown, problem: problem.message, key, subject};
-    if (problem.status === 404) this.shown.rows = null;
+  fail({key, subject}, problem) {
+    this.result = {...this.result, problem: problem.message, key, subject};
+    if (problem.status === 404) this.result.rows = null;
   }
 }
 
 // Reads a view in one request with the views that other components need of the same moment.
-class Viewer extends Reader {
-  want(wish) {
-    this.wish = wish;
-    looks.want(this);
+class SharedReader extends Reader {
+  load(target) {
+    this.target = target;
+    batch.load(this);
   }
 
   end() {
     super.end();
-    looks.viewers.delete(this);
+    batch.readers.delete(this);
   }
 }
 
-// The requests of all viewers.
-const looks = {
-  viewers: new Set(),
+// The requests of all shared readers.
+const batch = {
+  readers: new Set(),
   busy: false,
   planned: false,
-  under: null, // {moment, since, abort} of the requests that run
+  running: null, // {moment, since, abort} of the requests that run
 
-  want(viewer) {
-    this.viewers.add(viewer);
-    if (this.busy) this.hurry();
+  load(reader) {
+    this.readers.add(reader);
+    if (this.busy) this.abortIfSlow();
     else if (!this.planned) {
       this.planned = true;
-      queueMicrotask(() => this.go()); // components drawn in the same task share requests
+      queueMicrotask(() => this.sendAll()); // components drawn in the same task share requests
     }
   },
 
   // Aborts a slow request for a moment that is no longer shown.
-  hurry() {
-    const {under} = this;
-    if (!under || under.moment === null || under.moment === state.moment || under.timer) return;
-    const left = Math.max(0, LONG_MS - (performance.now() - under.since));
-    under.timer = setTimeout(() => under.moment !== state.moment && under.abort.abort(), left);
+  abortIfSlow() {
+    const {running} = this;
+    if (!running || running.moment === null || running.moment === state.moment || running.timer) return;
+    const left = Math.max(0, SLOW_MS - (performance.now() - running.since));
+    running.timer = setTimeout(() => running.moment !== state.moment && running.abort.abort(), left);
   },
 
-  async go() {
+  async sendAll() {
     this.planned = false;
     if (this.busy) return;
     this.busy = true;
     for (;;) {
-      const late = [...this.viewers].filter(viewer => viewer.late);
-      if (!late.length) break;
-      this.under = {moment: state.moment, since: performance.now(), abort: new AbortController()};
-      await Promise.all(alike(late).map(group => this.look(group)));
-      clearTimeout(this.under.timer);
+      const outdated = [...this.readers].filter(reader => reader.outdated);
+      if (!outdated.length) break;
+      this.running = {moment: state.moment, since: performance.now(), abort: new AbortController()};
+      await Promise.all(groupByRequest(outdated).map(group => this.sendGroup(group)));
+      clearTimeout(this.running.timer);
     }
-    this.under = null;
+    this.running = null;
     this.busy = false;
   },
 
-  async look(group, alone = false) {
-    const wishes = group.map(viewer => viewer.wish);
-    const [{base, narrowed, moment}] = wishes;
-    const views = [...new Set(wishes.map(wish => wish.of).filter(Boolean))].map(name => 'view=' + name);
-    const path = base + [narrowed, ...views].filter(Boolean).join('&');
+  async sendGroup(group, alone = false) {
+    const targets = group.map(reader => reader.target);
+    const [{base, filterQuery, moment}] = targets;
+    const views = [...new Set(targets.map(target => target.answerKey).filter(Boolean))].map(name => 'view=' + name);
+    const path = base + [filterQuery, ...views].filter(Boolean).join('&');
     try {
-      const {value} = await ask(path, this.under.abort.signal);
+      const {value} = await readWithSeq(path, this.running.abort.signal);
       if (moment === state.moment) patch({momentAt: moment === null ? null : value.at});
-      group.forEach((viewer, place) => {
-        const {key, of, subject} = wishes[place];
-        viewer.shown = {rows: of ? value[of] : value, seq: value.seq, problem: '', key, subject};
+      group.forEach((reader, place) => {
+        const {key, answerKey, subject} = targets[place];
+        reader.result = {rows: answerKey ? value[answerKey] : value, seq: value.seq, problem: '', key, subject};
       });
     } catch (problem) {
-      if (problem.name === 'AbortError') return; // `go` sends the newest wishes next
+      if (problem.name === 'AbortError') return; // `sendAll` sends the latest targets next
       if (group.length > 1 && !alone) {
-        for (const viewer of group) await this.look([viewer], true); // find the view that failed
+        for (const reader of group) await this.sendGroup([reader], true); // find the view that failed
         return;
       }
-      group.forEach((viewer, place) => viewer.refuse(wishes[place], problem));
+      group.forEach((reader, place) => reader.fail(targets[place], problem));
     }
-    for (const viewer of group) if (!viewer.ended) viewer.changed();
+    for (const reader of group) if (!reader.ended) reader.onChange();
   },
 };
 
-// Groups viewers by moment and filters. A viewer that needs only the moment joins any group of it.
-function alike(viewers) {
+// Groups readers by moment and filters. A reader without a view joins any group of its moment.
+function groupByRequest(readers) {
   const groups = new Map();
-  for (const viewer of viewers.sort((one, other) => Boolean(other.wish.of) - Boolean(one.wish.of))) {
-    const {base, narrowed, of, group = base + narrowed} = viewer.wish;
-    const known = of ? groups.get(group) : [...groups.values()].find(([other]) => other.wish.base === base);
-    if (known) known.push(viewer);
-    else groups.set(group, [viewer]);
+  for (const reader of readers.sort((one, other) => Boolean(other.target.answerKey) - Boolean(one.target.answerKey))) {
+    const {base, filterQuery, answerKey, group = base + filterQuery} = reader.target;
+    const joined = answerKey ? groups.get(group) : [...groups.values()].find(([other]) => other.target.base === base);
+    if (joined) joined.push(reader);
+    else groups.set(group, [reader]);
   }
   return [...groups.values()];
 }
 
-function useReader(wish, Kind = Reader) {
+function useReader(target, ReaderClass = Reader) {
   const [, redraw] = useReducer(count => count + 1, 0);
   const reader = useRef(null);
-  if (!reader.current) reader.current = new Kind(redraw);
+  if (!reader.current) reader.current = new ReaderClass(redraw);
   useLayoutEffect(() => {
     reader.current.ended = false;
     return () => reader.current.end();
   }, []);
-  useLayoutEffect(() => { if (wish) reader.current.want(wish); }, [wish && wish.key]);
-  const {shown} = reader.current;
-  return wish && shown.subject !== wish.subject ? NOTHING : shown;
+  useLayoutEffect(() => { if (target) reader.current.load(target); }, [target && target.key]);
+  const {result} = reader.current;
+  return target && result.subject !== target.subject ? NOT_READ : result;
 }
 
-// Returns {rows, seq, problem} of a view with the filters `only`; `rows` is null before the first
+// Returns {rows, seq, problem} of a view with `filters`; `rows` is null before the first
 // answer. Without a name, `rows` describes the moment itself: {seq, at, branch, digest}.
-export function useView(name, only = {}) {
-  const {moment, version, looked, connection} = useKeys('moment', 'version', 'looked', 'connection');
-  const narrowed = query(moment === null ? only : {...only, ...branchQuery()}).slice(1);
+export function useView(name, filters = {}) {
+  const {moment, version, viewedBranch, connection} = useKeys('moment', 'version', 'viewedBranch', 'connection');
+  const filterQuery = query(moment === null ? filters : {...filters, ...branchQuery()}).slice(1);
   const base = moment === null ? '/state?' : `/history/${moment}/state?`;
-  const subject = name + query(only); // while it loads, rows of another instrument are not shown
-  const key = `${base} ${narrowed} ${moment === null ? `${version} ${connection}` : looked}`;
-  return useReader(name === '' ? null : {base, narrowed, of: name || '', subject, moment, key: `${name} ${key}`}, Viewer);
+  const subject = name + query(filters); // while it loads, rows of another instrument are not shown
+  const key = `${base} ${filterQuery} ${moment === null ? `${version} ${connection}` : viewedBranch}`;
+  return useReader(name === '' ? null : {base, filterQuery, answerKey: name || '', subject, moment, key: `${name} ${key}`}, SharedReader);
 }
 
 // Returns {seq, at, branch, digest} of the moment shown, as `rows` of a view.
 export const useMoment = () => useView(undefined);
 
 // Like useView, for paths that exist for the present only.
-export function usePresent(path, of) {
+export function usePresent(path, answerKey) {
   const {version, connection} = useKeys('version', 'connection');
-  return useReader(path ? {path, of, moment: null, key: `${path} ${version} ${connection}`} : null);
+  return useReader(path ? {path, answerKey, moment: null, key: `${path} ${version} ${connection}`} : null);
 }
 
 // Like useView, for an answer that never changes: it is read once.
-export const useOnce = (path, of) => useReader(path ? {path, of, moment: null, key: path} : null);
+export const useOnce = (path, answerKey) => useReader(path ? {path, answerKey, moment: null, key: path} : null);

@@ -6,8 +6,8 @@ import {Component, html, useEffect, useLayoutEffect, useReducer, useRef} from '.
 
 export const cx = (...names) => names.filter(Boolean).join(' ');
 
-// A virtual instant in Eastern time, with UTC as its tooltip. The style sheet hides the day in a `brief`
-// column of a narrow screen.
+// A virtual instant in Eastern time, with UTC as its tooltip. The style sheet hides the day in a
+// `brief` column of a narrow screen.
 export const When = ({at, long}) => {
   const {date, time, zone} = inEastern(at);
   return html`<time class="num" datetime=${at} title=${`${date} ${time} ${zone} · ${utc(at)}`}>
@@ -16,43 +16,45 @@ export const When = ({at, long}) => {
 
 export const Empty = ({children}) => html`<p class="empty">${children}</p>`;
 
-// The content of a panel: `children` once the view has rows, otherwise an ellipsis, `empty` or the error.
-export function Answered({view, empty, children}) {
+// The content of a panel: `children` once the view has rows, otherwise an ellipsis, `empty` or the
+// error.
+export function ViewContent({view, empty, children}) {
   if (view.problem) return html`<${Empty}>${view.problem}<//>`;
   if (view.rows === null) return html`<${Empty}>…<//>`;
   if (Array.isArray(view.rows) && !view.rows.length) return html`<${Empty}>${empty}<//>`;
   return children;
 }
 
-// Draws the visible part of a long list. `count` rows of `height` pixels; `render(index)` draws one.
+// Draws the visible part of a long list. `count` rows of `height` pixels; `render(index)` draws
+// one.
 export function VirtualList({count, height, render, focus, follow, testid, label, role = 'rowgroup', onKeyDown, header}) {
   const box = useRef(null);
   const [, redraw] = useReducer(times => times + 1, 0);
   // The visible range. It is cached because reading it forces a layout of the page.
-  const view = useRef({top: 0, high: 400, from: -1, to: -1, atEnd: true, moved: false, focus: undefined}).current;
+  const view = useRef({top: 0, visibleHeight: 400, from: -1, to: -1, atEnd: true, moved: false, focus: undefined}).current;
 
   const range = () => [
     Math.max(0, Math.floor(view.top / height) - 6),
-    Math.min(count, Math.ceil((view.top + view.high) / height) + 6),
+    Math.min(count, Math.ceil((view.top + view.visibleHeight) / height) + 6),
   ];
-  const hear = () => {
+  const measure = () => {
     if (!box.current) return; // a scroll event that arrives after the list was removed
-    const high = box.current.clientHeight, resized = high !== view.high;
+    const visibleHeight = box.current.clientHeight, resized = visibleHeight !== view.visibleHeight;
     view.top = box.current.scrollTop;
-    view.high = high;
-    if (!resized) view.atEnd = view.top + high >= (count - 1) * height; // a resize keeps the position
+    view.visibleHeight = visibleHeight;
+    if (!resized) view.atEnd = view.top + visibleHeight >= (count - 1) * height; // a resize keeps the position
     const [from, to] = range();
     if (resized || from !== view.from || to !== view.to) redraw();
   };
   const go = top => {
-    view.top = Math.max(0, Math.min(top, count * height - view.high));
+    view.top = Math.max(0, Math.min(top, count * height - view.visibleHeight));
     view.moved = true;
   };
   if (follow && view.atEnd) go(count * height);
   if (focus !== view.focus) {
     view.focus = focus;
     const top = focus * height;
-    if (focus >= 0 && (top < view.top || top + height > view.top + view.high)) go(top - view.high / 2);
+    if (focus >= 0 && (top < view.top || top + height > view.top + view.visibleHeight)) go(top - view.visibleHeight / 2);
   }
   [view.from, view.to] = range();
   useLayoutEffect(() => {
@@ -61,15 +63,15 @@ export function VirtualList({count, height, render, focus, follow, testid, label
     box.current.scrollTop = view.top;
   });
   useLayoutEffect(() => {
-    hear();
-    const watch = new ResizeObserver(hear);
+    measure();
+    const watch = new ResizeObserver(measure);
     watch.observe(box.current);
     return () => watch.disconnect();
   }, [count, height]);
 
   const rows = [];
   for (let index = view.from; index < view.to; index++) rows.push(render(index));
-  return html`<div class="scroll" ref=${box} onScroll=${hear} tabindex="0" role=${role} aria-label=${label} data-testid=${testid} onKeyDown=${onKeyDown}>
+  return html`<div class="scroll" ref=${box} onScroll=${measure} tabindex="0" role=${role} aria-label=${label} data-testid=${testid} onKeyDown=${onKeyDown}>
     ${header}
     <div class="tall" style=${{height: count * height + 'px'}}>
       <div style=${{transform: `translateY(${view.from * height}px)`}}>${rows}</div>
@@ -78,7 +80,7 @@ export function VirtualList({count, height, render, focus, follow, testid, label
 }
 
 // A component that is redrawn only when one of its properties changes.
-export class Steady extends Component {
+export class PureComponent extends Component {
   shouldComponentUpdate(next) {
     return Object.keys(next).some(key => !Object.is(next[key], this.props[key]));
   }
@@ -86,9 +88,9 @@ export class Steady extends Component {
 
 const ROW = 25;
 
-// A table of which only the visible part is drawn. A column is {key, title, width, end, cell, slim, wide}:
-// `end` aligns it to the right. On a very narrow screen its width is `slim`, and `wide` columns are
-// omitted.
+// A table of which only the visible part is drawn. A column is {key, title, width, end, cell, slim,
+// wide}: `end` aligns it to the right. On a very narrow screen its width is `slim`, and `wide`
+// columns are omitted.
 export function Table({columns: every, rows, label, rowProps, testid}) {
   const {slim} = useKeys('slim');
   const columns = slim ? every.filter(one => !one.wide).map(one => ({...one, width: one.slim || one.width})) : every;
@@ -139,15 +141,15 @@ export function Tabs({tabs, chosen, onChoose, label}) {
 }
 
 // The dialog that confirms an action that cannot be undone. Escape cancels.
-export function Question() {
-  const {asking} = useKeys('asking');
+export function ConfirmDialog() {
+  const {confirmation} = useKeys('confirmation');
   const yes = useRef(null), dialog = useRef(null);
   const end = answer => {
-    patch({asking: null});
-    asking.done(answer);
+    patch({confirmation: null});
+    confirmation.done(answer);
   };
   useLayoutEffect(() => {
-    if (!asking) return undefined;
+    if (!confirmation) return undefined;
     const before = document.activeElement;
     const escape = event => event.key === 'Escape' && end(false); // wherever the focus is
     document.addEventListener('keydown', escape, true);
@@ -156,8 +158,8 @@ export function Question() {
       document.removeEventListener('keydown', escape, true);
       before?.focus?.();
     };
-  }, [asking]);
-  if (!asking) return null;
+  }, [confirmation]);
+  if (!confirmation) return null;
   const keys = event => {
     if (event.key === 'Tab') {
       const buttons = [...dialog.current.querySelectorAll('button')];
@@ -169,11 +171,11 @@ export function Question() {
   return html`<div class="veil" onClick=${event => event.target === event.currentTarget && end(false)}>
     <div class="question" role="alertdialog" aria-modal="true" aria-labelledby="question" aria-describedby="consequences"
         ref=${dialog} onKeyDown=${keys}>
-      <h2 id="question">${asking.question}</h2>
-      <p id="consequences">${asking.consequences}</p>
+      <h2 id="question">${confirmation.question}</h2>
+      <p id="consequences">${confirmation.consequences}</p>
       <div class="buttons">
         <button data-testid="confirm-no" onClick=${() => end(false)}>Cancel</button>
-        <button class="danger" data-testid="confirm-yes" ref=${yes} onClick=${() => end(true)}>${asking.yes}</button>
+        <button class="danger" data-testid="confirm-yes" ref=${yes} onClick=${() => end(true)}>${confirmation.yes}</button>
       </div>
     </div>
   </div>`;

@@ -4,9 +4,9 @@ import {grouped, words} from '../format.js';
 import {patch} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
-import {Answered, Empty, State, Table, When, cx} from '../widgets.js';
+import {ViewContent, Empty, State, Table, When, cx} from '../widgets.js';
 
-const LAST = 500;
+const ROWS_MAX = 500;
 
 const LEDGER = [
   {key: 'at', title: 'time', width: '112px', cell: row => html`<${When} at=${row.at} />`},
@@ -16,9 +16,9 @@ const LEDGER = [
   {key: 'description', title: 'what', width: 'minmax(160px, 1fr)'},
 ];
 
-function One({account, row}) {
-  const ledger = useView('ledger', {account, last: LAST});
-  const orders = useView('orders', {account, last: LAST});
+function AccountDetail({account, row}) {
+  const ledger = useView('ledger', {account, last: ROWS_MAX});
+  const orders = useView('orders', {account, last: ROWS_MAX});
   const newest = ledger.rows ? [...ledger.rows].reverse() : [];
   return html`<div class="one column">
     <h3>${account}</h3>
@@ -33,7 +33,7 @@ function One({account, row}) {
       ${[...orders.rows].reverse().slice(0, 50).map(one => html`<li key=${one.id}><span class="num faint">${one.id}</span>
         <span class=${one.side === 'BUY' ? 'bid' : 'offer'}>${one.side.toLowerCase()}</span>
         <span class="num">${one.qty} at ${one.price}</span> <span>${one.symbol}</span> <${State} of=${one.state} /></li>`)}</ul></details>`}
-    <${Answered} view=${ledger} empty="No money has moved."><${Table} testid="ledger" label="Ledger" columns=${LEDGER} rows=${newest} /><//>
+    <${ViewContent} view=${ledger} empty="No money has moved."><${Table} testid="ledger" label="Ledger" columns=${LEDGER} rows=${newest} /><//>
   </div>`;
 }
 
@@ -50,10 +50,10 @@ export function Account() {
     {key: 'positions', title: 'positions', width: '72px', end: true, cell: one => one.positions.length || ''},
   ];
   return html`<div class="fill split" data-testid="accounts">
-    <${Answered} view=${view} empty="No accounts.">
+    <${ViewContent} view=${view} empty="No accounts.">
       <${Table} label="Accounts" columns=${columns} rows=${rows}
         rowProps=${one => ({'data-testid': 'account', 'data-account': one.account, 'data-balance': one.balance, class: cx('tr', one.account === chosen && 'chosen')})} />
-      ${row ? html`<${One} key=${chosen} account=${chosen} row=${row} />`
+      ${row ? html`<${AccountDetail} key=${chosen} account=${chosen} row=${row} />`
         : html`<${Empty}>Choose an account: positions, orders and ledger.<//>`}
     <//>
   </div>`;

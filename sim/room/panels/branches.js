@@ -1,14 +1,14 @@
 // The branches of this run as a tree, and the first difference between two of them.
 
-import {query, read, roomOf} from '../control.js';
+import {query, read, roomUrl} from '../control.js';
 import {grouped} from '../format.js';
-import {backToNow, lookAt} from '../run.js';
+import {backToNow, viewBranch} from '../run.js';
 import {useKeys} from '../store.js';
 import {html, useEffect, useState} from '../vendor/preact-htm.js';
 import {usePresent} from '../views.js';
-import {Answered, Empty, Tag, cx} from '../widgets.js';
+import {ViewContent, Empty, Tag, cx} from '../widgets.js';
 
-const COMPARED = 400;
+const COMPARED_MAX = 400;
 
 // Returns [branch, depth] pairs, each branch after its parent.
 function asTree(branches) {
@@ -41,55 +41,55 @@ function sharedUntil(branches, left, right) {
   return Math.min(...ends, ...lasts);
 }
 
-const told = row => (row ? `${row.kind} ${row.title} ${row.subject || ''} ${row.status ?? ''} ${(row.events || []).join(' ')} ${row.at}` : '');
+const rowText = row => (row ? `${row.kind} ${row.title} ${row.subject || ''} ${row.status ?? ''} ${(row.events || []).join(' ')} ${row.at}` : '');
 
-function Compared({branches, left, right}) {
+function Comparison({branches, left, right}) {
   const [pair, setPair] = useState(null);
   const from = sharedUntil(branches, left, right);
   useEffect(() => {
-    let over = false;
-    const rowsOf = branch => read('/history' + query({after: from, limit: COMPARED, branch})).then(answer => answer.rows);
-    Promise.all([rowsOf(left), rowsOf(right)]).then(both => over || setPair(both), problem => over || setPair(problem.message));
-    return () => { over = true; };
+    let cancelled = false;
+    const rowsOf = branch => read('/history' + query({after: from, limit: COMPARED_MAX, branch})).then(answer => answer.rows);
+    Promise.all([rowsOf(left), rowsOf(right)]).then(both => cancelled || setPair(both), problem => cancelled || setPair(problem.message));
+    return () => { cancelled = true; };
   }, [left, right, from]);
   if (!pair) return html`<${Empty}>…<//>`;
   if (typeof pair === 'string') return html`<${Empty}>${pair}<//>`;
   const count = Math.max(pair[0].length, pair[1].length);
-  const first = [...Array(count).keys()].find(place => told(pair[0][place]) !== told(pair[1][place]));
-  if (first === undefined) return html`<${Empty}>No difference after input ${from}${count >= COMPARED ? ` in the next ${COMPARED} inputs` : ''}.<//>`;
+  const first = [...Array(count).keys()].find(place => rowText(pair[0][place]) !== rowText(pair[1][place]));
+  if (first === undefined) return html`<${Empty}>No difference after input ${from}${count >= COMPARED_MAX ? ` in the next ${COMPARED_MAX} inputs` : ''}.<//>`;
   const shown = [...Array(Math.min(12, count - first)).keys()].map(place => first + place);
   return html`<div class="scroll" tabindex="0"><p>They share everything up to input <b class="num">${grouped(from)}</b>; the first difference:</p>
     <table class="pair" data-testid="first-difference"><thead><tr><th></th><th>${left}</th><th>${right}</th></tr></thead>
-    <tbody>${shown.map(place => html`<tr key=${place} class=${cx(told(pair[0][place]) !== told(pair[1][place]) && 'differs')}>
+    <tbody>${shown.map(place => html`<tr key=${place} class=${cx(rowText(pair[0][place]) !== rowText(pair[1][place]) && 'differs')}>
       <td class="num">${from + place + 1}</td>
       ${pair.map(rows => html`<td>${rows[place] ? html`${rows[place].kind} ${rows[place].title} <i>${rows[place].subject}</i> ${rows[place].status ?? ''}` : html`<span class="faint">–</span>`}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 // A link to the control room of a fork, which is another instance with its own history.
-function RoomOf({name}) {
+function RoomLink({name}) {
   const worlds = usePresent('/worlds', 'worlds');
   const found = (worlds.rows || []).find(one => one.world === name);
-  return found ? html`<a href=${roomOf(found.control)} target="_blank" rel="noreferrer">its room ↗</a>` : '';
+  return found ? html`<a href=${roomUrl(found.control)} target="_blank" rel="noreferrer">its room ↗</a>` : '';
 }
 
 export function Branches() {
-  const {looked, branch} = useKeys('looked', 'branch');
+  const {viewedBranch, branch} = useKeys('viewedBranch', 'branch');
   const view = usePresent('/branches', 'branches');
   const [other, setOther] = useState('');
   const branches = view.rows || [];
-  const shown = looked || branch;
+  const shown = viewedBranch || branch;
   return html`<div class="fill split" data-testid="branches">
-    <${Answered} view=${view} empty="No branch.">
+    <${ViewContent} view=${view} empty="No branch.">
       <ul class="plain tree scroll" tabindex="0">${asTree(branches).map(([one, depth]) => html`<li key=${one.name} class=${cx('branch', one.name === shown && 'chosen')}
           style=${{paddingLeft: 8 + depth * 18 + 'px'}} data-testid="branch" data-name=${one.name} data-current=${String(one.current)}>
         ${depth > 0 && html`<span class="faint" aria-hidden="true">└ </span>`}<b>${one.name}</b>
         ${one.current && html`<${Tag} tone="good">running<//>`} ${one.forked && html`<${Tag}>instance ${one.forked}<//>`}
         <span class="faint num">${one.parent ? `from input ${grouped(one.from_seq)} of ${one.parent}, ` : ''}up to ${grouped(one.last_seq)}</span>
-        <span class="buttons">${one.forked ? html`<${RoomOf} name=${one.forked} />` : html`${one.current ? looked && html`<button class="quiet" onClick=${backToNow}>Look</button>`
-          : html`<button class="quiet" onClick=${() => lookAt(one.name)} disabled=${one.name === looked}>Look</button>`}
+        <span class="buttons">${one.forked ? html`<${RoomLink} name=${one.forked} />` : html`${one.current ? viewedBranch && html`<button class="quiet" onClick=${backToNow}>Look</button>`
+          : html`<button class="quiet" onClick=${() => viewBranch(one.name)} disabled=${one.name === viewedBranch}>Look</button>`}
         ${one.name !== shown && html`<button class="quiet" aria-pressed=${other === one.name} onClick=${() => setOther(one.name)}>Compare</button>`}`}</span></li>`)}</ul>
       ${other && other !== shown && branches.some(one => one.name === other)
-        ? html`<${Compared} branches=${branches} left=${shown} right=${other} />`
+        ? html`<${Comparison} branches=${branches} left=${shown} right=${other} />`
         : html`<${Empty}>A rewind leaves a branch behind and begins another. Compare shows the first difference between two.<//>`}
     <//>
   </div>`;

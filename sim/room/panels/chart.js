@@ -1,17 +1,17 @@
-// Line charts over virtual time, such as the price of an instrument. The plot library is loaded when
-// the first chart is drawn.
+// Line charts over virtual time, such as the price of an instrument. The plot library is loaded
+// when the first chart is drawn.
 
 import {inEastern, ms} from '../format.js';
 import {colourOf} from '../theme.js';
 import {html, useEffect, useReducer, useRef} from '../vendor/preact-htm.js';
 
-const MINUTES = 600_000; // above this span, in ms, the axis shows no seconds
+const NO_SECONDS_ABOVE = 600_000; // above this span, in ms, the axis shows no seconds
 
 // Returns the number of decimals at which the labels of an axis differ.
-const placesOf = ticks => Math.max(0, Math.min(4, Math.ceil(-Math.log10((ticks[1] ?? 1) - (ticks[0] ?? 0)) - 1e-9)));
+const decimalsOf = ticks => Math.max(0, Math.min(4, Math.ceil(-Math.log10((ticks[1] ?? 1) - (ticks[0] ?? 0)) - 1e-9)));
 
 let library = null;
-const plots = () => (library ||= import('../vendor/uplot.js').then(found => found.default));
+const loadLibrary = () => (library ||= import('../vendor/uplot.js').then(found => found.default));
 
 function options(width, height, box, series) {
   const grid = {stroke: colourOf(box, '--line'), width: 1};
@@ -20,8 +20,8 @@ function options(width, height, box, series) {
     width, height, legend: {show: false}, cursor: {y: false, points: {size: 5}},
     scales: {x: {time: false}},
     axes: [
-      {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, ticks.at(-1) - ticks[0] > MINUTES ? 5 : 8))},
-      {...axis, size: 52, space: 24, values: (_, ticks) => ticks.map(value => value.toFixed(placesOf(ticks)))},
+      {...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(at => inEastern(at).time.slice(0, ticks.at(-1) - ticks[0] > NO_SECONDS_ABOVE ? 5 : 8))},
+      {...axis, size: 52, space: 24, values: (_, ticks) => ticks.map(value => value.toFixed(decimalsOf(ticks)))},
     ],
     series: [{}, ...series.map(({colour, steps}) => ({
       stroke: colourOf(box, colour), width: 1.5, points: {show: true, size: 4}, spanGaps: false, ...(steps ? {paths: steps} : {}),
@@ -29,33 +29,33 @@ function options(width, height, box, series) {
   };
 }
 
-// A line chart. `at` are instants in ms. A series is {name, colour, values}, where a missing value is
-// null.
+// A line chart. `at` are instants in ms. A series is {name, colour, values}, where a missing value
+// is null.
 export function Plot({at, series, label, testid, empty, height = 120, stepped}) {
-  const box = useRef(null), plot = useRef(null), drawn = useRef(0); // the value of `themes` when it was drawn
+  const box = useRef(null), plot = useRef(null), drawnThemes = useRef(0); // the value of `themes` when it was drawn
   const [themes, repaint] = useReducer(count => count + 1, 0);
   const key = at.join() + '|' + series.map(one => one.values.join()).join('|');
   useEffect(() => {
-    let over = false;
+    let cancelled = false;
     if (at.length < 2) {
       plot.current?.destroy();
       plot.current = null;
       return undefined;
     }
-    plots().then(UPlot => {
-      if (over || !box.current) return;
-      if (plot.current && drawn.current === themes) {
+    loadLibrary().then(UPlot => {
+      if (cancelled || !box.current) return;
+      if (plot.current && drawnThemes.current === themes) {
         plot.current.setData([at, ...series.map(one => one.values)]);
         return;
       }
-      drawn.current = themes;
+      drawnThemes.current = themes;
       plot.current?.destroy();
       box.current.replaceChildren();
       const steps = stepped && UPlot.paths.stepped({align: 1});
       const shape = options(box.current.clientWidth, height, box.current, series.map(one => ({...one, steps})));
       plot.current = new UPlot(shape, [at, ...series.map(one => one.values)], box.current);
     });
-    return () => { over = true; };
+    return () => { cancelled = true; };
   }, [key, themes]);
   useEffect(() => {
     const watch = new ResizeObserver(() => plot.current?.setSize({width: box.current.clientWidth, height}));

@@ -1,6 +1,6 @@
 // The head of the page: the name of the run, virtual time, and the controls of the clock.
 
-import {tryAct} from '../control.js';
+import {tryCall} from '../control.js';
 import {inEastern, utc} from '../format.js';
 import {advance, backToNow, clockNow, confirm, refresh} from '../run.js';
 import {isReport} from '../recorded.js';
@@ -12,7 +12,7 @@ const MODES = ['manual', 'autojump', 'fast', 'paced', 'paced:10', 'paced:60', 'p
 const STEPS = ['1s', '1m', '1h'];
 
 function Now() {
-  const {clock, moment, momentAt} = useKeys('clock', 'seen', 'moment', 'momentAt', 'connection');
+  const {clock, moment, momentAt} = useKeys('clock', 'clockReceivedAt', 'moment', 'momentAt', 'connection');
   const [, tick] = useReducer(count => count + 1, 0);
   const paced = clock && /^paced/.test(clock.mode || '') && moment === null;
   useEffect(() => {
@@ -40,7 +40,7 @@ function Advance() {
   };
   const next = () => {
     backToNow();
-    tryAct('POST', '/clock/advance', {next: 1, fired: 'counts'});
+    tryCall('POST', '/clock/advance', {next: 1, fired: 'counts'});
   };
   const move = by => {
     backToNow();
@@ -55,14 +55,14 @@ function Advance() {
     <button type="button" data-testid="clock-next" onClick=${next} disabled=${!clock?.next_due}
       title=${clock?.next_due ? `next: ${utc(clock.next_due)}` : 'nothing is due'}>Next event</button>
     <select data-testid="clock-mode" aria-label="Mode and pace of the clock" value=${mode}
-      onChange=${event => tryAct('PUT', '/clock', {mode: event.target.value}).then(refresh)}>
+      onChange=${event => tryCall('PUT', '/clock', {mode: event.target.value}).then(refresh)}>
       ${[...new Set([...MODES, mode])].map(one => html`<option value=${one} selected=${one === mode}>${one}</option>`)}
     </select>
   </form>`;
 }
 
 // Tells the reader that this is a report, and what it does not contain.
-function About({health}) {
+function ReportNotice({health}) {
   return html`<span class="over" data-testid="report">${health && health.stopped
     ? html`<b class="bad">replayed up to input ${health.reached} only</b>: ${health.stopped}`
     : html`<span class="wide">a report of a run that is over</span>`}${health?.notices?.length ? html`, with <b>${health.notices.join('; ')}</b>` : ''}</span>`;
@@ -74,14 +74,14 @@ export function Clock() {
   const reset = async () => {
     const sure = await confirm('Reset the exchange to the scenario’s start?',
       'Streams of clients end, their tokens stop working; the past stays as a branch.', 'Reset');
-    if (sure) await tryAct('POST', '/reset', {});
+    if (sure) await tryCall('POST', '/reset', {});
   };
   return html`<header class="head">
     <h1 title=${health ? `${health.scenario}, seed ${health.seed}` : ''}><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M6 22h5V10H6zM13.500 22h5V6h-5zM21 22h5v-8h-5z" fill="currentColor" /></svg>
       <span class="visually-hidden">${isReport ? 'Report of' : 'Control room of'} </span><span>${health ? health.scenario : '…'}</span>
       <span class="faint num seed">seed ${health ? health.seed : '…'}</span></h1>
     <${Now} />
-    ${isReport ? html`<${About} health=${health} />` : health && health.replay ? html`<span class="over" data-testid="finished">a finished run: read it, fork from any moment${
+    ${isReport ? html`<${ReportNotice} health=${health} />` : health && health.replay ? html`<span class="over" data-testid="finished">a finished run: read it, fork from any moment${
       health.replay.inputs < health.replay.of ? html` · replayed <b class="num">${health.replay.inputs} of ${health.replay.of}</b>` : ''}</span>` : html`<${Advance} />`}
     <div class="corner">
       ${!isReport && !(health && health.replay) && html`<button class="quiet" data-testid="reset" onClick=${reset} title="back to the scenario's start">Reset</button>`}

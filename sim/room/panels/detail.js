@@ -20,20 +20,20 @@ function useEffects(seq) {
   return rowsVersion === -1 ? [] : found;
 }
 
-const Link = ({row, arrow}) => html`<span class="cause"><span class="faint" aria-hidden="true">${arrow} </span><button class="link"
+const InputLink = ({row, arrow}) => html`<span class="cause"><span class="faint" aria-hidden="true">${arrow} </span><button class="link"
   onClick=${() => choose(row.seq)} data-seq=${row.seq} title=${headline(row)}><span class="num">#${row.seq}</span> ${headline(row)}</button></span>`;
 
-const NEAREST = 3; // causes that are not collapsed; a timer may have twenty
+const CAUSES_SHOWN = 3; // causes that are not collapsed; a timer may have twenty
 
 // The inputs that led to an input, oldest first, and those that it led to.
-function Causes({chain, caused}) {
-  if (!chain.length && !caused.length) return null;
-  const earlier = chain.slice(0, -NEAREST);
+function Causes({causes, effects}) {
+  if (!causes.length && !effects.length) return null;
+  const earlier = causes.slice(0, -CAUSES_SHOWN);
   return html`<nav class="causes" aria-label="Causes and effects">
-    ${chain.length > 0 && html`<h3>Comes of</h3>`}
-    ${earlier.length > 0 && html`<details><summary>${earlier.length} earlier</summary>${earlier.map(one => html`<${Link} key=${one.seq} row=${one} arrow="→" />`)}</details>`}
-    ${chain.slice(-NEAREST).map(one => html`<${Link} key=${one.seq} row=${one} arrow="→" />`)}
-    ${caused.length > 0 && html`<h3>Led to</h3>${caused.map(one => html`<${Link} key=${one.seq} row=${one} arrow="→" />`)}`}
+    ${causes.length > 0 && html`<h3>Comes of</h3>`}
+    ${earlier.length > 0 && html`<details><summary>${earlier.length} earlier</summary>${earlier.map(one => html`<${InputLink} key=${one.seq} row=${one} arrow="→" />`)}</details>`}
+    ${causes.slice(-CAUSES_SHOWN).map(one => html`<${InputLink} key=${one.seq} row=${one} arrow="→" />`)}
+    ${effects.length > 0 && html`<h3>Led to</h3>${effects.map(one => html`<${InputLink} key=${one.seq} row=${one} arrow="→" />`)}`}
   </nav>`;
 }
 
@@ -51,24 +51,24 @@ function Part({title, value, open = true, children}) {
 }
 
 export function Detail() {
-  const {chosen, moment, looked, narrow} = useKeys('chosen', 'moment', 'looked', 'narrow', 'rowsVersion');
+  const {chosen, moment, viewedBranch, narrow} = useKeys('chosen', 'moment', 'viewedBranch', 'narrow', 'rowsVersion');
   const record = useOnce(chosen ? `/history/${chosen}${query(branchQuery())}` : null, undefined);
-  const fresh = record.rows && record.rows.seq === chosen ? record.rows : null;
-  const row = chosen ? fresh || rows.at(chosen) : null;
-  const chain = fresh ? fresh.causes || [] : [];
-  const caused = useEffects(chosen || 0);
+  const loaded = record.rows && record.rows.seq === chosen ? record.rows : null;
+  const row = chosen ? loaded || rows.at(chosen) : null;
+  const causes = loaded ? loaded.causes || [] : [];
+  const effects = useEffects(chosen || 0);
   return html`<section class="detail pane" data-testid="detail" data-seq=${chosen ?? ''} aria-label="The chosen input">
     <div class="pane-head"><h2>${chosen ? `Input ${chosen}` : 'Detail'}</h2>
       ${row && html`<${When} at=${row.at} />`}
       ${chosen && html`<span class="push"></span>
-        <button onClick=${() => goTo(chosen)} disabled=${moment === chosen && !looked} data-testid="look-here"
+        <button onClick=${() => goTo(chosen)} disabled=${moment === chosen && !viewedBranch} data-testid="look-here"
           title="show everything as it was right after this input">Look here</button>
         <button class="quiet" aria-label="close" onClick=${() => choose(null)}>×</button>`}
     </div>
     <div class="scroll" tabindex="0">
       ${!chosen ? html`<${Empty}>Choose a row: what was asked, what was answered, what it caused, and why.
           Arrow keys walk through the rows, Enter looks at the moment.<//>`
-        : record.problem && !fresh ? html`<${Empty}>${record.problem}<//>`
+        : record.problem && !loaded ? html`<${Empty}>${record.problem}<//>`
         : !row ? html`<${Empty}>…<//>`
         : html`
           <div class="headline"><span class=${'kind kind-' + row.kind}>${row.kind}</span> <b>${headline(row)}</b>
@@ -78,9 +78,9 @@ export function Detail() {
             ${/^stream\/\d+$/.test(row.subject) && html`<button class="link" data-testid="its-frames"
               onClick=${() => patch({stream: Number(row.subject.slice(7)), tab: 'streams'})}>its frames</button>`}
             ${row.caller && html`<span class="faint">by ${row.caller}</span>`}</div>
-          <${Causes} chain=${chain} caused=${caused} />
-          ${fresh && html`<${Why} why=${fresh.why} />`}
-          ${fresh ? PARTS.map(([key, title, open]) => html`<${Part} key=${key} title=${title} value=${fresh[key]} open=${open} />`) : html`<${Empty}>…<//>`}`}
+          <${Causes} causes=${causes} effects=${effects} />
+          ${loaded && html`<${Why} why=${loaded.why} />`}
+          ${loaded ? PARTS.map(([key, title, open]) => html`<${Part} key=${key} title=${title} value=${loaded[key]} open=${open} />`) : html`<${Empty}>…<//>`}`}
     </div>
   </section>`;
 }

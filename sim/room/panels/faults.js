@@ -1,11 +1,11 @@
 // Faults that are in force or over, and a form that injects one, in the syntax of a scenario.
 
-import {tryAct} from '../control.js';
+import {tryCall} from '../control.js';
 import {grouped, shown} from '../format.js';
 import {useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {useOnce, useView} from '../views.js';
-import {Answered, Empty, Tag, cx} from '../widgets.js';
+import {ViewContent, Empty, Tag, cx} from '../widgets.js';
 
 const EXAMPLES = [
   ['orders answer 503, the second time', '{match: {operation: CreateOrder, nth: 2}, act: {status: 503}}'],
@@ -21,20 +21,20 @@ export function Faults() {
   const add = async event => {
     event.preventDefault();
     const json = text.trim().startsWith('{"');
-    const entry = json ? parsed(text) : null;
-    const made = entry ? await tryAct('POST', '/faults', entry) : await tryAct('POST', '/faults', text, 'application/yaml');
+    const entry = json ? parseJson(text) : null;
+    const made = entry ? await tryCall('POST', '/faults', entry) : await tryCall('POST', '/faults', text, 'application/yaml');
     if (made) setText('');
   };
   return html`<div class=${finished ? 'fill' : 'fill split'} data-testid="faults">
     <div class="column">
-      <${Answered} view=${view} empty="No fault is in force.">
+      <${ViewContent} view=${view} empty="No fault is in force.">
         <ul class="plain scroll" tabindex="0">${(view.rows || []).map(one => html`<li key=${one.id} class=${cx('fault', one.over && 'late')}
             data-testid="fault" data-id=${one.id} data-over=${String(one.over)}>
           <b class="num">${one.id}</b>
           <code class="match">${shown(one.match)}</code> <span aria-hidden="true">→</span> <code class="act">${shown(one.act)}</code>
           <span class="faint num">affected ${grouped(one.affected)} of ${grouped(one.seen)} matches</span>
           ${one.over ? html`<${Tag}>over<//>` : moment === null && !finished && html`<button class="quiet" data-testid="fault-remove" data-id=${one.id}
-            onClick=${() => tryAct('DELETE', `/faults/${one.id}`)}>Remove</button>`}</li>`)}</ul><//>
+            onClick=${() => tryCall('DELETE', `/faults/${one.id}`)}>Remove</button>`}</li>`)}</ul><//>
     </div>
     ${!finished && html`<form class="one column" onSubmit=${add}>
       <label for="fault-entry">A fault as a scenario writes it, in YAML or JSON</label>
@@ -49,7 +49,7 @@ export function Faults() {
   </div>`;
 }
 
-function parsed(text) {
+function parseJson(text) {
   try {
     return JSON.parse(text);
   } catch {

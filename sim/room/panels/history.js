@@ -1,32 +1,32 @@
 // The history of the run: one row for each input.
 
-import {fractionOf, grouped, headline, lastPart, timeOf, utc} from '../format.js';
+import {easternFraction, grouped, headline, lastPart, easternTime, utc} from '../format.js';
 import {choose, goTo, rows} from '../run.js';
 import {isBad} from '../rows.js';
 import {useKeys} from '../store.js';
 import {html, useEffect, useRef, useState} from '../vendor/preact-htm.js';
-import {Empty, Steady, VirtualList, cx} from '../widgets.js';
+import {Empty, PureComponent, VirtualList, cx} from '../widgets.js';
 
 const ROW = 25;
 
-// Returns the title of a row. That of a step omits its line in the file, to save space; the record of
-// the input has it.
-const listed = row => (row.kind === 'step' ? headline(row).replace(/ \([^()]*:\d+\)$/, '') : headline(row));
+// Returns the title of a row. That of a step omits its line in the file, to save space; the record
+// of the input has it.
+const listTitle = row => (row.kind === 'step' ? headline(row).replace(/ \([^()]*:\d+\)$/, '') : headline(row));
 
 // Returns the result without the status, which has its own column.
-const said = row => String(row.result || '').replace(new RegExp(`^${row.status} `), '');
+const resultText = row => String(row.result || '').replace(new RegExp(`^${row.status} `), '');
 
-class Row extends Steady {
+class Row extends PureComponent {
   render({seq, row, chosen, late, here}) {
     if (!row) return html`<div class="row" data-seq=${seq}><span class="num seq">${seq}</span><span class="faint">…</span></div>`;
     return html`<div class=${cx('row', chosen && 'chosen', late && 'late', here && 'here', isBad(row) && 'bad')}
         role="row" aria-selected=${chosen} data-testid="history-row" data-seq=${seq} data-kind=${row.kind}
         onClick=${() => choose(seq)} onDblClick=${() => goTo(seq)}>
       <span class="num seq" role="cell">${grouped(seq)}</span>
-      <span class="num at" role="cell" title=${utc(row.at)}>${timeOf(row.at)}<span class="wide">${fractionOf(row.at)}</span></span>
+      <span class="num at" role="cell" title=${utc(row.at)}>${easternTime(row.at)}<span class="wide">${easternFraction(row.at)}</span></span>
       <span class=${'kind kind-' + row.kind} role="cell">${row.kind}</span>
-      <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${listed(row)}
-        ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''} ${row.ok === false ? html`<i class="bad">${said(row)}</i>` : ''}</span>
+      <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${listTitle(row)}
+        ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''} ${row.ok === false ? html`<i class="bad">${resultText(row)}</i>` : ''}</span>
       <span class="who" role="cell" title=${row.caller || row.who || ''}>${lastPart(row.caller || row.who)}</span>
       <span class="status num" role="cell">${row.status ?? ''}</span>
     </div>`;
@@ -34,23 +34,23 @@ class Row extends Steady {
 }
 
 // Returns the inputs that match the filter, or null if there is no filter.
-function useFound(text) {
-  const {rowsVersion, looked} = useKeys('rowsVersion', 'looked');
+function useMatches(text) {
+  const {rowsVersion, viewedBranch} = useKeys('rowsVersion', 'viewedBranch');
   const memory = useRef({});
   if (!text.trim()) return null;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const key = looked + '\0' + words.join(' ');
+  const key = viewedBranch + '\0' + words.join(' ');
   const known = memory.current;
   if (known.key !== key || known.rows !== rows) Object.assign(known, {key, rows, seqs: [], until: 0});
-  if (rows.walked > known.until) {
+  if (rows.indexed > known.until) {
     known.seqs = known.seqs.concat(rows.search(words, known.until + 1));
-    known.until = rows.walked;
+    known.until = rows.indexed;
   }
   return rowsVersion === -1 ? null : known.seqs;
 }
 
 // Returns the index to scroll to: that of the moment or of the chosen row, whichever changed last.
-function useFocus(moment, chosen, placeOf) {
+function useScrollTarget(moment, chosen, placeOf) {
   const known = useRef({moment: null, chosen: null, focus: -1}).current;
   if (moment !== known.moment && moment !== null) known.focus = placeOf(moment);
   if (chosen !== known.chosen && chosen !== null) known.focus = placeOf(chosen);
@@ -59,15 +59,15 @@ function useFocus(moment, chosen, placeOf) {
 }
 
 export function History() {
-  const {chosen, moment, last, slim} = useKeys('chosen', 'moment', 'last', 'slim', 'rowsVersion', 'looked');
+  const {chosen, moment, last, slim} = useKeys('chosen', 'moment', 'last', 'slim', 'rowsVersion', 'viewedBranch');
   const [text, setText] = useState('');
-  const found = useFound(text);
+  const matches = useMatches(text);
   const field = useRef(null);
-  const count = found ? found.length : last;
-  const seqAt = index => (found ? found[index] : index + 1);
+  const count = matches ? matches.length : last;
+  const seqAt = index => (matches ? matches[index] : index + 1);
   const focused = chosen ?? moment;
-  const placeOf = seq => (found ? found.indexOf(seq) : seq - 1);
-  const focus = useFocus(moment, chosen, placeOf);
+  const placeOf = seq => (matches ? matches.indexOf(seq) : seq - 1);
+  const focus = useScrollTarget(moment, chosen, placeOf);
 
   useEffect(() => {
     const slash = event => {
@@ -95,11 +95,11 @@ export function History() {
       <input type="search" data-testid="history-filter" ref=${field} value=${text} spellcheck="false"
         placeholder=${slim ? 'filter: kind, caller, status, …' : 'filter: kind, title, subject, caller, status   ( / )'}
         aria-label="Filter by kind, title, subject, caller, status" onInput=${event => setText(event.target.value)} />
-      <span class="faint num">${found ? `${grouped(count)} of ${grouped(last)}` : grouped(last)}</span>
+      <span class="faint num">${matches ? `${grouped(count)} of ${grouped(last)}` : grouped(last)}</span>
     </div>
     <div class="fill" data-testid="history" role="grid" aria-label="Inputs of the run" aria-rowcount=${count}>
       ${count === 0
-        ? html`<${Empty}>${found ? (rows.walked < last ? 'searching…' : 'No row has all of these words.')
+        ? html`<${Empty}>${matches ? (rows.indexed < last ? 'searching…' : 'No row has all of these words.')
             : 'Nothing has happened yet. Send a call, or move the clock.'}<//>`
         : html`<${VirtualList} count=${count} height=${ROW} label="Inputs" follow=${moment === null && chosen === null}
             focus=${focus} onKeyDown=${keys}
@@ -108,7 +108,7 @@ export function History() {
               return html`<${Row} key=${seq} seq=${seq} row=${rows.at(seq)} chosen=${seq === chosen}
                 late=${moment !== null && seq > moment} here=${seq === moment} />`;
             }} />`}
-      ${found && !rows.searchedAll && rows.walked >= last ? html`<${Empty}>Only the first 150,000 inputs are searched.<//>` : ''}
+      ${matches && !rows.searchedAll && rows.indexed >= last ? html`<${Empty}>Only the first 150,000 inputs are searched.<//>` : ''}
     </div>
   </section>`;
 }

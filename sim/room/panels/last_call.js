@@ -1,5 +1,5 @@
-// The foot of the page: the last control call that the page made, its answer, and the same call as a
-// curl command, as Python code and as a scenario step.
+// The foot of the page: the last control call that the page made, its answer, and the same call as
+// a curl command, as Python code and as a scenario step.
 
 import {shown} from '../format.js';
 import {patch, useKeys} from '../store.js';

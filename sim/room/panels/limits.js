@@ -1,14 +1,14 @@
 // Rate limits in use, webhook circuit breakers, maintenance windows and the next timers.
 
-import {tryAct} from '../control.js';
+import {tryCall} from '../control.js';
 import {grouped, plural} from '../format.js';
 import {confirm} from '../run.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
-import {Answered, State, Table, Tag, When} from '../widgets.js';
+import {ViewContent, State, Table, Tag, When} from '../widgets.js';
 
-const DUE = 200;
+const TIMERS_MAX = 200;
 
 const USAGE = [
   {key: 'limit', title: 'limit', width: 'minmax(130px, 1fr)', slim: 'minmax(90px, 1fr)'},
@@ -31,23 +31,23 @@ export function Limits() {
   const maintenance = useView('maintenance'), timers = useView('timers');
   const cancel = async name => {
     if (await confirm(`Call the window ${name} off?`, 'Clients that heard of it see it disappear.', 'Call off'))
-      await tryAct('DELETE', `/maintenance/${name}`);
+      await tryCall('DELETE', `/maintenance/${name}`);
   };
   return html`<div class="fill columns" data-testid="limits">
     <section class="column"><h3>Rate limits</h3>
-      <${Answered} view=${limits} empty="No limit has been used."><${Table} label="Rate limits" columns=${USAGE} rows=${limits.rows || []} /><//></section>
+      <${ViewContent} view=${limits} empty="No limit has been used."><${Table} label="Rate limits" columns=${USAGE} rows=${limits.rows || []} /><//></section>
     <section class="column"><h3>Webhook breakers</h3>
-      <${Answered} view=${breakers} empty="No breaker has counted a failure.">
+      <${ViewContent} view=${breakers} empty="No breaker has counted a failure.">
         <ul class="plain">${(breakers.rows || []).map(one => html`<li key=${one.firm} data-testid="breaker" data-state=${one.state}>${one.firm}${' '}
           <${Tag} tone=${one.state === 'closed' ? 'good' : 'bad'}>${one.state}<//>
           ${' '}<span class="faint">${plural(one.failures, 'failure')} in a row, ${one.parked.length} waiting</span>
           ${one.until > 0 && html` until <${When} at=${instantOf(one.until)} />`}</li>`)}</ul><//>
       <h3>Maintenance</h3>
-      <${Answered} view=${maintenance} empty="None is announced.">
+      <${ViewContent} view=${maintenance} empty="None is announced.">
         <ul class="plain">${(maintenance.rows || []).map(one => html`<li key=${one.name} data-testid="window">
           ${one.open ? html`<${State} of="open now" />` : ''} ${one.name} <${When} at=${one.begins} /> to <${When} at=${one.ends} />
           ${moment === null && !finished && one.name.startsWith('window') && html`<button class="quiet" onClick=${() => cancel(one.name)}>Call off</button>`}</li>`)}</ul><//></section>
-    <section class="column"><h3>Due next ${timers.rows && timers.rows.length > DUE ? html`<span class="faint num">first ${DUE} of ${grouped(timers.rows.length)}</span>` : ''}</h3>
-      <${Answered} view=${timers} empty="Nothing is due."><${Table} label="Timers" columns=${TIMERS} rows=${(timers.rows || []).slice(0, DUE)} /><//></section>
+    <section class="column"><h3>Due next ${timers.rows && timers.rows.length > TIMERS_MAX ? html`<span class="faint num">first ${TIMERS_MAX} of ${grouped(timers.rows.length)}</span>` : ''}</h3>
+      <${ViewContent} view=${timers} empty="Nothing is due."><${Table} label="Timers" columns=${TIMERS} rows=${(timers.rows || []).slice(0, TIMERS_MAX)} /><//></section>
   </div>`;
 }

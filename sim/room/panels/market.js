@@ -5,18 +5,18 @@ import {decimals, grouped, padded, shortTime} from '../format.js';
 import {patch, state, useKeys} from '../store.js';
 import {html, useEffect, useRef, useState} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
-import {Answered, Empty, State, Steady, When} from '../widgets.js';
+import {ViewContent, Empty, State, PureComponent, When} from '../widgets.js';
 import {Chart} from './chart.js';
 
 const TRADES = 60, SUGGESTED = 30;
 
-const NEWEST = 200; // rows that firstSymbol searches
+const ROWS_SEARCHED = 200; // rows that firstSymbol searches
 
 // Returns the symbol to show first: that of the last request about an instrument, else of the last
 // trade, else of the last order, else of any instrument.
 async function firstSymbol() {
-  const after = Math.max(0, state.last - NEWEST);
-  const {rows} = await read('/history' + query({after, limit: NEWEST, kind: 'request'}));
+  const after = Math.max(0, state.last - ROWS_SEARCHED);
+  const {rows} = await read('/history' + query({after, limit: ROWS_SEARCHED, kind: 'request'}));
   for (const {subject} of rows.reverse()) {
     if (!/^[\w.~:@+=-]+$/.test(subject)) continue;
     const {instruments} = await read('/instruments' + query({text: subject, limit: SUGGESTED}));
@@ -37,18 +37,18 @@ export function SymbolPicker() {
   const [found, setFound] = useState(null);
   const [place, setPlace] = useState(-1);
   const box = useRef(null), asked = useRef(0);
-  const written = useRef(false);
-  useEffect(() => { if (!written.current) setText(symbol); }, [symbol]);
+  const typing = useRef(false);
+  useEffect(() => { if (!typing.current) setText(symbol); }, [symbol]);
   const {connection} = useKeys('connection');
   useEffect(() => {
     if (!symbol && connection === 'live') firstSymbol().then(found => found && !state.symbol && patch({symbol: found}), () => 0);
   }, [connection]);
 
   async function suggest(words) {
-    const mine = ++asked.current;
+    const attempt = ++asked.current;
     try {
       const answer = await read('/instruments' + query({text: words, limit: SUGGESTED}));
-      if (mine !== asked.current) return;
+      if (attempt !== asked.current) return;
       setFound(answer);
       setPlace(-1);
       if (answer.instruments.some(one => one.symbol === words)) patch({symbol: words});
@@ -58,7 +58,7 @@ export function SymbolPicker() {
   }
   const pick = chosen => {
     ++asked.current;
-    written.current = false;
+    typing.current = false;
     patch({symbol: chosen});
     setText(chosen);
     setFound(null);
@@ -74,7 +74,7 @@ export function SymbolPicker() {
       const exact = event.target.value.trim();
       pick(place >= 0 ? rows[place].symbol : rows.length && !rows.some(one => one.symbol === exact) && exact !== symbol ? rows[0].symbol : exact);
     } else if (event.key === 'Escape') {
-      written.current = false;
+      typing.current = false;
       setFound(null);
       setText(symbol);
     }
@@ -83,9 +83,9 @@ export function SymbolPicker() {
     <input data-testid="symbol-picker" role="combobox" aria-label="Instrument" aria-expanded=${!!found} spellcheck="false"
       aria-controls="symbols" aria-autocomplete="list" aria-activedescendant=${place >= 0 ? 'symbol-' + place : undefined}
       autocomplete="off" value=${text} placeholder="symbol, or words of it"
-      onFocus=${event => { written.current = true; event.target.select(); }}
-      onInput=${event => { written.current = true; setText(event.target.value); suggest(event.target.value.trim()); }}
-      onKeyDown=${keys} onBlur=${() => setTimeout(() => { setFound(null); written.current = false; setText(state.symbol); }, 150)} />
+      onFocus=${event => { typing.current = true; event.target.select(); }}
+      onInput=${event => { typing.current = true; setText(event.target.value); suggest(event.target.value.trim()); }}
+      onKeyDown=${keys} onBlur=${() => setTimeout(() => { setFound(null); typing.current = false; setText(state.symbol); }, 150)} />
     ${found && html`<ul class="suggestions" role="listbox" id="symbols">
       ${rows.map((one, index) => html`<li role="option" id=${'symbol-' + index} key=${one.symbol} aria-selected=${index === place}
         onMouseDown=${event => { event.preventDefault(); pick(one.symbol); }}><span>${one.symbol}</span><${State} of=${one.state} /></li>`)}
@@ -94,7 +94,7 @@ export function SymbolPicker() {
   </div>`;
 }
 
-class Level extends Steady {
+class Level extends PureComponent {
   render({side, px, qty, orders, share, places}) {
     return html`<div class=${'level ' + side} role="row" data-testid="book-level" data-side=${side} data-px=${px} data-qty=${qty}>
       <span class="bar" style=${{width: share + '%'}} aria-hidden="true"></span>
@@ -104,20 +104,20 @@ class Level extends Steady {
   }
 }
 
-const Levels = ({side, levels, most, places}) => levels.map(level => html`<${Level} key=${side + level.px} ...${level}
-  side=${side} places=${places} share=${(100 * Number(level.qty)) / most} />`);
+const Levels = ({side, levels, largestQty, places}) => levels.map(level => html`<${Level} key=${side + level.px} ...${level}
+  side=${side} places=${places} share=${(100 * Number(level.qty)) / largestQty} />`);
 
 function Ladder({book}) {
   const {bids = [], offers = []} = book || {};
-  const most = Math.max(1e-9, ...[...bids, ...offers].map(one => Number(one.qty)));
+  const largestQty = Math.max(1e-9, ...[...bids, ...offers].map(one => Number(one.qty)));
   const places = Math.max(0, ...[...bids, ...offers].map(one => decimals(one.px)));
   if (!bids.length && !offers.length) return html`<${Empty}>The book is empty.<//>`;
   const spread = bids.length && offers.length ? (Number(offers[0].px) - Number(bids[0].px)).toFixed(4).replace(/0+$/, '').replace(/\.$/, '') : '–';
   return html`<div role="table" aria-label="Order book">
     <div class="level th" role="row"><span role="columnheader">price</span><span role="columnheader">contracts</span><span role="columnheader">orders</span></div>
-    <${Levels} side="offer" levels=${[...offers].reverse()} most=${most} places=${places} />
+    <${Levels} side="offer" levels=${[...offers].reverse()} largestQty=${largestQty} places=${places} />
     <div class="level spread" role="row"><span role="cell">spread</span><span class="num" role="cell">${spread}</span></div>
-    <${Levels} side="bid" levels=${bids} most=${most} places=${places} />
+    <${Levels} side="bid" levels=${bids} largestQty=${largestQty} places=${places} />
   </div>`;
 }
 
@@ -129,7 +129,7 @@ function Book({symbol}) {
   </div>`;
 }
 
-class Trade extends Steady {
+class Trade extends PureComponent {
   render({id, taker, maker, state: to, at, side, price, qty}) {
     return html`<div class="level trade" role="row" data-testid="trade" data-id=${id}
         title=${`${id} · taker ${taker} · maker ${maker} · ${to}`}>
@@ -143,7 +143,7 @@ function Trades({view}) {
   const rows = view.rows ? [...view.rows].reverse() : [];
   const places = Math.max(0, ...rows.map(one => decimals(one.price)));
   return html`<div class="trades" data-testid="trades">
-    <${Answered} view=${view} empty="No trades yet.">
+    <${ViewContent} view=${view} empty="No trades yet.">
       <div role="table" aria-label="Last trades">
         <div class="level th" role="row"><span role="columnheader">last trades</span><span role="columnheader">price</span><span role="columnheader">contracts</span></div>
         ${rows.map(one => html`<${Trade} key=${one.id} ...${one} price=${padded(one.price, places)} />`)}

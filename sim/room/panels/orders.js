@@ -4,9 +4,9 @@ import {decimals, grouped, lastPart, padded, words} from '../format.js';
 import {patch, useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
-import {Answered, State, Table, When} from '../widgets.js';
+import {ViewContent, State, Table, When} from '../widgets.js';
 
-const LAST = 2000;
+const ROWS_MAX = 2000;
 const OPEN = /^(NEW|PARTIALLY_FILLED|PENDING)/;
 
 const COLUMNS = [
@@ -29,17 +29,17 @@ export function Orders() {
   const {symbol} = useKeys('symbol');
   const [all, setAll] = useState(true);
   const [open, setOpen] = useState(false);
-  const view = useView('orders', all ? {last: LAST} : {symbol, last: LAST});
-  const kept = (view.rows || []).filter(row => !open || OPEN.test(row.state));
-  const places = Math.max(0, ...kept.map(row => decimals(row.price)));
-  const rows = kept.map(row => ({...row, price: padded(row.price, places)})).reverse();
+  const view = useView('orders', all ? {last: ROWS_MAX} : {symbol, last: ROWS_MAX});
+  const matching = (view.rows || []).filter(row => !open || OPEN.test(row.state));
+  const places = Math.max(0, ...matching.map(row => decimals(row.price)));
+  const rows = matching.map(row => ({...row, price: padded(row.price, places)})).reverse();
   return html`<div class="fill column" data-testid="orders">
     <div class="bar">
       <label><input type="checkbox" checked=${!all} onChange=${() => setAll(!all)} /> only ${symbol || 'the chosen instrument'}</label>
       <label><input type="checkbox" checked=${open} onChange=${() => setOpen(!open)} /> open ones</label>
-      <span class="faint num">${view.rows ? `${grouped(rows.length)} ${rows.length >= LAST ? 'newest' : ''}` : ''}</span>
+      <span class="faint num">${view.rows ? `${grouped(rows.length)} ${rows.length >= ROWS_MAX ? 'newest' : ''}` : ''}</span>
     </div>
-    <${Answered} view=${view.rows && !rows.length ? {rows: [], problem: ''} : view} empty="No orders.">
+    <${ViewContent} view=${view.rows && !rows.length ? {rows: [], problem: ''} : view} empty="No orders.">
       <${Table} label="Orders" columns=${COLUMNS} rows=${rows} rowProps=${row => ({'data-testid': 'order', 'data-id': row.id, 'data-state': row.state})} />
     <//>
   </div>`;

@@ -10,7 +10,7 @@ const MARKS = {passed: '✓', failed: '✗', refused: '✗', pending: '·'};
 // Returns the input in which a step ran, or null if it has not run.
 function rowOf(step) {
   const begins = `step step ${step.n} `;
-  for (let seq = 1; seq <= rows.walked; seq++) if (rows.texts[seq]?.startsWith(begins)) return seq;
+  for (let seq = 1; seq <= rows.indexed; seq++) if (rows.searchTexts[seq]?.startsWith(begins)) return seq;
   return null;
 }
 

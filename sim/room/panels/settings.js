@@ -1,10 +1,10 @@
 // The values of quirks and assumptions, with controls to change them, and the presets and readings.
 
-import {tryAct} from '../control.js';
+import {tryCall} from '../control.js';
 import {useKeys} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
 import {useOnce, useView} from '../views.js';
-import {Answered, cx} from '../widgets.js';
+import {ViewContent, cx} from '../widgets.js';
 
 const text = value => (typeof value === 'string' ? value : JSON.stringify(value));
 
@@ -13,7 +13,7 @@ function Setting({kind, row, about}) {
   const [draft, setDraft] = useState(null);
   const path = `/${kind}/${encodeURIComponent(row.name)}`;
   const set = async value => {
-    await tryAct('PUT', path, {value});
+    await tryCall('PUT', path, {value});
     setDraft(null);
   };
   const send = event => {
@@ -56,14 +56,14 @@ export function Settings() {
     <div class="bar">
       <input type="search" value=${words} onInput=${event => setWords(event.target.value)} placeholder="filter, or: changed" title="words of a name; changed shows what is not at its default" aria-label="Filter settings" />
       ${!finished && html`<span class="group" role="group" aria-label="Preset"><span class="faint">preset</span>${(presets.rows || []).map(one => html`<button key=${one.preset} class="quiet" disabled=${moment !== null}
-        title=${one.summary} onClick=${() => tryAct('PUT', '/preset', {name: one.preset})}>${one.preset}</button>`)}</span>
+        title=${one.summary} onClick=${() => tryCall('PUT', '/preset', {name: one.preset})}>${one.preset}</button>`)}</span>
       <span class="group" role="group" aria-label="Reading"><span class="faint">reading</span>${['documented', 'observed'].map(name => html`<button key=${name} class="quiet" disabled=${moment !== null}
-        onClick=${() => tryAct('PUT', '/reading', {name})}>${name}</button>`)}</span>`}
+        onClick=${() => tryCall('PUT', '/reading', {name})}>${name}</button>`)}</span>`}
     </div>
     <div class="scroll two" tabindex="0">
-      <section><h3>Quirks</h3><${Answered} view=${quirks} empty="None."><ul class="plain">
+      <section><h3>Quirks</h3><${ViewContent} view=${quirks} empty="None."><ul class="plain">
         ${(quirks.rows || []).filter(fits).map(row => html`<${Setting} key=${row.name} kind="quirks" row=${row} about=${ofQuirks[row.name]} />`)}</ul><//></section>
-      <section><h3>Assumptions</h3><${Answered} view=${assumptions} empty="None."><ul class="plain">
+      <section><h3>Assumptions</h3><${ViewContent} view=${assumptions} empty="None."><ul class="plain">
         ${(assumptions.rows || []).filter(fits).map(row => html`<${Setting} key=${row.name} kind="assumptions" row=${row} about=${ofAssumptions[row.name]} />`)}</ul><//></section>
     </div>
   </div>`;

@@ -1,27 +1,27 @@
 // Open streams with a button to end them, streams that have ended, and the last frames of one.
 
-import {query, tryAct} from '../control.js';
+import {query, tryCall} from '../control.js';
 import {grouped, headline, lastPart} from '../format.js';
 import {branchQuery, choose, confirm, rows} from '../run.js';
 import {patch, useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useOnce, usePresent, useView} from '../views.js';
-import {Answered, Empty, Table, When, cx} from '../widgets.js';
+import {ViewContent, Empty, Table, When, cx} from '../widgets.js';
 import {Json} from './record.js';
 
-const ENDED = 20; // maximum number of ended streams shown
+const ENDED_MAX = 20; // maximum number of ended streams shown
 
-// Returns the streams that have ended by the moment shown, newest first, as {id, from, to}: the inputs in
-// which the client opened and closed the stream. `to` is null if the exchange ended it. They are found
-// in the texts of the rows.
+// Returns the streams that have ended by the moment shown, newest first, as {id, from, to}: the
+// inputs in which the client opened and closed the stream. `to` is null if the exchange ended it.
+// They are found in the search texts of the rows.
 function endedBy(moment, open) {
-  const found = [], hungUp = new Map();
-  for (let seq = Math.min(moment ?? rows.last, rows.walked); seq > 0 && found.length < ENDED; seq--) {
-    const text = rows.texts[seq];
+  const found = [], closedByClient = new Map();
+  for (let seq = Math.min(moment ?? rows.last, rows.indexed); seq > 0 && found.length < ENDED_MAX; seq--) {
+    const text = rows.searchTexts[seq];
     if (!text || !text.startsWith('stream ')) continue;
     const id = Number((/ stream\/(\d+)/.exec(text) || [])[1]);
-    if (text.startsWith('stream hangs up')) hungUp.set(id, seq);
-    else if (id && !open.has(id)) found.push({id, from: seq, to: hungUp.get(id) ?? null});
+    if (text.startsWith('stream hangs up')) closedByClient.set(id, seq);
+    else if (id && !open.has(id)) found.push({id, from: seq, to: closedByClient.get(id) ?? null});
   }
   return found;
 }
@@ -48,7 +48,7 @@ function Frames({id, moment, to}) {
   const view = past ? {...then, rows: then.rows && then.rows.frames} : now;
   const state = !past || !then.rows ? '' : then.rows.open === false ? ', which has ended' : '';
   return html`<div class="one column" data-testid="frames" data-version=${version}><h3>Last frames of stream ${id}${state}</h3>
-    <${Answered} view=${view} empty=${past && then.rows && then.rows.after ? `No frame since input ${then.rows.after}.` : 'No frame has been sent.'}>
+    <${ViewContent} view=${view} empty=${past && then.rows && then.rows.after ? `No frame since input ${then.rows.after}.` : 'No frame has been sent.'}>
       <div class="scroll" tabindex="0">${[...(view.rows || [])].reverse().map(one => html`<div class="frame" key=${one.seq}>
         <button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> <${When} at=${one.at} /><${Json} value=${one.body} /></div>`)}</div>
     <//></div>`;
@@ -62,7 +62,7 @@ export function Streams() {
   const end = async row => {
     const sure = await confirm(`End stream ${row.id} of ${row.participant || row.firm}?`,
       'Its client sees UNAVAILABLE and has to subscribe again.', 'End it');
-    if (sure) await tryAct('DELETE', `/streams/${row.id}`);
+    if (sure) await tryCall('DELETE', `/streams/${row.id}`);
   };
   const columns = [
     {key: 'id', title: 'stream', width: '46px', end: true, cell: row => html`<button class="link num" onClick=${() => setChosen(row.id)}>${row.id}</button>`},
@@ -77,7 +77,7 @@ export function Streams() {
   const ended = view.rows ? endedBy(moment, open) : [];
   const of = ended.find(one => one.id === chosen);
   return html`<div class="fill split" data-testid="streams">
-    <div class="column scroll" tabindex="0" aria-label="Streams"><${Answered} view=${view} empty="No stream is open.">
+    <div class="column scroll" tabindex="0" aria-label="Streams"><${ViewContent} view=${view} empty="No stream is open.">
       <${Table} label="Streams" columns=${columns} rows=${view.rows || []}
         rowProps=${row => ({'data-testid': 'stream', 'data-id': row.id, class: cx('tr', row.id === chosen && 'chosen')})} />
     <//><${Ended} streams=${ended} chosen=${chosen} onChoose=${setChosen} /></div>

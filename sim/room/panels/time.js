@@ -1,5 +1,5 @@
-// The timeline: a slider over all inputs with marks for refusals, faults, fills and the like, buttons to
-// fork, rewind and replay, and the moment shown.
+// The timeline: a slider over all inputs with marks for refusals, faults, fills and the like,
+// buttons to fork, rewind and replay, and the moment shown.
 
 import {grouped, inEastern, plural} from '../format.js';
 import {backToNow, choose, forkHere, goTo, play, rewindHere, rows} from '../run.js';
@@ -29,7 +29,7 @@ function paint(canvas) {
   LANES.forEach(([bit, colour], place) => {
     pen.fillStyle = colourOf(canvas.parentElement, colour);
     let drawn = -1;
-    for (let seq = 1; seq <= Math.min(rows.walked, last); seq++) {
+    for (let seq = 1; seq <= Math.min(rows.indexed, last); seq++) {
       if (!(rows.marks[seq] & bit)) continue;
       const x = Math.round((seq / span) * (width - 3));
       if (x !== drawn) pen.fillRect(x, place * lane + 0.5, 2.5, lane - 1);
@@ -39,28 +39,28 @@ function paint(canvas) {
 }
 
 function Scrubber() {
-  const {moment, last, first} = useKeys('moment', 'last', 'first', 'rowsVersion', 'looked');
-  const canvas = useRef(null), wanted = useRef(0);
+  const {moment, last, first} = useKeys('moment', 'last', 'first', 'rowsVersion', 'viewedBranch');
+  const canvas = useRef(null), frameRequest = useRef(0);
   const value = moment ?? last;
-  const {walked} = rows; // repaint when there are new marks, not for each page of rows
-  useLayoutEffect(() => { paint(canvas.current); }, [rows, walked, last]);
+  const {indexed} = rows; // repaint when there are new marks, not for each page of rows
+  useLayoutEffect(() => { paint(canvas.current); }, [rows, indexed, last]);
   useEffect(() => {
-    const again = () => canvas.current && paint(canvas.current);
-    const watch = new ResizeObserver(again);
+    const repaint = () => canvas.current && paint(canvas.current);
+    const watch = new ResizeObserver(repaint);
     watch.observe(canvas.current);
-    addEventListener('themechange', again);
+    addEventListener('themechange', repaint);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', again);
+    dark.addEventListener('change', repaint);
     return () => {
       watch.disconnect();
-      removeEventListener('themechange', again);
-      dark.removeEventListener('change', again);
+      removeEventListener('themechange', repaint);
+      dark.removeEventListener('change', repaint);
     };
   }, []);
   const to = seq => {
     patch({playing: 0});
-    cancelAnimationFrame(wanted.current);
-    wanted.current = requestAnimationFrame(() => goTo(seq));
+    cancelAnimationFrame(frameRequest.current);
+    frameRequest.current = requestAnimationFrame(() => goTo(seq));
   };
   const keys = event => {
     const page = Math.max(1, Math.round((last - first) / PAGES));
@@ -83,8 +83,8 @@ function Scrubber() {
 }
 
 export function Time() {
-  const {moment, last, branch, looked, playing, rowsVersion, chosen, momentAt, finished} =
-    useKeys('moment', 'last', 'branch', 'looked', 'playing', 'rowsVersion', 'chosen', 'momentAt', 'finished');
+  const {moment, last, branch, viewedBranch, playing, rowsVersion, chosen, momentAt, finished} =
+    useKeys('moment', 'last', 'branch', 'viewedBranch', 'playing', 'rowsVersion', 'chosen', 'momentAt', 'finished');
   const known = useMoment();
   const digest = known.rows && (moment === null || known.seq === moment) ? known.rows.digest : '';
   const past = moment !== null;
@@ -93,7 +93,7 @@ export function Time() {
     <${Scrubber} />
     <div class="buttons">
       ${!isReport && html`<button data-testid="fork-here" onClick=${forkHere} title="another instance that begins as this moment">Fork here</button>
-      <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!looked || finished}
+      <button data-testid="rewind-here" onClick=${rewindHere} disabled=${!past || !!viewedBranch || finished}
         title=${finished ? 'a finished run stays as it is' : past ? 'move the running exchange back to this moment' : 'look at an earlier moment first'}>Rewind here</button>`}
       <span class="group" role="group" aria-label="Replay">
         ${[1, 10, 100].map(speed => html`<button aria-pressed=${playing === speed} data-testid=${'replay-' + speed}
@@ -104,7 +104,7 @@ export function Time() {
     <div class="where">
       ${past
         ? html`<div class="banner" data-testid="banner-past" role="status">
-            <b>${looked ? `Branch ${looked}` : 'The past'}</b>
+            <b>${viewedBranch ? `Branch ${viewedBranch}` : 'The past'}</b>
             <span class="num">input ${grouped(moment)} of ${grouped(last)}</span>
             ${momentAt && html`<span class="num wide">${date} ${time} ${zone}</span>`}
             <button class="main" data-testid="back-to-now" onClick=${backToNow}>${finished ? 'To the end' : 'Back to now'}</button>
@@ -114,7 +114,7 @@ export function Time() {
             <span class="faint">${/^branch/.test(branch || '') ? '' : 'branch '}${branch || 'main'}</span></span>`}
       <span class="legend" aria-hidden="true">${LANES.map(([, colour, name]) =>
         html`<span><i style=${{background: `var(${colour})`}}></i>${name}</span>`)}
-        ${rows.walked < last && rowsVersion >= 0 ? html`<span>${plural(last - rows.walked, 'row')} to read</span>` : ''}</span>
+        ${rows.indexed < last && rowsVersion >= 0 ? html`<span>${plural(last - rows.indexed, 'row')} to read</span>` : ''}</span>
       <code class="digest num" data-testid="digest" data-digest=${digest} title=${'digest ' + digest}>${digest.slice(0, 12) || '…'}</code>
     </div>
   </section>`;

@@ -1,6 +1,6 @@
 // The form that asks for the control token if the exchange needs one and the address has none.
 
-import {useToken} from '../control.js';
+import {storeToken} from '../control.js';
 import {refresh} from '../run.js';
 import {patch} from '../store.js';
 import {html, useState} from '../vendor/preact-htm.js';
@@ -9,7 +9,7 @@ export function TokenForm() {
   const [text, setText] = useState('');
   const go = event => {
     event.preventDefault();
-    useToken(text.trim());
+    storeToken(text.trim());
     patch({needsToken: false});
     dispatchEvent(new Event('tokenchange'));
     refresh();

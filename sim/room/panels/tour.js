@@ -1,6 +1,6 @@
 // A short guided tour, shown on the first visit. It does not block the rest of the page.
 
-import {roomOf, tryAct} from '../control.js';
+import {roomUrl, tryCall} from '../control.js';
 import {remember, remembered} from '../memory.js';
 import {isReport} from '../recorded.js';
 import {patch, state, useKeys} from '../store.js';
@@ -23,7 +23,7 @@ export function beginTour() {
 }
 
 export function Tour() {
-  const {tour, toured, health} = useKeys('tour', 'toured', 'health');
+  const {tour, tourRoom, health} = useKeys('tour', 'tourRoom', 'health');
   useEffect(beginTour, []);
   const target = tour >= 0 ? STEPS[tour][0] : '';
   useEffect(() => {
@@ -32,26 +32,26 @@ export function Tour() {
     return () => element?.classList.remove('pointed');
   }, [target]);
   if (tour < 0) return null;
-  const [, title, says] = STEPS[tour];
-  const elsewhere = tour === 0 && health?.scenario !== SCENARIO; // the run is not the one that the steps describe
+  const [, title, instructions] = STEPS[tour];
+  const otherRun = tour === 0 && health?.scenario !== SCENARIO; // the run is not the one that the steps describe
   const end = () => {
     remember(SEEN, 'seen');
     patch({tour: -1});
   };
   const start = async () => {
-    const made = await tryAct('POST', '/worlds', {scenario: SCENARIO, clock: 'manual'});
-    if (made) patch({toured: roomOf(made.control, {tour: 1})});
+    const instance = await tryCall('POST', '/worlds', {scenario: SCENARIO, clock: 'manual'});
+    if (instance) patch({tourRoom: roomUrl(instance.control, {tour: 1})});
   };
   return html`<aside class="tour" data-testid="tour" aria-label="Guided tour"
       onKeyDown=${event => event.key === 'Escape' && end()}>
     <span class="count num">${tour + 1} of ${STEPS.length}</span>
-    <h2>${title}</h2><p>${says}</p>
+    <h2>${title}</h2><p>${instructions}</p>
     <div class="buttons">
-      ${elsewhere && (toured ? html`<a href=${toured} target="_blank" rel="noreferrer">Open its room ↗</a>`
+      ${otherRun && (tourRoom ? html`<a href=${tourRoom} target="_blank" rel="noreferrer">Open its room ↗</a>`
         : html`<button class="main" onClick=${start} data-testid="tour-start">Start it</button>`)}
       ${tour > 0 && html`<button onClick=${() => patch({tour: tour - 1})}>Back</button>`}
       ${tour < STEPS.length - 1
-        ? html`<button class=${elsewhere ? '' : 'main'} data-testid="tour-next" onClick=${() => patch({tour: tour + 1})}>${elsewhere ? 'Only read it' : 'Next'}</button>`
+        ? html`<button class=${otherRun ? '' : 'main'} data-testid="tour-next" onClick=${() => patch({tour: tour + 1})}>${otherRun ? 'Only read it' : 'Next'}</button>`
         : html`<button class="main" onClick=${end}>Done</button>`}
       <button class="quiet" data-testid="tour-end" onClick=${end}>Close</button>
     </div>

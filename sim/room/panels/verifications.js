@@ -1,17 +1,17 @@
 // Identity verifications (KYC), with buttons that decide them.
 
-import {tryAct} from '../control.js';
+import {tryCall} from '../control.js';
 import {lastPart} from '../format.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
-import {Answered, State, Table} from '../widgets.js';
+import {ViewContent, State, Table} from '../widgets.js';
 
 export function Verifications() {
   const {moment, finished} = useKeys('moment', 'finished');
   const view = useView('verifications');
-  const decide = (row, decision) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/decision`, {decision});
-  const upload = (row, result) => tryAct('POST', `/kyc/${encodeURIComponent(row.external_id)}/document`, {result});
+  const decide = (row, decision) => tryCall('POST', `/kyc/${encodeURIComponent(row.external_id)}/decision`, {decision});
+  const upload = (row, result) => tryCall('POST', `/kyc/${encodeURIComponent(row.external_id)}/document`, {result});
   const columns = [
     {key: 'external_id', title: 'applicant', width: 'minmax(110px, 1fr)', slim: 'minmax(60px, 1fr)'},
     {key: 'status', title: 'status', width: '150px', slim: '70px', cell: row => html`<${State} of=${row.status} />`},
@@ -24,7 +24,7 @@ export function Verifications() {
       <button class="quiet" onClick=${() => upload(row, 'uploaded')}>Document</button></span>`},
   ];
   return html`<div class="fill" data-testid="verifications">
-    <${Answered} view=${view} empty="Nobody is being verified.">
+    <${ViewContent} view=${view} empty="Nobody is being verified.">
       <${Table} label="Verifications" columns=${columns} rows=${view.rows || []}
         rowProps=${row => ({'data-testid': 'verification', 'data-id': row.external_id, 'data-status': row.status})} />
     <//>

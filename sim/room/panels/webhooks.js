@@ -1,17 +1,17 @@
 // Webhook delivery attempts, newest first, with a button that sends an event again.
 
-import {tryAct} from '../control.js';
+import {tryCall} from '../control.js';
 import {lastPart, plural} from '../format.js';
 import {useKeys} from '../store.js';
 import {html} from '../vendor/preact-htm.js';
 import {useView} from '../views.js';
-import {Answered, State, Table, Tag, When} from '../widgets.js';
+import {ViewContent, State, Table, Tag, When} from '../widgets.js';
 
 export function Webhooks() {
   const {moment, finished, slim} = useKeys('moment', 'finished', 'slim');
   const view = useView('deliveries');
   const breakers = useView('breakers');
-  const resend = row => tryAct('POST', `/webhooks/${lastPart(row.firm)}/redeliver`, {event_id: row.event_id});
+  const resend = row => tryCall('POST', `/webhooks/${lastPart(row.firm)}/redeliver`, {event_id: row.event_id});
   const columns = [
     {key: 'at', title: 'time', width: '112px', slim: '56px', class: 'brief', cell: row => html`<${When} at=${row.at} />`},
     {key: 'type', title: 'event', width: '150px', slim: 'minmax(70px, 1fr)'},
@@ -28,7 +28,7 @@ export function Webhooks() {
   return html`<div class="fill column" data-testid="webhooks">
     ${open.length > 0 && html`<p class="bar bad" data-testid="breaker-open">${open.map(one => html`<span>
       The breaker of ${one.firm} is <${Tag} tone="bad">${one.state}<//> after ${plural(one.failures, 'failure')}; deliveries that wait: ${one.parked.length}. </span>`)}</p>`}
-    <${Answered} view=${view} empty="No webhook has been sent. A firm registers its receiver with POST /v1/kyc/webhook.">
+    <${ViewContent} view=${view} empty="No webhook has been sent. A firm registers its receiver with POST /v1/kyc/webhook.">
       <${Table} label="Webhook deliveries" columns=${columns} rows=${view.rows ? [...view.rows].reverse() : []}
         rowProps=${row => ({'data-testid': 'webhook', 'data-event': row.event_id, 'data-attempt': row.attempt, 'data-status': row.status})} />
     <//>
