@@ -123,6 +123,16 @@ register(5)
     assert users.covering(mutants("ask.py", source)[-1], source, 9, seconds=0) == [0, 1, 2]
 
 
+def test_what_is_kept_in_constants_and_caches_is_tried_in_a_fresh_process() -> None:
+    path = "sim/api/streams/shared_frames.py"
+    source = (ROOT / path).read_text()
+    fresh = {
+        one.function: CoverageMap().runs_at_import(one, source) for one in mutants(path, source)
+    }
+    assert fresh["nesting"]
+    assert not fresh["part"] and not fresh["error_frame"]
+
+
 def test_a_name_that_only_a_constant_uses_is_tried_with_the_tests_of_that_constant() -> None:
     path = "sim/core/model/funding_records.py"
     source = (ROOT / path).read_text()

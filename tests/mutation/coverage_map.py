@@ -158,9 +158,16 @@ class CoverageMap:
         return here or elsewhere
 
     def runs_at_import(self, mutant: Mutant, source: str) -> bool:
-        """Whether the line runs before any test, so that its effect may be kept in a constant."""
+        """Whether the line may run once for all tests, so that its effect is kept: in a constant,
+        whose module the first test may have imported, or in a cache.
+        """
         text = source.splitlines()[mutant.line - 1].strip()
-        return not mutant.function or (mutant.path, mutant.function, text) in self.imported
+        return (
+            not mutant.function
+            or (mutant.path, mutant.function, text) in self.imported
+            or mutant.function in functions_with_cache(source)
+            or makes_constants(mutant.function)
+        )
 
     def forget(self, gone: set[str]) -> None:
         """Drop some tests, whatever their parameters are."""
@@ -380,6 +387,22 @@ def _constants() -> list[tuple[str, str, str]]:
                 path = str(file.relative_to(ROOT))
                 found += [(path, name, text) for name in names_defined(source, node.lineno)]
     return found
+
+
+def makes_constants(function: str) -> bool:
+    """Whether a constant calls a function of this name."""
+    call = re.compile(rf"\b{function.rpartition('.')[2]}\(")
+    return any(call.search(text) for _, _, text in _constants())
+
+
+def functions_with_cache(source: str) -> set[str]:
+    """Functions outside classes whose results are cached."""
+    return {
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, FUNCTIONS)
+        and any("cache" in ast.unparse(decorator) for decorator in node.decorator_list)
+    }
 
 
 def constants_that_name(path: str, names: list[str]) -> dict[str, list[str]]:
