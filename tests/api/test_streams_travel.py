@@ -5,6 +5,7 @@ and a journal with streams replays exactly.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,18 @@ from stream_clients import (
     books,
     drop_copy,
     orders,
-    place,
+    position_changes,
     socket,
     subscribe,
     talk,
     trade,
+    trades,
 )
 
 from sim import Simulation, load_scenario
 from sim.analysis.replay import replay
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, connect
+from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import quiet, rpc_trader
 
 
@@ -90,14 +92,38 @@ def test_a_snapshot_taken_while_streams_ticked_can_be_restored(world: Connection
     assert [frame.heartbeat is not None for frame in fresh.take()] == [True]
 
 
-def test_a_token_from_a_future_that_was_rewound_starts_nothing(world: Connection) -> None:
+@pytest.mark.parametrize("resumed", [drop_copy, trades, position_changes])
+def test_a_token_from_a_future_that_was_rewound_starts_nothing(
+    world: Connection, resumed: Callable[..., Stream]
+) -> None:
     instrument = quiet(world.simulation)
-    stream = drop_copy(world)
+    stream = resumed(world)
+    trade(world, instrument)
+    before = stream.take()[-1]
     seq = world.simulation.seq
-    place(world, instrument, "buy", 30)
-    (frame,) = stream.take()
+    trade(world, instrument)
+    after = stream.take()[-1]
     world.simulation.rewind(seq=seq)
     world.forget_tokens()
     with pytest.raises(RpcError) as refused:
-        drop_copy(world, resume_token=frame.resume_token)
+        resumed(world, resume_token=after.resume_token)
     assert refused.value.code == 3
+    assert resumed(world, resume_token=before.resume_token).take() == []
+
+
+@pytest.mark.parametrize("resumed", [drop_copy, trades, position_changes])
+def test_a_token_resumes_in_a_fork_too(world: Connection, resumed: Callable[..., Stream]) -> None:
+    instrument = quiet(world.simulation)
+    stream = resumed(world)
+    trade(world, instrument)
+    (*_, last) = stream.take()
+    trade(world, instrument)
+    missed = rows(stream)
+    world.simulation = world.simulation.fork()
+    assert rows(resumed(world, resume_token=last.resume_token)) == missed != []
+
+
+def rows(stream: Stream) -> list[object]:
+    """What the frames of a stream report."""
+    names = ("executions", "trade_capture_reports", "position_changes")
+    return [row for frame in stream.take() for name in names for row in getattr(frame, name, ())]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from heapq import merge
-from itertools import groupby
 from typing import NamedTuple
 
 from sim.api.rendering.exchange_orders import execution_message, trade_message
@@ -118,7 +117,6 @@ def _first_at(record: Record[Execution], at: Instant) -> int:
 
 
 def _seqs(record: Record[Execution], accounts: Iterable[str], start: int) -> Iterator[int]:
-    """Return the seqs of the accounts' rows from `start` on, ascending and without repeats."""
+    """Return the seqs of the accounts' rows from `start` on, ascending."""
     groups = [record.of_account(account) for account in accounts]
-    ascending = merge(*[group[bisect_left(group, start) :] for group in groups])
-    return (seq for seq, _ in groupby(ascending))
+    return merge(*[group[bisect_left(group, start) :] for group in groups])

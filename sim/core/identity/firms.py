@@ -160,10 +160,15 @@ class Firms:
         raise PermissionDenied(rule="S5.1-5", remedy=self._remedy_for_header(firm, header))
 
     def accounts_of(self, firm: Firm) -> tuple[str, ...]:
-        """Return the accounts that a firm may see and trade, in order of onboarding."""
+        """Return the accounts that a firm may see and trade, in order of onboarding.
+
+        Users may share one.
+        """
         accounts = self._accounts.get(firm.name)
         if accounts is None:
-            accounts = self._accounts[firm.name] = tuple(user.account for user in firm.users)
+            accounts = self._accounts[firm.name] = tuple(
+                dict.fromkeys(user.account for user in firm.users)
+            )
         return accounts
 
     def may_act_for(self, firm: Firm, account: str) -> bool:
