@@ -1,5 +1,5 @@
-"""Automated crypto windows as a partner meets them: on the gateway, in order entry, on streams, in
-settlement, around maintenance, after a journey in time.
+"""Automated crypto windows as a partner sees them: on the gateway, in order entry, on streams, in
+settlement, around maintenance, and after a rewind or a fork.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def state(world: Connection, symbol: str = WINDOW) -> str:
 
 
 def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
-    """The second of the index that begins at an instant."""
+    """Return the one-second candle of the index that begins at an instant."""
     at = parse_instant(instant) // 10**9
     query = {"assets": asset, "from": at, "to": at + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
     return world.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0][
@@ -62,7 +62,7 @@ def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
 
 
 def mean(world: Connection, instant: str) -> Decimal:
-    """The mean of the sixty seconds of the index that end with an instant, in cents."""
+    """Return the mean of the index over the sixty seconds before an instant, in cents."""
     at = parse_instant(instant) // 10**9
     query = {"assets": "crypto:btc", "from": at - 59, "to": at + 1}
     answer = world.gateway.get(
@@ -75,7 +75,7 @@ def mean(world: Connection, instant: str) -> Decimal:
 
 
 def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
-    """The first user buys Up from the second at 55 cents."""
+    """Let the first user buy Up from the second at 55 cents."""
     instrument = world.simulation.exchange.instruments.require(symbol)
     for user, side in ((0, "buy"), (1, "sell")):
         assert (
@@ -87,7 +87,7 @@ def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
 
 
 def told(stream: Any) -> list[tuple[str, str, str]]:
-    """(instant, symbol, state) of each window on an instrument stream."""
+    """Return (instant, symbol, state) of each window on an instrument stream."""
     return [
         (
             format_instant(found.update_time or 0),
@@ -228,7 +228,7 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
         return [row["slug"] for row in rows if row["slug"].startswith("btc-updown-1h")]
 
     to(world, "2026-09-08T18:58:29Z")
-    # that of 15:00 ended at 16:00 and terminated at 18:30; the others are listed a day ahead
+    # the window of 15:00 ended at 16:00 and terminated at 18:30; the others are listed a day ahead
     today = [f"btc-updown-1h-2026-09-08-{hour}00z" for hour in range(16, 24)]
     tomorrow = [f"btc-updown-1h-2026-09-09-{hour:02}00z" for hour in range(19)]
     assert shown() == [*today, *tomorrow]
@@ -277,7 +277,9 @@ def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -
 
 @pytest.mark.parametrize("number", [100_000_000, 139_999_999, 260_000_000, 2_000_000_000, 2**62])
 def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number: int) -> None:
-    """The first is one before its asset had an index, the others lie in the future or nowhere."""
+    """The first number is from before its asset had an index; the others are not listed yet or
+    invalid.
+    """
     assert world.gateway.get(f"/v1/market/id/{number}").status == 404
     assert world.gateway.get(f"/v1/events/{number}").status == 404
 
@@ -359,7 +361,7 @@ def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
 
 
 def test_no_single_tick_decides_a_window(world: Connection) -> None:
-    """Prices set by an operator a minute before count; a spike in the last second hardly does."""
+    """Prices set a minute before by an operator count; a spike in the last second hardly does."""
     for instant, price in (
         ("2026-09-08T18:14:00Z", "60000"),
         ("2026-09-08T18:29:00Z", "60010"),
@@ -385,7 +387,7 @@ def test_no_single_tick_decides_a_window(world: Connection) -> None:
 def test_ranges_and_levels_pay_by_means_of_a_minute(
     level: str, at: str, worth: dict[str, int]
 ) -> None:
-    """A level is hit once the mean of a whole minute reaches it, whatever the index does later."""
+    """A level stays hit once the mean of a whole minute has reached it."""
     world = world_of('limits: {public: "off"}')
     world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
     to(world, at)
@@ -508,7 +510,7 @@ def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
     hour = [symbol for symbol, found in heard if found == "OPEN" and "btc-updown-5m" in symbol]
     assert hour[0] == "cpc-btc-updown-5m-2026-09-08-1805z"
     assert hour == sorted(set(hour))
-    assert len(hour) == 36  # begun at 18:05 to 21:00
+    assert len(hour) == 36  # those that began from 18:05 to 21:00
 
 
 def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
@@ -553,8 +555,8 @@ def windows_of(world: Connection, name: str) -> list[str]:
 
 @pytest.mark.spec("S8-1")
 def test_w7_windows_that_overlap_the_weekly_maintenance_are_not_listed() -> None:
-    """Thursday 02:00 to 06:00 Eastern is 06:00Z to 10:00Z; the one that begins as it ends is listed
-    as soon as anything can be.
+    """Maintenance on Thursday, 02:00 to 06:00 Eastern, is 06:00Z to 10:00Z. The window that begins
+    at its end is listed as soon as listing is possible.
     """
     world = world_of("clock: {start: 2026-09-10T01:40:00-04:00}")
     to(world, "2026-09-10T05:59:00Z")
@@ -580,7 +582,7 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
     last = "cpc-btc-updown-15m-2026-09-10-0545z"
     if touched:
         trade(world, last)
-    to(world, "2026-09-10T06:30:00Z")  # the gateway answers in maintenance
+    to(world, "2026-09-10T06:30:00Z")  # the gateway answers during maintenance too
     assert (
         market(world, last)[
             "exchangeStatus" if "exchangeStatus" in market(world, last) else "ep3Status"
@@ -588,7 +590,7 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
         == "SUSPENDED"
     )
     to(world, "2026-09-10T10:01:01Z")
-    assert state(world, last) == "TERMINATED"  # as it should have been at 08:15Z
+    assert state(world, last) == "TERMINATED"  # it was due at 08:15Z
     assert world.gateway.get(f"/v1/markets/{last}/settlement").status == 200
 
 
@@ -606,7 +608,7 @@ def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection
 
 
 def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Connection) -> None:
-    """Whoever follows every instrument has asked for the next listing before it is kept off."""
+    """A subscription to all instruments requests a listing before maintenance prevents it."""
     to(world, "2026-09-08T18:14:00Z")
     stream = follow(world)
     for begins in ("2026-09-12T06:45:00Z", "2026-09-09T06:30:00Z"):
@@ -646,8 +648,8 @@ def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Connection
 
 
 def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: Connection) -> None:
-    """The pause is from 18:03 to 18:13; the period that begins 18:05 is listed and cannot be traded
-    in, that of 18:10 opens late. Four hours ahead, listings wait for its end.
+    """The pause lasts from 18:03 to 18:13. The window of 18:05 is listed but cannot be traded, and
+    that of 18:10 opens late. Windows that would be listed during the pause are listed at its end.
     """
     to(world, "2026-09-08T18:03:00Z")
     world.simulation.control("maintenance.add", "", {"length": "10m"})
@@ -774,7 +776,7 @@ def test_windows_that_cannot_be_are_refused_where_they_stand(
     assert f"{file}:" in str(wrong.value)
 
 
-# ---- touched and untouched are the same
+# ---- reading a window does not change it
 
 ONE = """
 name: one
@@ -788,7 +790,7 @@ LENGTH_MIN = 75
 
 
 def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
-    """At a minute: a one-off window announced, or a pause."""
+    """At a minute, announce a one-off maintenance window or pause the exchange."""
     minute = st.integers(0, LENGTH_MIN)
     announced = st.builds(
         lambda begins, length: {"begins": f"+{begins}m", "length": f"{length}m"},
@@ -800,7 +802,7 @@ def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
 
 
 def _look(world: Connection, places: list[Slot]) -> list[object]:
-    """What there is to see of every window, through the core that all surfaces read."""
+    """Return everything visible about each window, from the core that all surfaces read."""
     exchange = world.simulation.exchange
     found: list[object] = []
     for place in places:
@@ -826,7 +828,7 @@ def _look(world: Connection, places: list[Slot]) -> list[object]:
 
 
 @settings(max_examples=8)
-@example(  # it would open when the lead of the window is over: it is suspended at once
+@example(  # it would open during the lead of maintenance, so it is suspended at once
     start=STARTS[0],
     delay="60s",
     preliminary="2m",
@@ -877,8 +879,8 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
 
 
 def _stages(world: Connection, touch: bool) -> dict[str, list[tuple[object, ...]]]:
-    """What a follower of every book is told of each window, whenever it is something else, with
-    the minute. `touch`: somebody reads every window as soon as it is listed.
+    """Return the states of each window on a stream of all books: each change, with its minute.
+    `touch` reads every window as soon as it is listed.
     """
     begins, windows = world.simulation.now, world.simulation.exchange.recurring
     stream = world.rpc(firm(world.simulation)).stream(
@@ -895,7 +897,7 @@ def _stages(world: Connection, touch: bool) -> dict[str, list[tuple[object, ...]
                 stats = update.stats
                 stage = update.state, stats.settlement_px, stats.settlement_preliminary
                 told = stages.setdefault(update.symbol, [])
-                if told and told[-1][0] == number:  # the last word of an instant counts
+                if told and told[-1][0] == number:  # the last state of an instant counts
                     told.pop()
                 if not told or told[-1][1:] != stage:
                     told.append((number, *stage))
@@ -911,7 +913,7 @@ def _stages(world: Connection, touch: bool) -> dict[str, list[tuple[object, ...]
 def test_who_follows_every_book_is_told_the_same_of_windows_that_nobody_touches(
     delay: str, preliminary: str, auto: str
 ) -> None:
-    """L25-L27: when they close, settle, become final, expire and are gone."""
+    """L25-L27: the instants at which windows close, settle, become final, expire and terminate."""
     text = ONE.format(start=STARTS[0], delay=delay, preliminary=preliminary, auto=auto)
     untouched, touched = (
         _stages(connect(Simulation(load_scenario(text))), touch) for touch in (False, True)
@@ -921,7 +923,7 @@ def test_who_follows_every_book_is_told_the_same_of_windows_that_nobody_touches(
 
 
 def test_the_list_of_windows_is_what_the_clock_says_however_it_came_there() -> None:
-    """Lists are kept until a window of any series is listed or gone, and no longer."""
+    """Lists are cached until a window of any series is listed or terminates."""
     text = (
         "name: series\nextends: quickstart\npreset: ideal\nworld: {games: 0, windows:"
         " [{name: w, asset: 'crypto:btc', every: 4m, expires: 7m, terminates: 6m},"

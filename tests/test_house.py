@@ -1,5 +1,5 @@
-"""The house rules that a reader would otherwise have to trust: who imports whom, and no clock, luck
-or concurrency below the shell.
+"""Rules of the code base, checked from the source: which package may import which, and no clock,
+random numbers or concurrency below the server.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SIM = ROOT / "sim"
 
-# Who may import whom, from the ground up: a package imports itself and what stands above it in
-# these lists, never what stands beside or below it. Imports for annotations count too.
+# Which package may import which, from the lowest layer up: a package imports itself and packages
+# that are above it in these lists, never packages on its line or below. Imports for annotations
+# count.
 PACKAGES = (
     ("kernel", "messages", "pb"),
     ("indexes", "contract"),
@@ -64,7 +65,7 @@ INSIDE = {
         ("registry",),
     ),
 }
-# Below the server nothing knows a clock, luck or concurrency.
+# Below the server no module uses a clock, random numbers or concurrency.
 PURE = (
     "kernel",
     "indexes",
@@ -125,19 +126,19 @@ def pure_files() -> Iterator[Path]:
 
 @cache
 def tree(file: Path) -> ast.Module:
-    """What a file says, read once for all rules."""
+    """Return the syntax tree of a file, parsed once for all rules."""
     return ast.parse(file.read_text())
 
 
 def module_of(file: Path) -> tuple[str, ...]:
-    """Dotted path below `sim`; the face of a package bears the package's name."""
+    """Return the dotted path below `sim`; `__init__` has the name of its package."""
     parts = file.relative_to(SIM).with_suffix("").parts
     return parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
 
 
 @cache
 def imports(file: Path) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Modules that a file names, with the line: at the top, inside functions, for annotations."""
+    """Return the modules that a file imports anywhere, with the line, including for annotations."""
     return tuple(_imports(tree(file)))
 
 
@@ -154,7 +155,7 @@ def _imports(tree: ast.Module) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 @cache
 def is_module(name: tuple[str, ...]) -> bool:
-    """Whether a dotted path is a file or a folder of ours."""
+    """Return whether a dotted path is a file or a folder of this project."""
     place = SIM.parent.joinpath(*name)
     return place.with_suffix(".py").is_file() or place.is_dir()
 
@@ -167,7 +168,7 @@ def rank(order: tuple[tuple[str, ...], ...], name: str) -> int:
 
 
 def points_down(importer: tuple[str, ...], imported: tuple[str, ...]) -> bool:
-    """Whether an import goes to the same package or to one below it."""
+    """Return whether an import is of the same package or of a lower layer."""
     if importer[0] != imported[0]:
         return rank(PACKAGES, imported[0]) < rank(PACKAGES, importer[0])
     order = INSIDE.get(importer[0])
@@ -177,7 +178,7 @@ def points_down(importer: tuple[str, ...], imported: tuple[str, ...]) -> bool:
 
 
 def runtime_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Modules imported when the code runs: those under `if TYPE_CHECKING` do not."""
+    """Return the modules imported at run time, without those under `if TYPE_CHECKING`."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
         if (
@@ -296,7 +297,7 @@ def test_no_import_runs_in_a_circle() -> None:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
-# What a distribution is called where it is imported, unless that is its own name.
+# The import name of a distribution if it differs from the name of the distribution.
 IMPORTED_AS = {
     "grpcio": "grpc",
     "grpcio-tools": "grpc_tools",
@@ -309,8 +310,8 @@ IMPORTED_AS = {
     "pyjwt": "jwt",
     "pyyaml": "yaml",
 }
-EXTRAS = ("testing", "cluster", "mcp", "otel")  # imported when asked for
-# Imported by tests that are skipped without them: `make npm` says what they are for.
+EXTRAS = ("testing", "cluster", "mcp", "otel")  # imported on demand
+# Imported by tests that are skipped without them; see `make npm`.
 IF_INSTALLED = {"testcontainers"}
 
 
@@ -332,7 +333,7 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
 
 
 def test_what_tests_import_is_declared() -> None:
-    """A package that only comes along with another disappears with it."""
+    """A dependency of a dependency may disappear with it, so tests declare what they import."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = (line for lines in project["optional-dependencies"].values() for line in lines)
     declared = {
@@ -345,15 +346,15 @@ def test_what_tests_import_is_declared() -> None:
     ours |= {"sim", "benchmarks", "exchange", "sandbox_exchange"}  # the last two: compiled protos
     imported = {
         name
-        for file in files  # their text: to parse them all would take seconds
+        for file in files  # by their text: parsing all of them would take seconds
         for name in re.findall(r"^ *(?:import|from(?= \S+ import)) (\w+)", file.read_text(), re.M)
     }
     assert imported - ours - sys.stdlib_module_names - declared - IF_INSTALLED == set()
 
 
 def test_objects_get_what_they_work_with_when_they_are_made() -> None:
-    """No hook is put into an object from outside, and no component takes more than a handful of
-    arguments by position.
+    """No callback is assigned to an object after its construction, and no component takes many
+    positional arguments.
     """
     hooked, crowded = [], []
     for file in ALL:
@@ -370,7 +371,7 @@ def test_objects_get_what_they_work_with_when_they_are_made() -> None:
 
 
 def is_hook(target: ast.expr, node: ast.Assign) -> bool:
-    """Whether an assignment gives somebody else's attribute something to call."""
+    """Return whether an assignment sets a callable attribute of another object."""
     if not isinstance(target, ast.Attribute) or ast.unparse(target.value) in ("self", "cls"):
         return False
     called = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
@@ -380,7 +381,7 @@ def is_hook(target: ast.expr, node: ast.Assign) -> bool:
 
 
 def test_no_test_runs_code_between_fork_and_exec() -> None:
-    """gRPC's threads may hold locks there, and its own handler breaks the child."""
+    """gRPC's threads may hold locks at that point, and its fork handler breaks the child."""
     assert [
         f"{file}:{number}"
         for file in (ROOT / "tests").rglob("*.py")

@@ -1,5 +1,5 @@
-"""Journeys of a run through its public surface: where each leads, what ends with it, what it says
-where it cannot go, and what is left of a run whose journey broke down.
+"""Rewinds, resets, snapshots and forks through the public surface: the resulting state, the streams
+that end, the refusals, and the state of a run after a rewind that failed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def journal() -> io.BytesIO:
 
 @pytest.fixture
 def few(journal: io.BytesIO) -> Connection:
-    """A world of few games, which writes its journal."""
+    """Return a simulation with few games that writes its journal."""
     return connect(Simulation(load_scenario(FEW_GAMES), journal=journal))
 
 
@@ -54,7 +54,7 @@ def branches(sim: Simulation) -> list[tuple[str, str, int, int]]:
     ]
 
 
-# ---- where journeys lead
+# ---- rewinds and resets
 
 
 def test_each_journey_has_its_mark_and_its_branch(few: Connection, journal: io.BytesIO) -> None:
@@ -99,7 +99,7 @@ def test_each_journey_has_its_mark_and_its_branch(few: Connection, journal: io.B
 def test_a_rewind_writes_no_input_again_and_leaves_the_branch_on_which_it_was(
     few: Connection, journal: io.BytesIO
 ) -> None:
-    """Also to a start, which all branches with one seed share."""
+    """Also a rewind to the start, which all branches with one seed share."""
     sim = few.simulation
     for price in (61_000, 62_000, 63_000):
         tick(few, price)
@@ -204,7 +204,7 @@ def test_every_stream_ends_with_unavailable_and_the_reason(
 def test_a_rewind_over_streams_repeats_their_frames_and_leaves_none_open(
     few: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where branches that had streams of their own meet on the way."""
+    """Also if the path crosses branches that had their own streams."""
     sim = few.simulation
     digests = {}
     rpc_trader(few).stream(DROP_COPY)
@@ -226,7 +226,7 @@ def test_a_rewind_over_streams_repeats_their_frames_and_leaves_none_open(
     assert sim.streams() == []
 
 
-# ---- snapshots of their own accord
+# ---- automatic snapshots
 
 
 def test_snapshots_are_taken_at_a_distance_and_shorten_a_rewind(
@@ -344,7 +344,7 @@ def test_a_fork_has_secrets_of_its_own(few: Connection) -> None:
     )
 
 
-# ---- a journey that breaks down ends the run
+# ---- a rewind that fails ends the run
 
 
 def broken(*of: object, **named: object) -> None:
@@ -444,7 +444,7 @@ def test_timers_beyond_the_calendar_never_fire(few: Connection) -> None:
     assert timers.next_due() == sim.now - 5
 
 
-# ---- what can be read of a run
+# ---- reading a run
 
 
 def test_a_run_tells_what_it_is(few: Connection) -> None:
@@ -570,7 +570,7 @@ class Count(Struct):
 
 
 class Requester(Extension):
-    """Requests inputs of its own, as often as it is told."""
+    """An extension that requests a given number of inputs."""
 
     name = "requester"
     state_type = Count
@@ -720,7 +720,7 @@ def test_streams_of_extensions_are_saved_by_name(few: Connection) -> None:
     assert time_travel.replica(few.simulation.engine).journal.shadow
 
 
-# ---- orders and calls travel, too
+# ---- rewinds and orders in progress
 
 
 def test_orders_calls_and_games_are_those_of_the_moment(few: Connection) -> None:
@@ -743,7 +743,7 @@ def test_orders_calls_and_games_are_those_of_the_moment(few: Connection) -> None
     assert sim.requests() == []
 
 
-# ---- what a snapshot shares and what it copies
+# ---- objects that a snapshot shares, and objects that it copies
 
 
 def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Connection) -> None:
@@ -784,11 +784,11 @@ def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Con
     assert again is not sim.engine.snapshots.named["third"].history.live[mine.seq]
 
 
-# ---- what an advance comes of
+# ---- causes of an advance
 
 
 def expiring(few: Connection, instrument: Any, cents: int, until: str) -> int:
-    """The input by which an order is placed that expires at an instant."""
+    """Return the input that places an order which expires at an instant."""
     body = order(instrument, "buy", cents, 1, timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME")
     answer = trader(few).post("/v1/trading/orders", json=body | {"goodTillTime": until})
     assert answer.status == 200, answer.body

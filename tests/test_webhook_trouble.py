@@ -1,5 +1,5 @@
-"""Faults of webhook attempts and scripted receivers: what a scenario can do to a partner's webhook,
-and where it is seen.
+"""Faults of webhook attempts and scripted receivers: how a scenario can disturb the delivery of
+webhooks, and where the effects are visible.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def scenario(
     steps: list[dict[str, Any]] | None = None,
     firm: str = "firms/atlas",
 ) -> Scenario:
-    """A firm whose webhook a scripted receiver answers; a verification is rejected at the start."""
+    """Return a scenario of a firm with a scripted webhook receiver and a rejected verification."""
     receiver = {"name": "hooks", "firm": firm, "answers": answers or []}
     document = {
         "name": "hooked",
@@ -70,7 +70,7 @@ def scenario(
 
 
 def after(span: str, text: Scenario) -> Simulation:
-    """A simulation of a scenario, so much later."""
+    """Return a simulation of a scenario after a time."""
     sim = Simulation(text)
     connection = connect(sim)
     connection.advance(span)
@@ -78,12 +78,12 @@ def after(span: str, text: Scenario) -> Simulation:
 
 
 def attempts(sim: Simulation, kind: str = "kyc.rejected") -> list[tuple[int, str, str]]:
-    """Number, outcome and fault of each attempt so far, as the control plane shows them."""
+    """Return number, outcome and fault of each attempt so far, from the control plane."""
     rows = deliveries(sim.exchange)
     return [(row["attempt"], row["outcome"], row["fault"]) for row in rows if row["type"] == kind]
 
 
-# ---- which attempts a fault strikes
+# ---- the attempts that a fault affects
 
 
 @pytest.mark.spec("S6.1-6")
@@ -95,7 +95,7 @@ def attempts(sim: Simulation, kind: str = "kyc.rejected") -> list[tuple[int, str
 def test_a_fault_strikes_the_attempts_that_it_names(
     act: dict[str, Any], which: str, struck: int
 ) -> None:
-    """Four attempts, all of which fail when a fault strikes the first; the receiver takes others."""
+    """Attempts that match the fault fail; the receiver acknowledges all others."""
     match = {"plane": "webhook", "operation": "kyc.rejected"} | (
         {"attempts": which} if which else {}
     )
@@ -235,8 +235,8 @@ ANSWERS = st.builds(
 @pytest.mark.spec("S6.1-6")
 @given(st.lists(ANSWERS, max_size=4))
 def test_attempts_end_as_the_receiver_was_told_to_answer(answers: list[dict[str, Any]]) -> None:
-    """An oracle of the list: the n-th attempt gets its n-th answer, and the first 2xx in time ends
-    the delivery.
+    """The model is the list of answers: the n-th attempt gets the n-th answer, and the first 2xx in
+    time ends the delivery.
     """
     told = [answer for answer in answers for _ in range(answer["times"])] or [{}]
     sim = after("4h", scenario(answers))
@@ -279,7 +279,7 @@ def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
     text = scenario([{"status": 500, "delay": "1s"}, {"hang": True}, {"delay": "2s"}])
     sim = Simulation(text)
     connection = connect(sim)
-    connection.advance("500ms")  # an answer is on its way
+    connection.advance("500ms")  # a request waits for its answer
     seq, forked = sim.seq, sim.fork()
     for one in (sim, forked):
         connect(one).advance("1m")
@@ -316,7 +316,7 @@ def test_a_receiver_that_makes_no_sense_is_refused(
     assert problem in capsys.readouterr().err
 
 
-# ---- where a strike is seen
+# ---- where the effect of a fault is visible
 
 
 SEEN = {
@@ -440,7 +440,7 @@ def test_a_step_whose_order_is_rejected_fails_unless_it_expects_that(
     expect: dict[str, Any] | None, says: str
 ) -> None:
     order = {"as": "maker", "symbol": "mine", "side": "buy", "price": "0.40", "qty": "1"}
-    # with a moment of its own, so that `check` does not know the state that it meets
+    # at an absolute instant, so that `sim check` cannot know the state by then
     bid = {"name": "bid", "at": "2026-09-08T14:00:01-04:00", "order": order}
     step = bid | ({"expect": expect} if expect else {})
     document = {

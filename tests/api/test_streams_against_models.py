@@ -1,5 +1,5 @@
-"""Streams against naive models: when each shows a sign of life or is ended, what a fault does to
-its frames, whose session a new one takes, and when changes of funding are told.
+"""Streams against naive models: when each sends a heartbeat or ends, what a fault does to its
+frames, which session a new subscription replaces, and when funding changes are delivered.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def ceil_second(at: int) -> int:
     return -(-at // SECOND) * SECOND
 
 
-# ---- signs of life
+# ---- heartbeats and timeouts
 
 
 @dataclass
 class Life:
-    """What a stream should do next: `heartbeat` and `idle` are periods, 0 is never."""
+    """Expected heartbeats and end of a stream. `heartbeat` and `idle` are periods, 0 is never."""
 
     stream: Stream
     heartbeat: int
@@ -76,12 +76,12 @@ class Life:
             self.due -= self.due % SECOND
 
     def next(self) -> int:
-        """The next instant at which something happens."""
+        """Return the next instant at which something happens."""
         idle = ceil_second(self.last_sent + self.idle)
         return min(idle, self.due) if self.heartbeat else idle
 
     def pass_to(self, now: int) -> None:
-        """What is due now happens."""
+        """Process everything that is due at an instant."""
         if self.end or self.next() > now:
             return
         if now >= self.last_sent + self.idle:
@@ -152,8 +152,8 @@ def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int)
 
 @dataclass
 class Faulted:
-    """Numbers of the frames that arrive, those that wait with the instants at which they are due,
-    and the one that the next overtakes.
+    """The numbers of the frames that arrive, those that are delayed with their instants, and the
+    frame that the next one overtakes.
     """
 
     arrived: list[int] = field(default_factory=list)
@@ -176,7 +176,7 @@ class Faulted:
         self.waiting += [(due, one) for one in sent]
 
     def finish(self, number: int, code: int, message: str) -> None:
-        """The frame that was struck never arrives; those that wait do."""
+        """End the stream, after the frames that are delayed or overtaken have arrived."""
         self.arrived += [one for _, one in self.waiting] + self.overtaken
         self.waiting, self.overtaken, self.end = [], [], (code, message)
 
@@ -228,7 +228,7 @@ def test_frames_fare_under_faults_as_in_the_model(seed: int) -> None:
 
 
 def strike(world: Connection, effect: str, span: int) -> list[str]:
-    """The next frame of any order stream meets a fault; its id, if there is one."""
+    """Inject a fault into the next frame of any order stream; return its id, if there is one."""
     if not effect:
         return []
     acts: dict[str, dict[str, object]] = {
@@ -325,12 +325,12 @@ def test_sessions_are_taken_over_and_places_counted_as_in_the_model(seed: int) -
         assert len(listed) == len(live)
 
 
-# ---- changes of funding
+# ---- funding changes
 
 
 @dataclass
 class Look:
-    """A funding stream: which accounts and types it follows, and what it has read."""
+    """A funding stream: the accounts and types that it follows, and the changes it has read."""
 
     stream: Stream
     accounts: frozenset[str]
@@ -339,7 +339,7 @@ class Look:
     expected: list[tuple[list[int], int]] = field(default_factory=list)
 
     def look(self, record: list[dict[str, Any]], now: int) -> None:
-        """What was recorded since the last look is told in one message, if it concerns the stream."""
+        """Expect one message with all changes since the last call that concern the stream."""
         new = range(self.read, len(record))
         self.read = len(record)
         numbers = [number for number in new if self.concerns(record[number])]
@@ -352,7 +352,7 @@ class Look:
 
 
 class Funds:
-    """A world in which money moves, its record as the model keeps it, and the streams of it."""
+    """An exchange in which money moves, the changes that the model recorded, and the streams."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -380,7 +380,7 @@ class Funds:
         self.record.append(change)
 
     def follow(self) -> None:
-        """Open a stream for a participant of its own, from now or from an instant on."""
+        """Open a stream for a new participant, from now or from an instant on."""
         user = len(self.looks)
         types = self.rng.choice(((), (), ("DEPOSIT",), ("WITHDRAWAL", "DEPOSIT"), ("WITHDRAWAL",)))
         request = wire.CreateFundingTransactionSubscriptionRequest(
@@ -442,7 +442,7 @@ def test_changes_of_funding_are_told_at_the_next_look_as_in_the_model(seed: int)
 
 
 def test_a_long_funding_message_is_split_and_each_part_tells_from_where_to_resume() -> None:
-    """Of a message with 500 changes the server time is that of its last one, until the last part."""
+    """The server time of a full part is that of its last change; that of the last part is now."""
     world = begin(stream__heartbeat="0s")
     account = firm(world.simulation, 1).users[0].account
     since = world.simulation.now + 1
@@ -459,7 +459,7 @@ def test_a_long_funding_message_is_split_and_each_part_tells_from_where_to_resum
 
 
 def test_a_funding_heartbeat_tells_from_where_to_resume() -> None:
-    """That is the instant of the first change that was not told yet, or now where there is none."""
+    """It is the instant of the first change that was not sent yet, or now if there is none."""
     world = begin(stream__heartbeat="6s", funding__stream_poll="20s")
     account = firm(world.simulation, 1).users[0].account
     request = wire.CreateFundingTransactionSubscriptionRequest()

@@ -1,8 +1,9 @@
-"""A stream cut off after any of its messages and taken up again tells exactly what the one that was
-never cut off tells, whatever happened meanwhile.
+"""A stream that is interrupted after any message and resumed delivers exactly the messages of a
+stream that was never interrupted.
 
-One exchange, drawn orders, cancels, trades, busts and passing time; one uninterrupted stream of
-each kind from the beginning. Then every message of it is taken for the last one a client has seen.
+One exchange processes random orders, cancels, trades, busts and clock steps, with one uninterrupted
+stream of each kind from the beginning. Then each message of it is taken as the last one received
+before an interruption.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tests.journeys import firm, quiet, rpc_trader, trader
 
 
 class Kind(NamedTuple):
-    """A kind of stream: how it is opened, and what its messages tell."""
+    """A kind of stream: how to open it, and how to read its messages."""
 
     name: str
     open: Callable[..., Stream]
@@ -63,7 +64,7 @@ _pair: list[Instrument] = []
 
 
 def beginning() -> Connection:
-    """The same exchange each time, as it was before anything happened."""
+    """Return the same exchange each time, in its state before any input."""
     if not _start:
         _start.append(Simulation(load_scenario("quickstart")))
         _start[0].control("preset.set", "", {"name": "ideal"})
@@ -73,7 +74,7 @@ def beginning() -> Connection:
 
 
 def two(world: Connection) -> list[Instrument]:
-    """Two open instruments of one kind, whose books were empty in the beginning."""
+    """Return two open instruments of one kind, whose books are empty at first."""
     if not _pair:
         sim = world.simulation
         first = quiet(sim)
@@ -96,7 +97,7 @@ def two(world: Connection) -> list[Instrument]:
 
 
 def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
-    """Do one drawn thing; what is refused does nothing."""
+    """Perform one random action; a refused action has no effect."""
     kind, *rest = action
     trading = world.simulation.exchange.trading
     if kind == "place":
@@ -115,7 +116,7 @@ def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
         trade = trading.trades[-1 - rest[0] % len(trading.trades)]
         if trade.state.name != "BUSTED" and trading.state(trade.symbol) is InstrumentState.OPEN:
             trading.listings.bust(trade.id)
-            world.advance("1ns")  # the input that tells it
+            world.advance("1ns")  # the input that sends it
     elif kind == "settle":
         found = two(world)[rest[0]]
         if trading.state(found.symbol) is InstrumentState.OPEN:
@@ -125,7 +126,7 @@ def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
 
 
 def tell(world: Connection, actions: Sequence[tuple[Any, ...]]) -> None:
-    """Do everything."""
+    """Perform all actions."""
     placed: list[str] = []
     for action in actions:
         act(world, action, placed)
@@ -135,7 +136,7 @@ def rows(kind: Kind, frames: Sequence[Any]) -> list[Any]:
     return [row for frame in frames for row in kind.rows(frame)]
 
 
-# A story with everything in it, so that no run is about nothing.
+# A fixed example with every kind of action, so that every run covers all of them.
 STORY = [
     ("place", 0, "sell", 50, 2, 1), ("place", 0, "sell", 51, 2, 1), ("place", 0, "buy", 52, 3, 0), ("place", 1, "buy", 49, 1, 0),
     ("place", 1, "sell", 49, 4, 1),
@@ -152,7 +153,7 @@ STORY = [
 def test_a_stream_can_be_resumed_after_every_message(
     kind: Kind, actions: list[tuple[Any, ...]], filtered: bool, batch: int
 ) -> None:
-    """S2: strictly after the last message delivered, and to now before anything live."""
+    """S2: strictly after the last message; first the replay up to now, then live messages."""
     world = beginning()
     filters = {"symbols": [two(world)[0].symbol]} if filtered else {}
     start = world.simulation.now
@@ -167,7 +168,7 @@ def test_a_stream_can_be_resumed_after_every_message(
             before = rows(kind, frames[: number + 1])
             replayed = kind.open(world, **filters, resume_token=frame.resume_token).take()
             assert before + rows(kind, replayed) == expected
-            # Whoever breaks off in the middle of the replay goes on from there just as well.
+            # A replay that is interrupted can be resumed in the same way.
             for place, part in enumerate(replayed):
                 again = kind.open(world, **filters, resume_token=part.resume_token)
                 assert (
@@ -208,11 +209,11 @@ def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_lo
             assert kept + [entry for message in entries(last) for entry in message] == expected
 
 
-# ---- streams that begin anew with a snapshot
+# ---- streams that start again with a snapshot
 
 
 def open_orders(frames: Sequence[Any]) -> dict[str, Any]:
-    """Orders that work, as a client that follows the stream knows them."""
+    """Return the working orders that a client knows from the stream."""
     known: dict[str, Any] = {}
     for frame in frames:
         for order in frame.snapshot.orders if frame.snapshot else ():
@@ -270,8 +271,8 @@ SNAPSHOTS = [
 def test_a_stream_that_begins_anew_at_any_moment_shows_the_same_in_the_end(
     kind: Kind, actions: list[tuple[Any, ...]]
 ) -> None:
-    """The snapshot, then what changed: wherever a client begins again, it ends up knowing what one
-    knows that never stopped.
+    """A client that subscribes again at any moment gets a snapshot and then changes. In the end it
+    knows the same orders as a client that was never disconnected.
     """
     world = beginning()
     streams = [kind.open(world)]

@@ -1,8 +1,8 @@
 """The twenty bugs of reference clients.
 
-Six of the listed ones are overrides of the reference client, four of them beliefs of a retail
-client, which `sim.testing.machines` holds against the exchange. The other ten are bugs that the
-reference client could be switched to before; they were planted knowing the profile.
+Six of those listed here are overrides of methods of the reference client. Four are wrong beliefs of
+a retail client, which `sim.testing.machines` compares with the exchange. The other ten are switches
+that the reference client already had; their authors knew the conformance profile.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KNOWN = {
 }
 
 
-# What only the client's own idea of the world shows: no call that it makes is wrong by itself.
+# Bugs that only the client's own bookkeeping shows: none of its calls is wrong by itself.
 BELIEFS = ("stale_book", "cursor_dropped", "partial_taken_for_full", "decimals_as_floats")
 
 
@@ -57,7 +57,7 @@ class RetryWithoutKey(ReferenceClient):
 
 
 class MissedGap(ReferenceClient):
-    """Opens its stream again at the present."""
+    """Reopens its stream without resuming it, so it misses the messages between."""
 
     def open(self, **resume: Any) -> Any:
         return super().open()
@@ -72,7 +72,7 @@ class DoubleCancel(ReferenceClient):
 
 
 class ClockTrusted(ReferenceClient):
-    """Its machine's clock is two minutes slow, and decides how long a token is good."""
+    """Decides by its own clock, which is two minutes slow, how long a token is valid."""
 
     def headers(self, firm: Any, participant: str | None) -> dict[str, str]:
         token, ends = self._tokens.get(firm.client_id, ("", 0))
@@ -83,7 +83,7 @@ class ClockTrusted(ReferenceClient):
 
 
 class TokenAfterExpiry(ReferenceClient):
-    """Never looks when its token ends; a 401 tells it."""
+    """Ignores the expiry of its token until it gets a 401."""
 
     def headers(self, firm: Any, participant: str | None) -> dict[str, str]:
         token, _ = self._tokens.get(firm.client_id, ("", 0))
@@ -93,7 +93,7 @@ class TokenAfterExpiry(ReferenceClient):
 
 
 class BackoffIgnored(ReferenceClient):
-    """Sends again at once, whatever it is told."""
+    """Retries at once and ignores the delay that an answer asks for."""
 
     def send(self, call: Callable[[int], Response], *, order: bool = False) -> Response:
         for number in range(5):
@@ -116,7 +116,7 @@ CLIENTS: dict[str, type[ReferenceClient]] = {
 
 
 def client(bug: str, world: Connection) -> ReferenceClient:
-    """The reference client with a bug; "none" for none."""
+    """Return the reference client with a bug; "none" for none."""
     if bug in CLIENTS:
         return CLIENTS[bug](world)
     return ReferenceClient(world, KNOWN.get(bug, ""))
@@ -139,7 +139,7 @@ def limit_order(price: str, quantity: int, intent: str = "ORDER_INTENT_BUY_LONG"
 
 
 class Keeper:
-    """A retail client that knows what it holds, what it spent, and the best offer."""
+    """A retail client that tracks its position, its spending and the best offer."""
 
     def __init__(self, world: Connection, key: Any, bug: str) -> None:
         self.world, self.http, self.bug = world, world.retail(key), bug
@@ -152,7 +152,7 @@ class Keeper:
             self.orders.append(answer.json()["id"])
 
     def position(self) -> Decimal:
-        """Contracts, by what its orders say."""
+        """Return the position in contracts, computed from its orders."""
         total = Decimal(0)
         for name in self.orders:
             order = self.http.get(f"/v1/order/{name}").json()["order"]
@@ -162,7 +162,7 @@ class Keeper:
         return total
 
     def trades(self) -> list[dict[str, Any]]:
-        """Its trades, by its activities, all pages."""
+        """Return its trades, from all pages of its activities."""
         trades, cursor = [], ""
         while True:
             query = {"limit": 2, "types": "ACTIVITY_TYPE_TRADE"}
@@ -174,14 +174,14 @@ class Keeper:
                 return trades
 
     def spent(self) -> Decimal:
-        """Dollars that its trades cost, without fees."""
+        """Return the cost of its trades in dollars, without fees."""
         amounts = [(one["price"]["value"], one["qty"]) for one in self.trades()]
         if self.bug == "decimals_as_floats":
             return Decimal(str(sum(float(price) * float(qty) for price, qty in amounts)))
         return sum((Decimal(price) * Decimal(qty) for price, qty in amounts), Decimal(0))
 
     def best_offer(self) -> str | None:
-        """The best offer, or None."""
+        """Return the best offer, or None."""
         if self._first_book is None or self.bug != "stale_book":
             self._first_book = self.world.gateway.get("/v1/markets/machine-whole/book").json()
         offers = self._first_book["marketData"]["offers"]
@@ -189,7 +189,7 @@ class Keeper:
 
 
 class KeeperMachine(ExchangeMachine):
-    """Holds what the client believes against the exchange."""
+    """Compares what the client believes with the exchange."""
 
     bug = ""
     extends = str(Path(__file__).parents[1] / "server" / "unlimited.yaml")  # the clock stands
@@ -233,7 +233,7 @@ class KeeperMachine(ExchangeMachine):
 
 
 def run_machine(bug: str, *, examples: int = 40) -> str:
-    """The sentence of the first belief that is wrong, or ""."""
+    """Return the sentence about the first belief that is wrong, or ""."""
     KeeperMachine.bug = bug
     quick = settings(
         max_examples=examples,

@@ -1,4 +1,5 @@
-"""When a replay sends and is answered: what the service's clock said at each line."""
+"""The virtual times at which a replay sends requests and expects answers: the service's clock, line
+by line."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ SLOW = {"assumptions": {"engine.latency": "4s", "retail.block_time": "10s"}}
 
 
 def held(clients: Clients) -> None:
-    """An order whose answer is held, and what others do meanwhile."""
+    """An order whose answer is held, and calls of other clients meanwhile."""
     retail, market, world = clients.retail, clients.market, clients.world
     body = retail_order(market, "BUY_LONG", 40, 2, synchronousExecution=True)
     retail.post("/v1/orders", json=body, wait=False)
@@ -49,7 +50,7 @@ def test_a_held_call_is_sent_when_it_was_sent(tmp_path: Path, compare: Compare) 
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
     line, order = held_line(file), [one.get("n") for one in lines(file)]
     assert line["answer"]["at"] > line["at"]
-    assert order.index(line["n"]) > 3  # it was completed after others
+    assert order.index(line["n"]) > 3  # it was answered after other calls
     code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert (code, differences(found)) == (0, [])
 
@@ -58,7 +59,7 @@ def test_a_held_call_is_sent_when_it_was_sent(tmp_path: Path, compare: Compare) 
 def test_another_wait_is_a_difference_of_time(
     latency: str, tmp_path: Path, compare: Compare
 ) -> None:
-    """What we answer at once may take longer over a network: that alone is no difference."""
+    """An answer that is immediate here may take longer over a network: that is no difference."""
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
     other = variant(tmp_path, {"assumptions": {"engine.latency": latency}})
     _, found = compare(file, "--scenario", str(other))
@@ -72,7 +73,7 @@ def test_another_wait_is_a_difference_of_time(
 
 
 def without_dates(line: dict[str, Any]) -> None:
-    """A line as of a service that tells its time nowhere."""
+    """Return a line of a service that never reports its time."""
     if "answer" in line:
         line["answer"].pop("now", None)
         line["answer"].get("headers", {}).pop("date", None)
@@ -93,7 +94,7 @@ def test_the_recorders_clock_stands_in_where_the_service_tells_no_time(
 
 
 def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Compare) -> None:
-    """The recorder's clock stands nearly still while a tester moves that of a sandbox."""
+    """The recorder's clock hardly advances while a tester moves the clock of a sandbox."""
 
     def act(clients: Clients) -> None:
         for wait in ("1s", "5m", "3h"):
@@ -112,7 +113,7 @@ def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Com
 
 
 def test_a_held_call_that_stands_twice_is_sent_twice(tmp_path: Path, compare: Compare) -> None:
-    """Who joins files by hand has numbers of lines twice."""
+    """Concatenated recordings have duplicate line numbers."""
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
     line = json.dumps(held_line(file))
     file.write_text(file.read_text() + f"{line}\n{line}\n")
@@ -122,8 +123,8 @@ def test_a_held_call_that_stands_twice_is_sent_twice(tmp_path: Path, compare: Co
 
 
 def by_hand(file: Path) -> Path:
-    """A recording as of a sandbox whose clock is moved by hand: the recorder's goes on by a
-    millisecond from line to line, and by 20 where the service's clock was moved.
+    """Return a recording of a sandbox whose clock is moved by hand: the recorder's clock advances
+    by a millisecond per line, and by 20 at a line where the service's clock was moved.
     """
     written, at, before = lines(file), 1_793_534_400_000, ""
     for line in written[1:]:
@@ -144,7 +145,7 @@ def instant(milliseconds: int) -> str:
 def test_sessions_in_a_sandbox_whose_clock_is_moved_by_hand(
     number: int, tmp_path: Path, compare: Compare
 ) -> None:
-    """Fractions of a second, heartbeats of one jump, books that are merged: nothing differs."""
+    """Fractions of a second, heartbeats of one jump and merged books are no differences."""
     file = by_hand(planted(tmp_path, "moved", {}, seed=number, parts=(fresh.drawn(number),)))
     for seed in (number, number + 900):
         options = ("--scenario", str(tmp_path / "moved.yaml"), "--seed", str(seed))
@@ -171,7 +172,7 @@ def test_a_frame_that_is_missing_while_the_clock_is_moved_by_hand_is_found(
 def test_a_call_during_which_the_clock_jumped_is_sent_before_the_jump(
     tmp_path: Path, compare: Compare
 ) -> None:
-    """A sandbox that jumps sends the heartbeats of the wait before it answers the call."""
+    """A sandbox whose clock jumps sends the heartbeats of the wait before it answers the call."""
 
     def act(clients: Clients) -> None:
         clients.partner.get(f"/v1/orderbook/{clients.market.symbol}")
@@ -200,8 +201,8 @@ def test_a_call_during_which_the_clock_jumped_is_sent_before_the_jump(
 
 
 def test_a_session_may_begin_with_a_call_that_waits(tmp_path: Path, compare: Compare) -> None:
-    """Nothing shows the time before; the wait that the answer tells does. Who answers at once
-    differs in it.
+    """No earlier line shows the time; only the answer reports how long it took. An immediate answer
+    differs in that duration.
     """
 
     def act(clients: Clients) -> None:

@@ -1,8 +1,8 @@
-"""Typical mistakes and what is said about each: `scenarios.yaml`, `command_line.yaml`,
+"""Typical mistakes and the message for each: `scenarios.yaml`, `command_line.yaml`,
 `control_plane.yaml` and `fixture.yaml` beside this module.
 
-`make outputs` writes the messages anew after a change; whoever changes one reads it as a newcomer
-would: does it say what is wrong, where, and what would be right?
+`make outputs` rewrites the messages after a change. Read each changed message as a newcomer would:
+does it state what is wrong, where, and what would be right?
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sim.scenario.yaml_tree import ScenarioError
 from sim.simulation import Simulation
 
 FOLDER = Path(__file__).parent
-# What a mistake in a part of a scenario is appended to.
+# The scenario to which a mistake in a part of a scenario is appended.
 BEGINNING = """\
 name: m
 extends: quickstart
@@ -35,7 +35,7 @@ world: {instruments: [{symbol: rain, tick_size: "0.01", state: OPEN}]}
 
 
 def of_scenario(mistake: str) -> list[str]:
-    """Problems of a scenario, or of a part of one."""
+    """Return the problems of a scenario, or of a part of one."""
     whole = mistake.startswith(("name:", "- name:", "just", "extends:"))
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("m.yaml").write_text(mistake if whole else BEGINNING + mistake)
@@ -47,7 +47,7 @@ def of_scenario(mistake: str) -> list[str]:
 
 
 def of_command_line(mistake: str) -> list[str]:
-    """What a command prints on standard error, and its exit code."""
+    """Return the standard error of a command, and its exit code."""
     from tests.outputs.verbs import run
 
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
@@ -58,7 +58,7 @@ def of_command_line(mistake: str) -> list[str]:
 
 
 def of_control_plane(mistake: str) -> list[str]:
-    """The answer of the control plane to an action: its name, subject and body."""
+    """Return the answer of the control plane to an action with a name, subject and body."""
     from sim.core.model.refusals import Refusal
 
     action, subject, body = mistake.split(" ", 2)
@@ -72,7 +72,7 @@ def of_control_plane(mistake: str) -> list[str]:
 
 @cache
 def _said_by_fixture() -> dict[str, list[str]]:
-    """What pytest says of each test, all of them run at once: the lines below its name."""
+    """Return pytest's lines below the name of each test; all tests run at once."""
     mistakes = [str(row["mistake"]) for row in rows("fixture")]
     with tempfile.TemporaryDirectory() as folder:
         for number, mistake in enumerate(mistakes):
@@ -101,7 +101,7 @@ _HEAD = re.compile(r"_+ (?:ERROR at setup of )?test_(\d+) _+")
 
 
 def of_fixture(mistake: str) -> list[str]:
-    """What pytest says of a test with this body."""
+    """Return pytest's output for a test with this body."""
     return _said_by_fixture()[mistake]
 
 
@@ -114,7 +114,7 @@ SURFACES: dict[str, Callable[[str], list[str]]] = {
 
 
 def rows(surface: str) -> list[dict[str, Any]]:
-    """The mistakes of a surface: each has `mistake` and `says`."""
+    """Return the mistakes of a surface: each has `mistake` and `says`."""
     found: list[dict[str, Any]] = yaml.load(
         (FOLDER / f"{surface}.yaml").read_text(), yaml.CSafeLoader
     )
@@ -122,7 +122,7 @@ def rows(surface: str) -> list[dict[str, Any]]:
 
 
 def renew() -> None:
-    """Write what is said now into the tables."""
+    """Write the present messages into the tables."""
     for surface, ask in SURFACES.items():
         path = FOLDER / f"{surface}.yaml"
         found = [{"mistake": row["mistake"], "says": ask(row["mistake"])} for row in rows(surface)]
@@ -132,7 +132,7 @@ def renew() -> None:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes text of several lines as a block."""
+    """A YAML dumper that writes text of several lines as a block."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

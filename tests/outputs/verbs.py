@@ -1,8 +1,8 @@
-"""What every verb prints, at 80 columns, and its JSON: the files beside this module. Help texts
-stand in docs/reference/cli.md.
+"""The output of every command at 80 columns, and its JSON, in the files beside this module. Help
+texts are in docs/reference/cli.md.
 
-`make outputs` writes them anew; whoever changes what a command says reads the difference as a
-newcomer would. Identifiers and digests, which change with every release, are left out of the files.
+`make outputs` rewrites the files. Read the difference as a newcomer would before you commit it.
+Identifiers and digests, which change with every release, are omitted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parent / "files"
 SCENARIO = Path(__file__).parent / "desk.yaml"
 COLUMNS = "80"
 
-# Names of files, and the command lines that each shows.
+# File names, and the command lines whose output each file has.
 OUTPUTS: dict[str, list[str]] = {
     "check": ["check desk.yaml", "check misspelt.yaml", "check nope.yaml", "check quikstart"],
     "run": ["run desk.yaml passes.yaml"],
@@ -76,9 +76,9 @@ OUTPUTS: dict[str, list[str]] = {
     "compare": ["compare session.ndjson", "compare differs.ndjson", "compare nope.ndjson"],
     "mistakes": ["sevre", "serve --potr-base 0", "run", "run desk.yaml --seeds x"],
 }
-# Names without a second file, for `--json`.
+# Names that have no second file, for `--json`.
 WITHOUT_JSON = ("mistakes", "proto", "keys", "demo", "compare")
-# Verbs of which no file is kept, and why.
+# Commands without a file, and the reason.
 WITHOUT = {
     "calendar": "it runs another program: tests/clients/test_calendar.py",
     "mcp": "it speaks JSON-RPC: tests/agents",
@@ -110,7 +110,7 @@ _UNSTABLE = (
 
 
 class Said(NamedTuple):
-    """What a command printed and with which code it ended."""
+    """The output and the exit code of a command."""
 
     code: int
     out: str
@@ -118,7 +118,7 @@ class Said(NamedTuple):
 
 
 def files() -> dict[str, str]:
-    """Every file and what stands in it now."""
+    """Return every file with the content that it should have."""
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         _prepare()
@@ -132,7 +132,7 @@ def files() -> dict[str, str]:
 
 
 def _prepare() -> None:
-    """The scenarios and journals that the command lines name."""
+    """Write the scenarios and journals that the command lines use."""
     desk = SCENARIO.read_text()
     Path("desk.yaml").write_text(desk)
     last = desk.index("- {name: rich")
@@ -166,7 +166,7 @@ def _prepare() -> None:
 
 
 def _record_client() -> None:
-    """The journal of a client that breaks a rule and keeps another."""
+    """Write the journal of a client that breaks one rule and follows another."""
     from sim import Simulation, load_scenario
     from sim.server.journal_file import open_journal
     from sim.testing.client import connect
@@ -181,7 +181,7 @@ def _record_client() -> None:
 
 
 def run(command: str) -> Said:
-    """Run a command line as a shell would, in the folder where it stands."""
+    """Run a command line as a shell would, in the current folder."""
     import shlex
 
     out, err = io.StringIO(), io.StringIO()
@@ -209,7 +209,7 @@ def _document(command: str) -> str:
 
 
 def stable(text: str) -> str:
-    """Text without what changes with every release, and with every folder."""
+    """Return text without the parts that depend on the release or the folder."""
     text = text.replace(f"{Path(sys.executable).with_name('sim')} ", "sim ")
     text = text.replace(f"{os.getcwd()}/", "<here>/")
     for pattern, name in _UNSTABLE:
@@ -218,7 +218,7 @@ def stable(text: str) -> str:
 
 
 def renew() -> Iterator[str]:
-    """Write every file anew; the names of those that changed."""
+    """Rewrite every file; return the names of those that changed."""
     now = files()
     for path in FOLDER.rglob("*.*"):
         if str(path.relative_to(FOLDER)) not in now:

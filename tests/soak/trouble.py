@@ -1,9 +1,10 @@
-"""A machine in trouble under load: no memory, a full disk, no descriptors, a wall clock that jumps.
+"""Resource failures under load: no memory, a full disk, no file descriptors, a wall clock that
+jumps.
 
-`python -m tests.soak.trouble --rounds 40` (`make soak`). In a round three clients place orders while
-the machine takes something away, after a number of answers that the seed determines. The process
-then stops with a documented exit code, or it goes on; once the trouble is over it answers again.
-Either way its journal replays, to an exchange that holds every order that was acknowledged.
+`python -m tests.soak.trouble --rounds 40` (`make soak`). In a round, three clients
+place orders, and one resource fails after a number of answers that the seed determines. The process
+either stops with a documented exit code, or continues and answers again once the failure is over.
+In both cases its journal replays to an exchange that has every acknowledged order.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from tests.soak.kills import CLIENTS, ROOT, SURFACES, symbol_of
 
 _PATIENCE_S = 60.0
 _MEBIBYTE = 1 << 20
-# What `sim serve` may end with when the machine fails it: it was asked to end, the journal cannot
-# be written, an internal error. Without memory native code may abort as well.
+# Permitted exit codes of `sim serve`: it received a signal, the journal cannot be written, or an
+# internal error. Without memory, native code may abort as well.
 EXIT_CODES = {0, 2, 5}
 ABORTS = {-signal.SIGABRT, -signal.SIGBUS, -signal.SIGSEGV}
 
-# `time.time` and `time.time_ns` are those of the machine and what a file says, in nanoseconds.
+# Adds the offset in a file, in nanoseconds, to `time.time` and `time.time_ns`.
 CLOCK_STEPS = """
 import sys, time
 
@@ -54,7 +55,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 class Server:
-    """A served exchange that can be brought into trouble."""
+    """A served exchange whose resources can be made to fail."""
 
     def __init__(self, folder: Path) -> None:
         self.journal, self.steps = folder / "journal.ndjson", folder / "steps"
@@ -75,30 +76,30 @@ class Server:
 
     @property
     def over(self) -> bool:
-        """Whether the process has ended."""
+        """Return whether the process has ended."""
         return self.process.poll() is not None
 
     def limit(self, kind: int, soft: int) -> None:
-        """Let the process have no more of something than this."""
+        """Set a resource limit of the process."""
         with suppress(ProcessLookupError):
             _, hard = resource.prlimit(self.process.pid, kind)
             resource.prlimit(self.process.pid, kind, (soft, hard))
 
     def status(self, name: str) -> int:
-        """A row of the process's status, in KiB."""
+        """Return a value of the process's status, in KiB."""
         with suppress(OSError):
             text = Path(f"/proc/{self.process.pid}/status").read_text()
             return int(re.findall(rf"{name}:\s+(\d+)", text)[0])
         return 0
 
     def descriptors(self) -> int:
-        """How many descriptors are open."""
+        """Return the number of open file descriptors."""
         with suppress(OSError):
             return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
         return 0
 
     def control(self, verb: str, path: str, body: bytes | None = None) -> int:
-        """A call of the control plane: its status, 0 for none."""
+        """Make a control call; return its status, or 0 if there was no answer."""
         url = f"{self.ready['control']}/_sim/v1{path}"
         try:
             with urllib.request.urlopen(
@@ -114,7 +115,7 @@ class Server:
 
 @contextmanager
 def no_memory(server: Server, random: Random) -> Iterator[None]:
-    """As much as it has, and a little; somebody asks for much."""
+    """Allow little more memory than the process uses; then a client requests much."""
     room = random.choice((0, 1, 2, 4, 8, 16)) * _MEBIBYTE
     server.limit(resource.RLIMIT_AS, server.status("VmSize") * 1024 + room)
     for _ in range(6):
@@ -128,7 +129,7 @@ def no_memory(server: Server, random: Random) -> Iterator[None]:
 
 @contextmanager
 def full_disk(server: Server, random: Random) -> Iterator[None]:
-    """The journal may grow by a few bytes only."""
+    """Let the journal grow by a few bytes only."""
     size = server.journal.stat().st_size + random.choice((0, 1, 100, 5_000, 50_000))
     server.limit(resource.RLIMIT_FSIZE, size)
     yield
@@ -137,7 +138,7 @@ def full_disk(server: Server, random: Random) -> Iterator[None]:
 
 @contextmanager
 def no_descriptors(server: Server, random: Random) -> Iterator[None]:
-    """Those that are open, and a few; somebody opens more."""
+    """Allow few more descriptors than are open; then a client opens more."""
     server.limit(resource.RLIMIT_NOFILE, server.descriptors() + random.randrange(4))
     for _ in range(6):
         server.control("POST", "/fork", b"{}")
@@ -148,7 +149,7 @@ def no_descriptors(server: Server, random: Random) -> Iterator[None]:
 
 @contextmanager
 def clock_steps(server: Server, random: Random) -> Iterator[None]:
-    """The wall clock jumps, back and forth, near and far."""
+    """Move the wall clock back and forth, by small and large steps."""
     second, day = 10**9, 86_400 * 10**9
     now = time.time_ns()
     far = (-now, -now + 1, 2**63 - 1 - now, 230 * 365 * day)
@@ -170,8 +171,8 @@ TROUBLES: dict[str, Trouble] = {
 
 
 class Round(NamedTuple):
-    """What came of a round: orders that were acknowledged, those that are lost, those that came
-    after the trouble, and the exit code (None: it went on).
+    """The result of a round: acknowledged orders, lost ones, those acknowledged after the failure,
+    and the exit code (None if the process continued).
     """
 
     acknowledged: int
@@ -181,7 +182,7 @@ class Round(NamedTuple):
 
 
 class Load:
-    """Three clients that place orders until they are told to stop."""
+    """Three clients that place orders until `stop`."""
 
     def __init__(self, server: Server, surface: str) -> None:
         self._server, self._surface = server, surface
@@ -199,7 +200,7 @@ class Load:
             try:
                 client = client or SURFACES[self._surface](self._server.ready, self._symbol)
                 placed = client.place()
-            except Exception:  # a limit, a refusal of a machine in trouble, or the server is gone
+            except Exception:  # a rate limit, no resources, or the server has ended
                 client = None if self._server.over else client
                 continue
             with self._more:
@@ -207,7 +208,7 @@ class Load:
                 self._more.notify_all()
 
     def wait(self, count: int, seconds: float = _PATIENCE_S) -> bool:
-        """Whether so many more orders were acknowledged before the time or the server is over."""
+        """Return whether a number of further orders is acknowledged before a timeout or the end."""
         until, most = len(self.acknowledged) + count, time.monotonic() + seconds
         with self._more:
             while len(self.acknowledged) < until:
@@ -217,15 +218,15 @@ class Load:
         return True
 
     def stop(self) -> None:
-        """End the clients."""
+        """Stop the clients."""
         self.ending = True
         for thread in self._threads:
             thread.join(_PATIENCE_S)
 
 
 def trouble_round(trouble: str, surface: str, folder: Path, random: Random) -> Round:
-    """Bring a server into trouble after some answers. Divergence when its journal does not replay;
-    AssertionError when it neither stops as documented nor answers again.
+    """Make a resource fail after some answers. Raises Divergence if the journal does not replay,
+    and AssertionError if the server neither stops as documented nor answers again.
     """
     server = Server(folder)
     load = Load(server, surface)
@@ -257,7 +258,7 @@ def trouble_round(trouble: str, surface: str, folder: Path, random: Random) -> R
 
 
 def main() -> int:
-    """Run the rounds; 1 when an acknowledged order is lost."""
+    """Run the rounds; return 1 if an acknowledged order is lost."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.trouble", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--rounds", type=int, default=40)

@@ -1,5 +1,5 @@
-"""What retail clients see of positions, trades and resolutions, on REST and on their socket, against
-the bookkeeper in fractions of `test_money_against_naive`.
+"""Positions, trades and resolutions on retail REST and on the private socket, against the
+bookkeeper of `test_money_against_naive`, which calculates in fractions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.surfaces.test_money_against_naive import (
 )
 
 SHOWN = Fraction(1, 10_000)  # the last decimal of retail amounts
-# What a frame and a read say alike of a position, whatever the market does meanwhile.
+# Fields of a position that are equal in a frame and in a read, even if the market moves between.
 LASTING = (
     *("netPositionDecimal", "qtyBoughtDecimal", "qtySoldDecimal", "cost", "baseCost", "avgPx"),
     *("fees", "realized", "updateTime", "positionId"),
@@ -36,7 +36,7 @@ LASTING = (
 
 @dataclass
 class Holding:
-    """What retail shows of a position beside its net, cost and profit."""
+    """Further fields of a retail position, besides net, cost and profit."""
 
     bought: int = 0
     sold: int = 0
@@ -46,7 +46,7 @@ class Holding:
 
 @dataclass
 class RetailBookkeeper(Bookkeeper):
-    """The bookkeeper, who notes each trade of an account too."""
+    """A bookkeeper that also records each trade of an account."""
 
     of: dict[tuple[str, str], Holding] = field(default_factory=lambda: defaultdict(Holding))
     trades: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(list))
@@ -77,7 +77,7 @@ class RetailBookkeeper(Bookkeeper):
         super().settle(symbol, price)
 
     def price(self, symbol: str) -> int | None:
-        """The middle of both sides, cut; else the last trade."""
+        """Return the midpoint of both sides, rounded down, or else the price of the last trade."""
         of = [order for order in self.orders if order.open and order.symbol == symbol]
         bids = [order.price for order in of if order.buying]
         asks = [order.price for order in of if not order.buying]
@@ -85,7 +85,7 @@ class RetailBookkeeper(Bookkeeper):
 
 
 class RetailBoth(Both):
-    """The exchange as retail clients of the same accounts see it."""
+    """The exchange and the bookkeeper, with retail clients of the same accounts."""
 
     def __init__(self, start: int) -> None:
         super().__init__(start)
@@ -146,7 +146,7 @@ class RetailBoth(Both):
         assert row["positionId"] == f"{account}:{'LONG' if long else 'SHORT'}:{symbol}"
 
     def compare_frames(self, user: str, rows: dict[str, Any]) -> None:
-        """Each frame goes on from the one before it; the last one shows what a read shows."""
+        """Check that each frame continues the one before it and that the last one equals a read."""
         for frame in self.sockets[user].take():
             if (told := frame.get("positionSubscription")) is None:
                 continue
@@ -154,7 +154,7 @@ class RetailBoth(Both):
             symbol = after["marketMetadata"]["slug"]
             was = self.told.get((user, symbol))
             if before is not None and was is not None and amount(after["fees"]) is not None:
-                was |= {"updateTime": after["updateTime"]}  # of a fill it is the same in both
+                was |= {"updateTime": after["updateTime"]}  # it is equal in both for a fill
             assert lasting(before) == was, symbol
             self.told[user, symbol] = lasting(after)
         for symbol, row in rows.items():
@@ -184,7 +184,7 @@ class RetailBoth(Both):
         return {order.id for order in self.naive.orders if order.user == user}
 
     def trade(self, row: Any) -> tuple[Any, ...]:
-        """A trade in the integers of the bookkeeper."""
+        """Return a trade in the integers of the bookkeeper."""
         scale, contracts, _ = MARKETS[row["marketSlug"]]
         qty, price = amount(row["qtyDecimal"]) * contracts, amount(row["price"]) * scale
         own = row["aggressor" if row["isAggressor"] else "passive"]
@@ -204,7 +204,7 @@ def subscribe(socket: Stream) -> None:
 
 
 def four(exact: Fraction) -> Fraction:
-    """To four decimals, half to even."""
+    """Round to four decimals, half to even."""
     return round(exact / SHOWN) * SHOWN
 
 
@@ -216,7 +216,7 @@ def amount(shown: Any) -> Fraction | None:
 
 
 def close(shown: Any, exact: Fraction | None) -> None:
-    """Hold an amount against a value with more decimals."""
+    """Compare an amount with a value of more decimals."""
     seen = amount(shown)
     assert (seen is None) is (exact is None)
     assert seen is None or exact is None or abs(seen - exact) < SHOWN, (shown, exact)
@@ -255,13 +255,13 @@ def test_retail_positions_and_trades_are_what_a_bookkeeper_says(seed: int) -> No
 
 
 def told(both: RetailBoth, user: str) -> list[Any]:
-    """What a socket tells of positions since the last call."""
+    """Return the positions that a socket has sent since the last call."""
     frames = both.sockets[user].take()
     return [frame["positionSubscription"] for frame in frames if "positionSubscription" in frame]
 
 
 def market_of(both: RetailBoth, *prices: int) -> None:
-    """Ann buys a contract at each price, in cents, from Bob, a second apart."""
+    """Let Ann buy a contract from Bob at each price, in cents, a second apart."""
     for price in prices:
         both.world.advance("1s")
         both.place("bob", "a", False, price, 1, "DAY")

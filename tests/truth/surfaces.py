@@ -1,4 +1,4 @@
-"""One exchange with everybody who reads it: two participants of two firms with every stream open, and
+"""One exchange and all its surfaces: two participants of two firms with every stream open, and the
 streams of the watched markets.
 """
 
@@ -38,13 +38,13 @@ world:
       account: firms/borealis-fcm/accounts/4be19d07
       participant: firms/borealis/users/ines-duarte
 """
-# Frames about an event say how things stand right after it, and nothing when time changes them.
+# A frame about an event has the state right after it. No frame follows when only time changes it.
 _PASSING = ("private socket", "position changes", "markets socket trades")
 _CHANGING = ("position", "balance", "market")
 
 
 class Person:
-    """A participant with a retail key on the same account, and all streams that tell of it."""
+    """A participant with a retail key for the same account, and all streams about it."""
 
     def __init__(self, world: Connection, name: str) -> None:
         firms = world.simulation.exchange.firms
@@ -60,7 +60,7 @@ class Person:
         self.streams: dict[str, Stream] = {}
 
     def follow(self) -> None:
-        """Open every stream of the person that is not open."""
+        """Open all streams of the person that are not open."""
         own = {"accounts": [self.account]}
         opens: dict[str, Callable[[], Stream]] = {
             "order stream": lambda: self.rpc.stream(
@@ -106,7 +106,7 @@ class Person:
 
 
 def subscribe(socket: Stream, type: str, **more: Any) -> None:
-    """Subscribe to a type of data of a socket."""
+    """Subscribe to a type of data on a WebSocket."""
     body = {"requestId": type, "subscriptionType": f"SUBSCRIPTION_TYPE_{type}", **more}
     socket.send(json.dumps({"subscribe": body}).encode())
 
@@ -126,10 +126,10 @@ class Surfaces:
         self.events: list[str] = []
         self.streams: dict[str, Stream] = {}
         self.partner: Rpc = self.world.rpc(self.people[0].firm)
-        # partner orders, each asked again under its key, and ids of transfers
+        # partner orders, each repeated with its idempotency key, and transfer ids
         self.partner_orders: list[Callable[[], Any]] = []
         self.transfers: list[str] = []
-        # what streams of a state told last, by stream and subject
+        # last frame of each stream that sends states, by stream and subject
         self.told: dict[tuple[str, str, str], Row] = {}
         self.today = trade_date(self.simulation.now)
         self.follow()
@@ -141,19 +141,19 @@ class Surfaces:
         return outcome.value
 
     def hang_up(self) -> None:
-        """Close every stream; `follow` opens them again."""
+        """Close all streams; `follow` opens them again."""
         for streams in (self.streams, *(person.streams for person in self.people)):
             for stream in streams.values():
                 stream.close()
             streams.clear()
 
     def happened(self) -> set[str]:
-        """Types of the events in the journal."""
+        """Return the types of the events in the journal."""
         lines = map(json.loads, self.journal.getvalue().splitlines()[1:])
         return {event["event"] for line in lines for event in line["out"].get("events", ())}
 
     def watch(self, symbol: str) -> None:
-        """Read one more market from now on."""
+        """Watch another market from now on."""
         self.symbols.append(symbol)
         for stream in self.streams.values():
             stream.close()
@@ -161,13 +161,13 @@ class Surfaces:
         self.follow()
 
     def follow(self) -> None:
-        """Open the streams that are not open; in maintenance there are none."""
+        """Open the streams that are not open. During maintenance no stream can be open."""
         if self.simulation.exchange.maintenance.active:
             self.told.clear()
             return
         found = [self.streams, *(person.streams for person in self.people)]
         if not self.streams or any(one.end for streams in found for one in streams.values()):
-            self.told.clear()  # what a stream told that has ended is stale
+            self.told.clear()  # frames of a stream that has ended are stale
         for person in self.people:
             person.follow()
         symbols, rpc = self.symbols, self.people[0].rpc
@@ -203,10 +203,10 @@ class Surfaces:
             subscribe(socket, type, marketSlugs=self.symbols)
         return socket
 
-    # ---- what they say
+    # ---- reading the surfaces
 
     def rows(self) -> Iterator[Row]:
-        """What every surface says now. Streams of a state go on saying what they said last."""
+        """Return the rows of every surface now. A stream of states counts with its last frame."""
         fresh: set[tuple[str, str, str]] = set()
         passing: dict[tuple[str, str, str], Row] = {}
         for row in self._streamed():
@@ -220,11 +220,11 @@ class Surfaces:
         yield from records(self)
 
     def as_json(self, message: Any) -> Any:
-        """A message of gRPC as the exchange's REST writes it."""
+        """Return a gRPC message in the JSON form of the exchange's REST API."""
         dialect = dialect_at("exchange", self.simulation.now)
         return json.loads(json_encoder(type(message), dialect)(message))
 
-    # ---- what streams told since the last time
+    # ---- new frames since the last read
 
     def _streamed(self) -> Iterator[Row]:
         for name, stream in self.streams.items():
@@ -242,7 +242,7 @@ class Surfaces:
                         yield from own_message(name, person.account, self.as_json(frame))
 
     def _forget(self, fresh: set[tuple[str, str, str]]) -> None:
-        """Forget how the day before today began, and what an index said at a change of state."""
+        """Remove positions of the day before; mark index values of former states as earlier."""
         for key, row in self.told.items():
             if key[0] == "instrument stream" and key not in fresh:
                 row.says["metadata"]["said"] = "earlier"

@@ -1,4 +1,4 @@
-"""Each check finds what was planted for it, at its lines, and lets pass what a history explains."""
+"""Each check reports the contradiction planted for it and accepts a consistent history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Tell: TypeAlias = Callable[[Story], object]
 
 
 class Planted(NamedTuple):
-    """A check, a history that it must let pass, one that it must not, and the lines to name."""
+    """A check, a history that it must accept, one that it must report, and the lines to name."""
 
     check: str
     fine: Tell
@@ -39,12 +39,12 @@ def two(one: dict[str, Any], other: dict[str, Any]) -> Tell:
 
 
 def lists(*orders: dict[str, Any]) -> Tell:
-    """A list of open orders for each order."""
+    """Return a list of open orders for each order."""
     return lambda story: [story.open_orders(one) for one in orders]
 
 
 def copied(*executions: dict[str, Any], later: dict[str, Any]) -> Tell:
-    """A drop copy with these executions; then a report of another one, all of one order."""
+    """A drop copy with these executions, then a report of another execution of the same order."""
 
     def tell(story: Story) -> None:
         stream = story.stream(DROP_COPY)
@@ -56,8 +56,8 @@ def copied(*executions: dict[str, Any], later: dict[str, Any]) -> Tell:
 
 
 def resumed(*after: dict[str, Any], doubled: bool = False) -> Tell:
-    """A drop copy that is resumed at its first frame, and what it tells then. The first frame may
-    come twice.
+    """A drop copy that is resumed at its first frame, and the frames that follow. The first frame
+    may be repeated.
     """
 
     def tell(story: Story) -> None:
@@ -72,7 +72,7 @@ def resumed(*after: dict[str, Any], doubled: bool = False) -> Tell:
 
 
 def framed(*books: dict[str, Any], read: dict[str, Any] | None = None) -> Tell:
-    """Frames of a book; the one that is read is read before the last."""
+    """Frames of a book, with a read of the book before the last frame."""
 
     def tell(story: Story) -> None:
         stream = story.stream(BOOKS, {"symbols": [SYMBOL]})
@@ -85,7 +85,7 @@ def framed(*books: dict[str, Any], read: dict[str, Any] | None = None) -> Tell:
 
 
 def resting(shown: int) -> Tell:
-    """An order that rests over four seconds, and a book between."""
+    """An order that rests for four seconds, and a book read meanwhile."""
 
     def tell(story: Story) -> None:
         story.open_orders(order(second=1))
@@ -97,7 +97,7 @@ def resting(shown: int) -> Tell:
 
 
 def held(net: int, *, bust: bool = False) -> Tell:
-    """A position, shown while trades are followed."""
+    """A position, read while trades are followed on a stream."""
 
     def tell(story: Story) -> None:
         stream = story.stream(TRADES)
@@ -128,8 +128,8 @@ def entries(*found: Any, **asked: Any) -> Tell:
 
 
 def keys(after: str, *, named: bool = True) -> Tell:
-    """An entry of the balance ledger that the sockets of two keys of one account tell; what the
-    second says stands after it. Where it is not `named`, the account is left out.
+    """An entry of the balance ledger on the sockets of two keys of one account, with the balance
+    that the second socket shows after it. Without `named`, the account is omitted.
     """
 
     def tell(story: Story) -> None:
@@ -146,8 +146,8 @@ def keys(after: str, *, named: bool = True) -> Tell:
 
 
 def chained(before: str) -> Tell:
-    """A stream of the balance ledger: a frame of two entries that comes twice, then one entry
-    that begins at `before`.
+    """A stream of the balance ledger: a frame of two entries that is delivered twice, then one
+    entry whose initial balance is `before`.
     """
 
     def tell(story: Story) -> None:
@@ -161,7 +161,7 @@ def chained(before: str) -> Tell:
 
 
 def holdings(second: int) -> Tell:
-    """Two entries of the position ledger: two, and three more."""
+    """Two entries of the position ledger: two contracts, then three more."""
 
     def tell(story: Story) -> None:
         rows = [
@@ -175,7 +175,7 @@ def holdings(second: int) -> Tell:
 
 
 def settled(price: int, *, corrected: bool = False, since: float = 9) -> Tell:
-    """A final settlement price, twice, and a ledger that goes on after it."""
+    """A final settlement price, twice, and later entries of a ledger."""
 
     def tell(story: Story) -> None:
         for px in (100, price):
@@ -308,7 +308,7 @@ PLANTED = (
         resumed(execution("E1", second=1), fill("E2", 3, 3, 2)),
         [7],
     ),
-    Planted(  # what a doubled frame told twice stands on either side of its token
+    Planted(  # a duplicated frame may be before and after its resume token
         "resumed",
         resumed(fill("E2", 3, 3, 2), fill("E3", 5, 2, 3), doubled=True),
         resumed(fill("E3", 5, 2, 3), fill("E4", 6, 1, 4), doubled=True),
@@ -365,7 +365,7 @@ PLANTED = (
 
 
 def judged(file: Path, tmp_path: Path) -> tuple[int, dict[str, Any]]:
-    """`sim witness FILE --json`: exit code and checks."""
+    """Run `sim witness FILE --json`; return the exit code and the checks."""
     out = tmp_path / "verdict.json"
     code = main(["witness", str(file), "--json", str(out)])
     return code, json.loads(out.read_text())["checks"]
