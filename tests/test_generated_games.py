@@ -5,17 +5,21 @@ Their dates are held against a list of every date of every instrument.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.indexes.ordered_index import flagged
-from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
+from sim.core.recurring.markets import Slot
+from sim.indexes.ordered_index import MISSING, flagged
+from sim.kernel.instants import DAY, HOUR, MINUTE, Instant, parse_instant
 from sim.messages.gateway_v1 import Event, Market
 from sim.reference.catalogue import row_of
 from sim.reference.event_texts import event_texts
+from sim.reference.futures import add_topic
 from sim.reference.game_clock import duration
 from sim.reference.games import FIRST_GAME
 from sim.reference.generated_games import (
@@ -25,6 +29,10 @@ from sim.reference.generated_games import (
     GeneratedGames,
 )
 from sim.reference.leagues import Leagues
+from sim.reference.market_pair import Facts, Side
+from sim.reference.recurring_markets import RecurringEvents
+from sim.reference.reference import Reference
+from sim.scenario.recurring_entries import WindowsEntry
 
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
 
@@ -212,3 +220,170 @@ def test_a_search_is_over_the_texts_of_events_and_markets(season: Season, words:
     titles = [event.title.lower() for event in season.events]
     for flags, read in ((holding, texts), (titled, titles)):
         assert list(flagged(flags)) == named([all(word in text for word in words) for text in read])
+
+
+# ---- the catalogue: every event and market by place
+
+SLOTS = [(0, NOW), (0, NOW + 5 * MINUTE), (1, NOW)]
+TOPIC: dict[str, Any] = {
+    "slug": "rate-{month}",
+    "title": "Rate in {Month}",
+    "category": "economics",
+    "tags": ["economics"],
+    "series": "rates",
+    "end": "2026-09-16T14:00:00-04:00",
+    "created": "2026-03-01",
+    "product": "ecc",
+    "market_type": "event",
+    "outcomes": [["hold", "No change", "0.62"], ["cut", "Cut", "0.38"]],
+}
+
+
+class Listed:
+    """Reference data with events of every source: two questions, eight games of which one got
+    another market, recurring markets, and a question that was listed later.
+    """
+
+    def __init__(self) -> None:
+        self.reference = reference = Reference()
+        reference.generated = GeneratedGames(reference, 8, NOW)
+        add_topic(TOPIC, reference, NOW, 0)
+        add_topic(TOPIC | {"slug": "other-{year}", "tags": ["weather"]}, reference, NOW, 0)
+        reference.begin()
+        series = {"asset": "crypto:btc", "every": 5 * MINUTE}
+        entries = [WindowsEntry(name=name, **series) for name in ("btc", "slow")]
+        reference.set_recurring(RecurringEvents(entries, reference))
+        self.changed = reference.generated.slugs[3]
+        event = reference.event_named(self.changed)
+        assert event is not None
+        facts = Facts(question="Will it rain?", long=Side("Yes"), short=Side("No"))
+        terms = Instrument(symbol="by-hand", event=self.changed, category="sports")
+        reference.list_market(terms, facts, reference.own(event), NOW)
+        add_topic(TOPIC | {"slug": "later-{day}", "title": "Later"}, reference, NOW, 0)
+        self.catalogue = reference.catalogue(3)
+
+    def expected(self, slots: list[tuple[int, Instant]]) -> list[Event]:
+        """The events by place; an event without a slug where there is none."""
+        reference = self.reference
+        found = [reference.event_named(slug) for slug in reference.generated.slugs]
+        games = [event for event in found if event is not None]
+        recurring = [reference.recurring.event(Slot(*slot)) for slot in slots]
+        recurring += [Event()] * (3 - len(slots))
+        return [*reference.events[:2], *games, *recurring, *reference.events[2:]]
+
+    def markets(self, events: list[Event]) -> list[Market | None]:
+        """The markets by place. What was added to a game comes after everything else listed."""
+        found: list[Market | None] = []
+        for event in events:
+            found += [one for one in event.markets if one.slug != "by-hand"] or [None]
+        late = len(found) - len(self.reference.events[2].markets)
+        by_hand = self.reference.market("by-hand")
+        return [*found[:late], by_hand, *found[late:]]
+
+
+@pytest.mark.parametrize("slots", [[], SLOTS[:2], SLOTS])
+def test_a_catalogue_has_a_place_for_every_event_and_market(
+    slots: list[tuple[int, Instant]],
+) -> None:
+    listed = Listed()
+    catalogue, reference = listed.catalogue, listed.reference
+    before = [catalogue.event_key("title"), catalogue.market_key("enddate")]
+    assert catalogue.show_recurring(SLOTS[2:])
+    assert catalogue.show_recurring(slots)
+    assert not catalogue.show_recurring(slots)
+    events = listed.expected(slots)
+    markets = listed.markets(events)
+    assert [event.slug for event in catalogue.events] == [event.slug for event in events]
+    assert catalogue.dormant_events == range(2, 10)
+    assert len(catalogue.rows) == len(markets)
+    first = sum(len(event.markets) for event in events[:2])
+    assert catalogue.dormant_markets == range(first, first + len(reference.generated))
+    for place, market in enumerate(markets):
+        owner = catalogue.event_of(place)
+        assert place in catalogue.markets_of(owner)
+        if market is None:
+            assert (catalogue.rows[place].slug, events[owner].slug) == ("", "")
+            with pytest.raises(LookupError):
+                catalogue.market(place)
+        else:
+            assert catalogue.market(place) == market
+            assert catalogue.rows[place] == row_of(market)
+            assert catalogue.place_of_market(market.slug) == place
+            event = reference.event_of(market.slug)
+            assert event is not None and events[owner].slug == event.slug
+    for place, event in enumerate(events):
+        if event.slug:
+            assert catalogue.whole_event(place) == event
+            assert catalogue.place_of_event(event.slug) == place
+            names = [catalogue.rows[one].slug for one in catalogue.markets_of(place)]
+            assert names == [market.slug for market in event.markets]
+    gone = [reference.recurring.event(Slot(*slot)) for slot in SLOTS if slot not in slots]
+    for nothing in ("", "nobody", *(event.slug for event in gone)):
+        assert catalogue.place_of_event(nothing) is None
+        assert catalogue.place_of_market(nothing) is None
+    assert all(catalogue.place_of_market(event.markets[0].slug) is None for event in gone)
+    assert catalogue.recurring_markets() == [
+        place for place in range(len(markets)) if 10 <= catalogue.event_of(place) < 13
+    ]
+    again = reference.catalogue(3)  # keys that move are those that are made from the start
+    again.show_recurring(slots)
+    for kept, fresh in zip(
+        before, (again.event_key("title"), again.market_key("enddate")), strict=True
+    ):
+        assert kept is not None and fresh is not None
+        size = len(events) if kept is before[0] else len(markets)
+        assert [kept.key(place) for place in range(size)] == [
+            fresh.key(place) for place in range(size)
+        ]
+    title, by_end = before
+    assert title is not None and by_end is not None
+    for place, event in enumerate(events):
+        assert title.key(place) == (event.title if event.slug else MISSING)
+    for place, market in enumerate(markets):
+        assert by_end.key(place) == (MISSING if market is None else market.end_date)
+    assert catalogue.event_key("enddate") is catalogue.event_key("enddate") is not None
+    assert catalogue.event_key("eventdate") is not None and catalogue.event_key("luck") is None
+    assert catalogue.market_key("eventdate") is None
+
+
+def test_a_catalogue_tries_filters_on_one_game_of_a_kind() -> None:
+    listed = Listed()
+    catalogue = listed.catalogue
+    catalogue.show_recurring(SLOTS[:2])
+    events = listed.expected(SLOTS[:2])
+    for test in (
+        lambda event: event.category == "sports",
+        lambda event: event.category != "sports",
+        lambda event: event.category == "crypto",
+        lambda event: event.series_slug == "rates",
+        lambda event: any(market.slug == "by-hand" for market in event.markets),
+    ):
+        passing = [bool(event.slug) and test(event) for event in events]
+        assert list(catalogue.events_where(test)) == passing
+    markets = listed.markets(events)
+    for of_market in (
+        lambda market: market.category == "sports",
+        lambda market: market.category == "economics",
+        lambda market: market.market_type == "totals",
+        lambda market: market.slug == "by-hand",
+    ):
+        fits = [market is not None and of_market(market) for market in markets]
+        assert list(catalogue.markets_where(of_market)) == fits
+        dormant = catalogue.dormant_markets
+        assert list(catalogue.markets_where(of_market, dormant_only=True)) == [
+            passed and place in dormant for place, passed in enumerate(fits)
+        ]
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["rate"], ["later"], ["rain"], ["btc"], ["vs."], ["rain", "nfl"], ["nobody"]]
+)
+def test_a_catalogue_is_searched_by_its_texts(words: list[str]) -> None:
+    listed = Listed()
+    catalogue = listed.catalogue
+    catalogue.show_recurring(SLOTS[:2])
+    holding, titled = catalogue.search(words)
+    for place, event in enumerate(listed.expected(SLOTS[:2])):
+        text = "\n".join(event_texts(event)).lower()
+        assert holding[place] == all(word in text for word in words), event.slug
+        assert titled[place] == all(word in event.title.lower() for word in words), event.slug

@@ -373,6 +373,8 @@ def test_p16_a_week_without_rebates_is_not_paid_later() -> None:
     """They are switched on again in the middle of the next week, whose trades count from Monday."""
     world = busy("250000", "assumptions: {fees.taker_rebates: false}\n")
     pay_fees(world)
+    world.advance_to("2026-09-13T23:00:00-04:00")
+    pay_fees(world)
     world.advance_to("2026-09-15T00:00:00-04:00")
     pay_fees(world)
     world.simulation.control("assumption.set", "fees.taker_rebates", {"value": "true"})
