@@ -12,6 +12,7 @@ from retail_world import BUY_YES, FINE, SELL_YES, WHOLE
 from sim.api.gateway.live_views import market_view
 from sim.core.incentives.incentives import Period
 from sim.kernel.instants import DAY, HOUR
+from sim.messages.gateway_v1 import Subject
 
 
 @pytest.fixture
@@ -347,6 +348,16 @@ def test_search_finds_every_word(
     ] == found
 
 
+def test_a_game_is_upcoming_until_it_begins(gateway: GatewayWorld) -> None:
+    start = gateway.sim.now + HOUR
+    for at, found in ((start - 1, [GAME]), (start, [])):
+        gateway.world.advance_to(at)
+        answer = gateway.gateway.get(
+            "/v1/search", params={"query": "celtics", "status": "upcoming"}
+        )
+        assert [event["slug"] for event in answer.json()["events"]] == found
+
+
 def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> None:
     for path in ("/v2/leagues/nba/events", "/v2/sports/basketball/events"):
         answer = gateway.gateway.get(path).json()
@@ -406,6 +417,28 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
         ).status
         == 400
     )
+
+
+def test_a_busted_trade_leaves_the_price_history(gateway: GatewayWorld) -> None:
+    for price in ("0.40", "0.55"):
+        gateway.order(gateway.ann, WHOLE, BUY_YES, price=price, quantity=1)
+        gateway.order(gateway.bob, WHOLE, SELL_YES, price=price, quantity=1)
+        gateway.world.advance("1m")
+    trades = gateway.sim.exchange.trading.trades
+    for left in ([0.4, 0.55, 0.55], [0.4, 0.4, 0.4], []):
+        asked = {"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}
+        points = gateway.gateway.get("/v1/price-history", params=asked).json()["history"]
+        assert [point["longPrice"] for point in points] == left
+        if left:
+            gateway.control("trade.bust", trades[len(trades) - 1 if 0.55 in left else 0].id)
+
+
+def test_a_player_of_no_team_has_none(gateway: GatewayWorld) -> None:
+    subject = Subject(id=77, display_name="Ada Ray", description="politics")
+    gateway.sim.exchange.reference.subjects.append(subject)
+    asked = {"filters.id": 77}
+    (player,) = gateway.gateway.get("/v1/sports/players", params=asked).json()["players"]
+    assert (player["name"], player["league"], player["teamId"]) == ("Ada Ray", "politics", 0)
 
 
 @pytest.mark.parametrize(

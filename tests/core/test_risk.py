@@ -346,7 +346,7 @@ def test_orders_are_taken_and_refused_as_adding_everything_up_says(rng: Random) 
     """P1 to P8, with fees, over resting orders, fills, cancels and what these do elsewhere."""
     market = sessions_market()
     for _ in range(40):
-        account, symbol = rng.choice(ACCOUNTS), rng.choice("ABCLMNXY")
+        account, symbol = rng.choice(("hedged", *ACCOUNTS)), rng.choice("ABCLLMMNXY")
         mine = market.trading.orders.open_of((account,))
         if mine and rng.random() < 0.15:
             market.cancel(rng.choice(mine))
@@ -372,4 +372,45 @@ def test_orders_are_taken_and_refused_as_adding_everything_up_says(rng: Random) 
             assert market.trading.buying_power(name) == sums.power()
             assert market.trading.margin_requirement(name) == sums.margin()
             assert market.trading.open_orders_reserve(name) == sums.reserve()
+            position = market.trading.positions.get(name, symbol)
+            working = {
+                side: sum(qty for _, qty in sums.rows(symbol, side))
+                for side in (Side.BUY, Side.SELL)
+            }
+            if position is not None:
+                net = position.net
+                assert market.trading.risk.closable(position) == (
+                    max(0, net - working[Side.SELL]) if net > 0 else min(0, net + working[Side.BUY])
+                )
         market.check()
+
+
+@SESSIONS
+@given(rng=st.randoms(use_true_random=False))
+def test_p8_what_closes_a_hedge_is_refused_as_adding_everything_up_says(rng: Random) -> None:
+    """Of an account with related positions and hardly any cash beside their margin."""
+    market = sessions_market()
+    market.fund("hedged", 1000 * DOLLAR)
+    for symbol in "ABCLMN":
+        instrument = market.trading.instruments.require(symbol)
+        price, qty = instrument.price_scale // 2, rng.choice((0, 1, 2, 5)) * instrument.qty_scale
+        first, second = rng.sample((market.buy, market.sell), 2)
+        if qty:
+            first("rich", qty, price, symbol=symbol)
+            second("hedged", qty, price, symbol=symbol)
+    sums = Sums(market, "hedged")
+    for _ in range(30):
+        market.fund("hedged", sums.margin() + rng.randrange(0, 300) * CENT)
+        symbol, side = rng.choice("ABCLMN"), rng.choice((Side.BUY, Side.SELL))
+        instrument = market.trading.instruments.require(symbol)
+        price = rng.choice((5, 30, 50, 80, 95)) * instrument.price_scale // 100
+        qty = rng.choice((1, 2, 3, 5, 7)) * instrument.qty_scale
+        expected = sums.refusal(symbol, side, price, qty)
+        place = market.buy if side is Side.BUY else market.sell
+        try:
+            order = place("hedged", qty, price, symbol=symbol)
+        except OrderRefused as refusal:
+            assert str(refusal) == expected
+        else:
+            assert expected == ""
+            market.cancel(order)
