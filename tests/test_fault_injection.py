@@ -1,8 +1,8 @@
-"""Whatever fails between a call's arrival and its answer, the run ends there, and its journal replays
-to exactly what clients were answered: nothing is half done.
+"""If anything fails between the arrival of a call and its answer, the run ends, and its journal
+replays exactly the answers that clients received. No input is half processed.
 
-The places that fail are taken from the tables of the code (stages of each path, feeds, timers,
-finishers, hooks of extensions, kinds of inputs), so a new one is covered when it is declared.
+The places of failure come from the tables in the code (stages, feeds, timers, finishers, hooks of
+extensions, kinds of inputs), so new ones are covered as soon as they are declared.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, tr
 
 
 class Injected(Exception):
-    """A mistake of the sandbox, made on purpose."""
+    """The exception that simulates an internal error."""
 
 
 MISTAKES: tuple[Callable[[], BaseException], ...] = (
@@ -51,7 +51,7 @@ mistakes = cycle(MISTAKES)
 
 
 class Failing:
-    """Fails in the place of a function, or right after that did its work."""
+    """Replaces a function: raises instead of calling it, or right after the call."""
 
     def __init__(self, function: Callable[..., object], *, late: bool) -> None:
         self._function, self._late = function, late
@@ -64,12 +64,12 @@ class Failing:
         raise self.error
 
 
-# ---- a run to break
+# ---- the run in which something fails
 
 
 @cache
 def base() -> tuple[Connection, Simulation, int]:
-    """A run with some history, its replay, and how many lines of its journal that covers."""
+    """Return a run with some history, its replay, and the number of journal lines replayed."""
     file = io.BytesIO()
     steps = [{"at": "+1h", "call": {"plane": "gateway", "get": "/v1/health"}}]
     document = {"name": "broken", "extends": "quickstart", "steps": steps}
@@ -85,7 +85,7 @@ def base() -> tuple[Connection, Simulation, int]:
 
 
 class Run:
-    """A copy of that run, with clients, to be broken once."""
+    """A copy of that run, with clients, in which one failure is injected."""
 
     def __init__(self) -> None:
         origin, self._replayed, self._lines = base()
@@ -100,14 +100,14 @@ class Run:
         self.before = (self.sim.seq, self.sim.digest)
 
     def fails(self, call: Callable[[], object], error: BaseException) -> None:
-        """The call fails with this error."""
+        """Check that a call fails with this error."""
         self.before = (self.sim.seq, self.sim.digest)
         with pytest.raises(type(error)) as raised:
             call()
         assert raised.value is error
 
     def has_ended(self, cause: BaseException) -> None:
-        """Nothing is answered any more, and nothing that was answered is lost."""
+        """Check that no further call is answered and that no answered input is lost."""
         assert self.sim.ended is cause
         with pytest.raises(RunEnded):
             self.sim.hangup(1)
@@ -116,7 +116,7 @@ class Run:
         self.replays()
 
     def replays(self) -> None:
-        """The journal replays to the last answer before the failure."""
+        """Check that the journal replays up to the last answer before the failure."""
         _, lines = read_journal(io.BytesIO(self.file.getvalue()))
         again = self._replayed.fork()
         verify(again, (line for line in lines if line[0] > self._lines))
@@ -128,7 +128,7 @@ class Run:
 
 
 class Call(NamedTuple):
-    """A call that gets through every stage of its path; what it needs is prepared before."""
+    """A call that passes every stage of its path, after some preparation."""
 
     act: Callable[[Run, Any], object]
     prepare: Callable[[Run], object] = lambda run: None
@@ -204,7 +204,7 @@ def operator(run: Run, _: object) -> object:
 
 
 def due_step(run: Run) -> None:
-    """The step of the scenario is what comes next."""
+    """Advance until the step of the scenario is the next input."""
     run.sim.handle(inputs.Advanced(run.sim.scenario.clock.start + HOUR))
 
 
@@ -264,7 +264,7 @@ WALKED: dict[str, Callable[[], list[str]]] = {
     "_REST": lambda: [name for name in CALLS if name.startswith("rest ")],
     "_RPC": lambda: ["rpc"],
     "_DOWNLOAD": lambda: ["open download"],
-    # Three feeds a stage, so that every feed has its turn.
+    # Three feeds for each stage, so that every feed is used.
     "_SUBSCRIPTION": lambda: [f"open {next(feeds)}" for _ in range(3)],
 }
 STAGES = [
@@ -293,9 +293,9 @@ def test_a_stage_that_fails_ends_the_run(
         run.has_ended(broken.error)
 
 
-# ---- what the engine does with an input
+# ---- processing of an input in the engine
 
-# Through which every input passes, by name: a part of an engine, or its module.
+# Functions that process every input, by name, in an engine component or its module.
 STEPS: dict[str, Callable[[Engine], object]] = {
     "_dispatch": lambda engine: engine,
     "finish": lambda engine: engine.input_effects,
@@ -382,7 +382,7 @@ def test_a_journal_that_takes_no_line_ends_the_run(name: str, written: int) -> N
 
 
 class Interrupted(io.BytesIO):
-    """A file of which one operation fails, after it was half done."""
+    """A file of which one operation fails after it was partly done."""
 
     fails = ""
 
@@ -411,8 +411,8 @@ class Interrupted(io.BytesIO):
 
 @pytest.mark.parametrize("fails", ["seek", "read", "write"])
 def test_a_journal_whose_file_fails_amid_a_reading_keeps_every_line(fails: str) -> None:
-    """What is read back, for a fork or a page of the past, moves the place where lines are written
-    to. A failure on the way, such as of memory, must not let the next line overwrite the first.
+    """Reading the journal back, for a fork or a page of history, moves the file position. If the
+    read fails, the next line written must not overwrite earlier ones.
     """
     file = Interrupted()
     sim = Simulation(load_scenario("quickstart"), journal=file)
@@ -434,13 +434,13 @@ def test_a_journal_whose_file_fails_amid_a_reading_keeps_every_line(fails: str) 
     assert file.getvalue().startswith(before)
 
 
-# ---- what follows from an input
+# ---- consequences of an input
 
 HOOKS = ("on_events", "on_call", "on_answer", "on_done", "next_input")
 
 
 def overridden() -> list[tuple[str, str]]:
-    """(name of an extension, hook) for each hook that an extension hears."""
+    """Return (extension, hook) for each hook that an extension implements."""
     return [
         (name, hook)
         for name, extension in base()[0].simulation.engine.extensions.items()
@@ -450,14 +450,14 @@ def overridden() -> list[tuple[str, str]]:
 
 
 def synchronous_order(run: Run) -> None:
-    """An order whose answer waits until it is done."""
+    """Send an order whose answer waits until the order is done."""
     run.sim.control("assumption.set", "engine.latency", {"value": "50ms"})
     body = retail_order(run.instrument, "BUY_LONG", 12, 1, synchronousExecution=True)
     run.world.retail(key(run.sim)).post("/v1/orders", json=body)
 
 
 def webhook(run: Run) -> None:
-    """A registration whose answer waits for the receiver."""
+    """Register a webhook; the answer waits for the receiver."""
     body = {"webhook_url": "http://127.0.0.1:9/hook"}
     run.world.exchange(firm(run.sim)).post("/v1/kyc/webhook", json=body)
 
@@ -497,7 +497,7 @@ def test_a_deferred_answer_that_cannot_be_built_ends_the_run(kind: str, late: bo
     finisher = FINISHERS[kind]
     broken = Failing(finisher.build, late=late)
     run.sim.engine.input_effects._finishers = {**FINISHERS, kind: replace(finisher, build=broken)}
-    # The call itself is answered: its answer waits for another input, which is the one that fails.
+    # The call is accepted, but its answer waits for another input. That input fails.
     with pytest.raises(BaseException) as raised:
         FINISHED[kind](run)
     assert raised.value is broken.error
@@ -509,7 +509,7 @@ def asked(run: Run, stream: Any) -> None:
     stream.send(b"{}")
 
 
-# What a feed does, and what makes it do that.
+# A method of a feed, and an action that makes the exchange call it.
 REACHES: dict[str, tuple[bool, Callable[[Run, Any], object]]] = {
     "accept": (False, lambda run, stream: None),
     "begin": (False, lambda run, stream: None),
@@ -575,7 +575,7 @@ def test_a_journey_that_fails_on_the_way_ends_the_run(
                 with pytest.raises(RunEnded):
                     gateway(run, None)
             else:
-                assert step == "_repeat"  # only a rewind handles inputs again
+                assert step == "_repeat"  # only a rewind processes inputs again
 
 
 # ---- housekeeping

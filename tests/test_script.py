@@ -1,5 +1,5 @@
-"""The language of scenarios: parameters, matrices, loops, steps that wait, kept values, streams;
-and what `sim run` makes of them.
+"""The scenario language: parameters, matrices, loops, steps that wait, saved values and streams,
+and how `sim run` executes them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ world: {instruments: [{symbol: w, tick_size: "0.01", state: OPEN}]}
 
 
 def ran(steps: str, head: str = HEAD, **params: str):
-    """Report of a scenario's run."""
+    """Run a scenario and return its report."""
     return run_scenario(load_scenario(head + steps, params))
 
 
@@ -41,7 +41,7 @@ def names(report) -> list[str]:
     return [result.name for result in report.results]
 
 
-# ---- written out
+# ---- expansion of steps
 
 
 def test_loops_are_written_out_with_their_variable_and_pauses() -> None:
@@ -227,7 +227,7 @@ WRONG = [
 
 
 def test_participants_that_a_scenario_makes_may_be_named() -> None:
-    """Whoever is verified or created in the course of it: nobody knows the name before the run."""
+    """The names of participants that a run verifies or creates are unknown before it."""
     act = (
         "call: {plane: exchange, get: /v1/whoami, as:"
         " firms/atlas/users/43f4a4a3-5d19-47e9-af52-e6c1ba3fb392}"
@@ -308,7 +308,7 @@ def test_what_follows_a_step_that_waited_counts_from_when_it_happened() -> None:
 
 
 def test_a_client_can_be_answered_by_the_script() -> None:
-    """Chaos at the worst moment: the market halts as soon as the client's order rests."""
+    """A fault at the worst moment: the market halts as soon as the client's order rests."""
     scenario = load_scenario(
         f"{HEAD}steps:\n  - {{when: {{call: {{operation: InsertOrder, status: 200}}}}, state:"
         " {symbol: w, state: HALTED}}\n  - {when: {call: {operation: CancelOrder}},"
@@ -435,7 +435,7 @@ steps:
 
 
 def test_an_answer_that_is_no_json_is_compared_and_kept_from_as_text() -> None:
-    """The door of the retail API refuses in plain text."""
+    """Authentication failures of the retail API are plain text."""
     call = "call: {plane: retail, get: /v1/account/balances}"
     report = ran(f"""
 steps:
@@ -596,7 +596,7 @@ def test_a_refused_call_fails_its_step_unless_its_answer_is_expected(step: str, 
     assert said.startswith("refused: ") and said.endswith(
         f"; if this is intended, add `expect: {{{right}}}`"
     )
-    # what it expects of something else says nothing about the answer
+    # its other expectations are not about the answer
     [said] = failures(ran(f"steps:\n  - {{{step}, expect: {{trades: {{symbol: w, count: 0}}}}}}\n"))
     assert said.startswith("refused: ")
     for meant in ("true", "maybe"):
@@ -613,7 +613,7 @@ def test_a_refused_call_fails_its_step_unless_its_answer_is_expected(step: str, 
 def test_a_call_may_be_made_for_another_than_the_firm_itself_names(
     call: str, allowed: str, refused: str
 ) -> None:
-    """A header says for whom; it is the partner's own mistake if it may not (§5.1, item 7)."""
+    """A header names the participant, for whom the firm must be allowed to act (§5.1, item 7)."""
     steps = "steps:\n"
     for headers, expected in (
         ("{X-Participant-Id: firms/atlas/users/mara-voss}", allowed),

@@ -1,5 +1,5 @@
-"""Requests for quotes against a naive model: who sees what, what is refused, and what becomes of
-each quote by the clock.
+"""Requests for quotes against a naive model: what each account sees, what is refused, and when each
+quote changes its state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.sessions import SESSIONS
 
 PEOPLE = {ANN_ACCOUNT: ANN, BOB_ACCOUNT: BOB, EVE_ACCOUNT: EVE}
 ACCOUNTS = tuple(PEOPLE)
-# By symbol: tick, limits, scale of a price, minimum, and a contract in units.
+# By symbol: tick, price limits, price scale, minimum quantity, and units of a contract.
 TERMS = {WHOLE: (1, 1, 99, 100, 1, 1), FINE: (5, 10, 990, 1000, 10, 100)}
 SWITCHES: tuple[tuple[str, object], ...] = (
     ("rfq.left_quotes", "deleted"),
@@ -51,7 +51,7 @@ MISSING = "00000000-0000-0000-0000-000000000000"
 
 
 class Refused(NamedTuple):
-    """What a refusal says; `text` is how its message begins."""
+    """A refusal; `text` is the beginning of its message."""
 
     kind: str
     text: str
@@ -91,10 +91,10 @@ class Model:
         return [name for name, q in self.quotes.items() if account in (q["account"], self.of(q))]
 
     def of(self, quote: dict[str, Any]) -> str:
-        """Who asked for a quote."""
+        """Return the account that requested a quote."""
         return str(self.rfqs[quote["rfq"]]["account"])
 
-    # ---- what an operation is refused for, in order
+    # ---- reasons to refuse an operation, in order
 
     def request(self, account: str, symbol: str, qty: int, cash: int) -> Refused | None:
         if not self.open[symbol]:
@@ -125,7 +125,7 @@ class Model:
         return None
 
     def size(self, rfq: dict[str, Any], price: int) -> int:
-        """Units of a side: as asked, or what the dollars buy."""
+        """Return the units of a side: the quantity requested, or what the cash quantity buys."""
         _, _, _, scale, _, contract = TERMS[rfq["symbol"]]
         return int(rfq["qty"] or rfq["cash"] * scale * contract // (price * DOLLAR))
 
@@ -138,7 +138,7 @@ class Model:
     def act(
         self, what: str, account: str, quote_id: str, rfq_id: str, side: Side
     ) -> Refused | None:
-        """Why a quote is not accepted, confirmed or deleted."""
+        """Return why a quote cannot be accepted, confirmed or deleted."""
         if refused := self.visible(account, quote_id, rfq_id):
             return refused
         quote = self.quotes[quote_id]
@@ -154,7 +154,7 @@ class Model:
             return Refused("InvalidRequest", "acceptedSide is not quoted")
         return None
 
-    # ---- what it does
+    # ---- effects of operations
 
     def tell(self, kind: str, rfq_id: str, quote_id: str = "") -> None:
         self.told.append((kind, rfq_id, quote_id))
@@ -172,7 +172,7 @@ class Model:
                     self.set(name, "DELETED")
 
     def replaced(self, account: str, rfq_id: str, *, keeps: bool) -> str:
-        """The quote that keeps its id; without, former ones of the account are deleted."""
+        """Return the quote whose id is kept; unless `keeps`, delete former quotes of the account."""
         former = [
             name
             for name, quote in self.quotes.items()
@@ -192,7 +192,7 @@ class Model:
         return due
 
     def wait(self, span: int) -> None:
-        """What is due by then happens, in order."""
+        """Process everything that is due by an instant, in order."""
         until = self.now + span
         while due := sorted(one for one in self.due if one[0] <= until):
             at, _, kind, quote_id = first = due[0]
@@ -217,7 +217,7 @@ class Model:
 
 
 class Both:
-    """The exchange and the model side by side."""
+    """The exchange and the model; every operation is applied to both."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -229,14 +229,14 @@ class Both:
         self.exchange.ctx.events.clear()
 
     def do(self) -> None:
-        """One operation of somebody."""
+        """Perform one operation of an account."""
         what = self.rng.choice(OPERATIONS)
         getattr(self, f"_{what}")()
         assert self.told() == self.model.told
         self.model.told.clear()
 
     def told(self) -> list[tuple[str, str, str]]:
-        """Kind, request and quote of each event since the last call."""
+        """Return kind, request and quote of each event since the last call."""
         events, self.exchange.ctx.events = self.exchange.ctx.events, []
         changes = [event for event in events if isinstance(event, RfqChanged)]
         assert all(change.at <= self.model.now for change in changes)
@@ -395,7 +395,7 @@ class Both:
         rfqs.load(msgpack.decode(msgpack.encode(rfqs.save())))
 
     def check(self) -> None:
-        """Every record is as the model has it, and everybody sees what is theirs."""
+        """Check that every record equals the model's, and that each account sees its own only."""
         rfqs, model = self.exchange.rfqs, self.model
         for account in ACCOUNTS:
             shown = list(rfqs.rfqs(account))
@@ -419,7 +419,7 @@ class Both:
         assert nets == {at: net for at, net in model.positions.items() if net}
 
     def check_orders(self, quote: dict[str, Any]) -> None:
-        """The orders of an executed quote, the maker's first; another quote has none."""
+        """Check the orders of an executed quote, the maker's first; other quotes have none."""
         ids = quote["quote_order_id"], quote["rfq_order_id"]
         if quote["status"] != "EXECUTED":
             assert ids == ("", "")
@@ -444,7 +444,7 @@ class Both:
 
 
 def renamed(record: Any) -> dict[str, Any]:
-    """A record with the names that the model has for its fields."""
+    """Return a record with the field names of the model."""
     names = {"rfq_id": "rfq", "buy_price": "buy", "sell_price": "sell"}
     names |= {"rest_remainder": "rests", "post_only": "posts"}
     fields = structs.asdict(record)
@@ -454,7 +454,7 @@ def renamed(record: Any) -> dict[str, Any]:
 
 
 def attempt(call: Any, expected: Refused | None) -> Any:
-    """What a call returns, or that it is refused as expected."""
+    """Return the result of a call, or check that it is refused as expected."""
     if expected is None:
         return call()
     with pytest.raises(Refusal) as raised:

@@ -1,9 +1,9 @@
-"""`make detection`: which of our tools finds which planted bug, in how many processor seconds.
+"""`make detection`: which tool finds which planted bug, in how many processor seconds.
 
-Each tool meets each bug in a process of its own, with a fixed budget. What is known is kept in
-`results.json` and not tried again (`--again BUG` forgets it), so a run may be stopped and goes on
-later. A find counts only if the tool does not say the same sentence without the bug, within half
-as much time again.
+Each tool runs with each bug in a separate process with a fixed budget. Results are saved in
+`results.json` and not measured again (`--again BUG` discards them), so a run can be interrupted and
+continued. A finding counts only if the tool does not report the same without the bug, in 1.5 times
+the budget.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.detection.results import Results, keep_seconds, property_seconds
 from tests.detection.tools import EXCHANGE_TOOLS, TOOLS
 from tests.detection.trial import attempt, fingerprint, measure
 
-CONTROL = 1.5  # times the budget, so that a control sees all that a trial can
+CONTROL = 1.5  # factor of the budget, so that a control reports everything that a trial can
 NONE = "none"
 FORK = get_context("fork")  # one import for all
 
@@ -48,14 +48,14 @@ def main() -> int:
 
 
 def fits(tool: str, bug: Planted) -> bool:
-    """Whether a tool looks at the side, and at the client, that has the bug."""
+    """Return whether a tool tests the side, and the client, that has the bug."""
     if bug.side == "exchange":
         return tool in EXCHANGE_TOOLS
     return tool == "beliefs" if bug.name in BELIEFS else tool in ("judge", "certify")
 
 
 def _try(results: Results, tool: str, only: list[str]) -> None:
-    """The control of a tool, then the tool with each bug that it has not met."""
+    """Run the control of a tool, then the tool with each bug that has no result yet."""
     if tool not in results.controls:
         results.keep(tool, "", _trial(tool, NONE, CONTROL))
     known = frozenset(results.controls[tool]["every"])
@@ -83,7 +83,7 @@ def _trial(
 
 
 def _apart(function: Any, most: float, *values: Any) -> Any:
-    """The result of a function in a process of its own. TimeoutError after so much processor
+    """Return the result of a function in a separate process. Raises TimeoutError after a processor
     time.
     """
     mine, its = FORK.Pipe(duplex=False)

@@ -1,4 +1,4 @@
-"""What the tools said, kept in the repository beside this file."""
+"""The findings of the tools, saved in the repository beside this file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 FILE = Path(__file__).with_name("results.json")
 SECONDS = Path(__file__).resolve().parents[2] / "build" / "detection" / "seconds.json"
 
-# Which tools fill a column of the table.
+# The tools of each column of the table.
 COLUMNS = {
     "scenarios": ("sweep",),
     "invariants": ("sweep",),
@@ -27,8 +27,8 @@ COLUMNS = {
 
 @dataclass
 class Results:
-    """`trials` by bug and tool: what was said by column, with the seconds it took, and all seconds.
-    `controls` by tool: every sentence without a bug.
+    """`trials` by bug and tool: the findings by column with their processor seconds, and all
+    seconds. `controls` by tool: every finding without a bug.
     """
 
     trials: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -36,11 +36,11 @@ class Results:
 
     @classmethod
     def read(cls) -> Results:
-        """The kept results, or none."""
+        """Return the saved results, or empty ones."""
         return cls(**json.loads(FILE.read_text())) if FILE.exists() else cls()
 
     def keep(self, tool: str, bug: str, answer: dict[str, Any]) -> None:
-        """Note what a tool said and write it, beside what another run may have written."""
+        """Add the findings of a tool to the file, which other runs may have changed meanwhile."""
         SECONDS.parent.mkdir(parents=True, exist_ok=True)
         with SECONDS.with_name("lock").open("w") as lock:
             flock(lock, LOCK_EX)
@@ -53,17 +53,17 @@ class Results:
         self.trials, self.controls = stored.trials, stored.controls
 
     def finders(self, bug: str) -> dict[str, tuple[str, float]]:
-        """What found a bug: by column, the sentence and the processor seconds."""
+        """Return by column the finding that detected a bug, and its processor seconds."""
         tools = self.trials.get(bug, {}).values()
         return {column: (at[0], at[1]) for one in tools for column, at in one["said"].items()}
 
 
 def property_seconds() -> dict[str, float]:
-    """What each property test takes without a bug on this machine; empty before it was measured."""
+    """Return the seconds of each property test without a bug on this machine, if measured."""
     return dict(json.loads(SECONDS.read_text())) if SECONDS.exists() else {}
 
 
 def keep_seconds(seconds: dict[str, float]) -> None:
-    """Keep that for later runs; it orders the tests and is no result."""
+    """Save these seconds for later runs, which order the tests by them."""
     SECONDS.parent.mkdir(parents=True, exist_ok=True)
     SECONDS.write_text(json.dumps(seconds))

@@ -1,7 +1,8 @@
-"""Clients as those of `sim.testing.client`, over real sockets: `sim serve` and `sim record` are
-processes of their own, and whatever is done with `Clients` (`wide_session.py`) goes through both.
+"""Clients like those of `sim.testing.client`, over real sockets: `sim serve` and `sim record` run
+as separate processes, and all calls of `Clients` (`wide_session.py`) pass through both.
 
-A twin of the scenario in this process knows symbols, firms and keys; it is never asked anything.
+A second simulation of the scenario in this process provides symbols, firms and keys. It handles no
+requests.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sim.testing.control import Control
 from tests.fidelity.wide_session import Clients, Part, base, variant
 from tests.server.processes import Process
 
-_SETTLED = 0.05  # seconds without a frame after which none is expected
+_SETTLED = 0.05  # seconds without a frame after which no further frame is expected
 
 
 class SocketAnswer:
@@ -74,7 +75,7 @@ def _encoded(value: Any) -> bytes:
 
 
 class SocketStream:
-    """A stream whose frames are read by a thread of its own."""
+    """A stream whose frames are read by a background thread."""
 
     def __init__(
         self, frames: Iterator[Any], decode: Callable[[Any], Any], send: Any, end: Any
@@ -98,7 +99,7 @@ class SocketStream:
         self.last = time.monotonic()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the stream from the client's side."""
         self._hang_up()
 
 
@@ -189,7 +190,7 @@ class SocketConnection(Connection):
         return self.watch(SocketStream(iter(socket), json.decode, send, socket.close))
 
     def watch(self, stream: SocketStream) -> SocketStream:
-        """A stream once its first frames are there."""
+        """Return a stream after its first frames have arrived."""
         self.open_streams.append(stream)
         self.settle()
         return stream
@@ -205,7 +206,7 @@ class SocketConnection(Connection):
             time.sleep(0.005)
 
     def advance(self, by: str) -> Any:
-        """Move the clock of the exchange, once the frames of what was done before are there."""
+        """Move the clock of the exchange, after the frames of earlier calls have arrived."""
         self.settle()
         told = self.control("POST", "/clock/advance", {"by": by})
         self.simulation.advance_to(parse_instant(told["now"]))
@@ -220,7 +221,7 @@ def planted_over_sockets(
     parts: Sequence[Part] = (),
     clock: str = "autojump",
 ) -> Path:
-    """A session of a served variant, as `wide_session.planted` makes one without sockets."""
+    """Record a session of a served variant, as `wide_session.planted` does without sockets."""
     file, served = folder / f"{name}.ndjson", variant(folder, name, settings)
     with recorded_over_sockets(folder, str(base(folder)), served, seed, file, clock) as world:
         clients = Clients(world)
@@ -234,7 +235,7 @@ def planted_over_sockets(
 def recorded_over_sockets(
     folder: Path, scenario: str, served: str, seed: int, to: Path, clock: str = "autojump"
 ) -> Iterator[SocketConnection]:
-    """Clients of a scenario that is served and recorded; `scenario` is what its twin loads."""
+    """Return clients of a scenario that is served and recorded; its twin loads `scenario`."""
     ours, theirs = folder / "serve", folder / "record"
     ours.mkdir()
     theirs.mkdir()

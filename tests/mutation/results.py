@@ -1,5 +1,5 @@
-"""What became of the mutants of a sample: kept line by line, so that a run that is stopped shows
-what it has and goes on from there.
+"""The verdicts on the mutants of a sample. They are written line by line, so an interrupted run
+keeps its results and can be continued.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Key = tuple[str, str, str, str]
 
 
 def known_equivalents() -> set[Key]:
-    """Keys of the mutants that change nothing a client can see."""
+    """Return the keys of mutants whose change no client can see."""
     rows = yaml.safe_load(EQUIVALENT.read_text()) or []
     return {(row["file"], row["function"], row["before"], row["after"]) for row in rows}
 
 
 class Row(NamedTuple):
-    """A mutant of an area and its verdict; `by` is the test that failed."""
+    """A mutant, its area and its verdict; `by` is the test that failed."""
 
     area: str
     mutant: Mutant
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Results:
-    """The verdicts of a sample, by area and mutant; `path` None keeps nothing."""
+    """The verdicts of a sample, by area and mutant; with `path` None they are not saved."""
 
     def __init__(self, drawn: dict[str, list[Mutant]], path: Path | None) -> None:
         self._path = path
@@ -57,7 +57,7 @@ class Results:
 
     @classmethod
     def resumed(cls, path: Path, again: bool) -> Results:
-        """The sample of a file as its run left it; with `again` the survivors are open anew.
+        """Return the sample of a file with its verdicts; `again` removes those of survivors.
 
         Mutants whose code is no longer there are dropped.
         """
@@ -88,16 +88,16 @@ class Results:
         return found
 
     def open(self, area: str) -> list[Mutant]:
-        """The mutants of an area that are still to be tried."""
+        """Return the mutants of an area that have no verdict yet."""
         return [row.mutant for row in self._of(area) if row.verdict == OPEN]
 
     @property
     def areas(self) -> list[str]:
-        """The areas, in the order of the sample."""
+        """Return the areas, in the order of the sample."""
         return list(dict.fromkeys(area for area, _ in self.rows))
 
     def add(self, area: str, mutant: Mutant, by: str) -> None:
-        """Note the test that failed, or "" for a survivor."""
+        """Record the test that failed, or "" for a survivor."""
         row = Row(area, mutant, KILLED if by else SURVIVED, by)
         self.rows[area, mutant] = row
         self._keep(row)
@@ -116,14 +116,14 @@ class Results:
             file.write(json.dumps(kept) + "\n")
 
     def survivors(self, area: str) -> list[Mutant]:
-        """The mutants of an area that no test noticed."""
+        """Return the mutants of an area that no test detected."""
         return [row.mutant for row in self._of(area) if row.verdict == SURVIVED]
 
     def _of(self, area: str) -> Iterable[Row]:
         return [row for row in self.rows.values() if row.area == area]
 
     def table(self) -> tuple[list[str], bool]:
-        """Lines with the figures of each area; whether all reach what is asked of them."""
+        """Return lines with the figures of each area, and whether all areas reach their minimum."""
         heads = ("mutants", "equivalent", "killed", "survived", "not tried")
         lines = [f"{'area':26} " + " ".join(f"{head:>10}" for head in heads) + f" {'%':>6}"]
         total: Counter[str] = Counter()

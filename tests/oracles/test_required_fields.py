@@ -1,9 +1,9 @@
-"""What a request needs stands in its schema: the table is `google.api.field_behavior = REQUIRED`
-and `needs` of the contract, the oracle is the exchange, which refuses a good request from which a
-field was taken.
+"""The schema declares which fields a request needs, by `google.api.field_behavior = REQUIRED` and
+by `needs` of the contract. These tests compare it with the exchange: a field is removed from a
+valid request, and the exchange must refuse exactly the declared fields.
 
-A field whose absence is refused in some requests only (the price of a limit order) says in its
-comment for which of them it is required.
+If a field is required in some requests only, such as the price of a limit order, its comment must
+say in which.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ VENDOR = {
 }
 FEE = {"value": "0.10", "currency": "USD"}
 SEARCH = "POST /v1/report/trades/search"
-# Good requests that no row of the tour of the OpenAPI examples makes: (who, call, body).
+# Valid requests that are not among the OpenAPI examples: (who, call, body).
 MORE: tuple[tuple[str, str, Any], ...] = (
     ("firm", "POST /v1/kyc/start", PERSON),
     ("firm", "GET /v1/kyc/status?external_id=somebody", None),
@@ -91,15 +91,15 @@ MORE: tuple[tuple[str, str, Any], ...] = (
         "requestId": "a", "subscriptionType": "SUBSCRIPTION_TYPE_ORDER",
     }}),
 )  # fmt: skip
-# Refused for want of something else: a search over everything runs too long (§4.3), and without
-# its type a market order is a limit order that lacks a price.
+# Refused for another reason: an unfiltered search times out (§4.3), and a market order without its
+# type is a limit order without a price.
 NOT_THEIRS = {("ReportAPI.SearchTrades", "symbol"), ("RetailOrdersAPI.CreateOrder", "type")}
 
 _VERBS = {"socket": "GET", "token": "POST"}
 
 
 class Taken(NamedTuple):
-    """A request from which one field was taken, and whether it was refused."""
+    """A request without one of its fields, and whether it was refused."""
 
     operation: Operation
     path: str
@@ -110,7 +110,7 @@ class Taken(NamedTuple):
 
 @pytest.fixture(scope="module")
 def taken() -> list[Taken]:
-    """Every field of every good request, taken from it."""
+    """Remove each field of each valid request in turn."""
     sys.path.insert(0, str(ROOT / "docs"))
     import openapi_tour
 
@@ -134,7 +134,7 @@ def taken() -> list[Taken]:
 
 
 def _taken_from(world: Connection, who: str, verb: str, path: str, body: Any) -> Iterator[Taken]:
-    """A request without each of its fields in turn, each in a world of its own."""
+    """Remove each field of a request in turn, each in a new copy of the exchange."""
     address, _, query = path.partition("?")
     pairs = [pair.partition("=")[::2] for pair in query.split("&") if pair]
     content = dict(pairs) if pairs else body
@@ -166,7 +166,7 @@ def _operation(who: str, verb: str, address: str) -> Operation:
 def _fields(
     cls: type[Message], value: Any, way: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], type[Message], Field]]:
-    """(way into a request, message, field) of everything in it."""
+    """Return (path in the request, message, field) of every field."""
     fields = {name: one for one in fields_of(cls) for name in (one.name, one.json_name)}
     for name, inner in (value or {}).items():
         field = fields[name]
@@ -187,7 +187,7 @@ def _without(value: Any, way: tuple[str | int, ...]) -> Any:
 
 
 def _refused(world: Connection, who: str, verb: str, path: str, body: Any) -> bool:
-    """Whether a request is refused in a copy of the world."""
+    """Return whether a copy of the exchange refuses a request."""
     from openapi_tour import _clients
 
     there = connect(world.simulation.fork())
@@ -230,7 +230,7 @@ def _decoded(cls: type[Message], body: Any) -> Any:
 
 
 def _alternatives(cls: type[Message]) -> set[str]:
-    """Fields that are one way among several to have what a request needs."""
+    """Return fields that are alternatives: the request needs one of them."""
     words = " ".join(cls.__needs__).replace("|", " ").replace(",", " ")
     return set(words.split())
 
@@ -249,7 +249,7 @@ def test_a_field_is_listed_as_required_if_and_only_if_a_request_without_it_is_re
 
 
 def _says_when(one: Taken) -> bool:
-    """Whether the contract says in which requests a field is required."""
+    """Return whether the contract says in which requests a field is required."""
     notes = note_of(f"{one.message.__full_name__}.{one.field.name}")
     notes += f" {one.operation.summary} {one.operation.description}"
     return one.field.name in _alternatives(one.message) or "required" in notes
@@ -264,7 +264,7 @@ def test_every_field_that_is_listed_as_required_was_taken_from_a_request(
         if not operation.exists_at(DEFAULT_START):
             continue
         if operation.grpc and sum(one.required for one in fields_of(operation.request)) == 1:
-            continue  # the test of empty requests takes it
+            continue  # the test of empty requests covers it
         for cls, field in _reached(operation.request, set()):
             in_path = any(f"{{{field.name}" in path for _, path, _ in operation.bindings)
             if field.required and not in_path:
@@ -283,7 +283,7 @@ def _reached(cls: type[Message], seen: set[type[Message]]) -> Iterator[tuple[typ
 
 
 def _says_so(operation: Operation) -> bool:
-    """Whether the contract says that a request needs something."""
+    """Return whether the contract says that a request needs a field."""
     request = operation.request
     listed = any(field.required for field in fields_of(request)) or bool(request.__needs__)
     return listed or "required" in f"{operation.summary} {operation.description}"

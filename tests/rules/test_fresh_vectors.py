@@ -1,5 +1,5 @@
-"""Rules of money and matching through REST alone, with vectors worked out by hand from the rules
-and used nowhere else in the suite.
+"""Rules of money and matching through REST, with test vectors that were calculated by hand from the
+rules and are used nowhere else in the suite.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ NO_FEES = "assumptions: {fees.taker_theta: 0, fees.maker_theta: 0}"
 
 
 class Pit:
-    """Four participants of a firm on quiet instruments; orders in scaled integers, answers as the
-    wire has them.
+    """Four participants of a firm on instruments without other traders. Orders are scaled integers;
+    answers have the form of the wire.
     """
 
     def __init__(self, *, fees: bool = False, cash: str = "1000") -> None:
@@ -92,7 +92,7 @@ class Pit:
         return rows
 
     def story(self, user: int, order_id: str) -> list[tuple[str, int, int]]:
-        """(type, quantity, price) of everything that happened to an order."""
+        """Return (type, quantity, price) of each execution of an order."""
         return [
             (
                 row["type"].removeprefix("EXECUTION_TYPE_"),

@@ -1,9 +1,8 @@
-"""Every kind of fault on every plane it can befall (design D6), met by a client that nobody here
-wrote.
+"""Every kind of fault on every plane that it can affect (design D6), against a third-party client.
 
-The first attempt fails as documented for that kind, the documented wait follows (§7.1: one second),
-the second attempt succeeds, and the judge finds nothing to say. The table of cases is the catalogue
-itself, so a kind without a client cannot be added.
+The first attempt fails as documented for that kind. After the documented wait (§7.1: one second)
+the second attempt succeeds, and the conformance check reports nothing. The cases come from the
+catalogue, so a kind cannot be added without a client.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from tests.server.stock_oauth import FiveMinutes
 from tests.server.test_chaos import APPLICATION
 
 VALUES: dict[str, Any] = {"status": 503, "code": "UNAVAILABLE", "delay": "2s"}
-TIMEOUT_S = 0.4  # of clients whose call hangs
+TIMEOUT_S = 0.4  # timeout of clients whose call hangs
 LATE, BROKEN, TIMED_OUT = "answered late", "connection broken", "timed out"
 SYMBOL = "every-fault"
 
 
 class Seen(NamedTuple):
-    """What a client saw of one attempt: a status, or a word; `elapsed` is the virtual time its
-    answer took.
+    """The result of one attempt for a client: a status or a word. `elapsed` is the virtual time
+    until the answer.
     """
 
     what: object
@@ -75,8 +74,8 @@ def at(served: ServedExchange) -> ServedExchange:
 
 
 def authlib_session(at: ServedExchange) -> tuple[OAuth2Session, Callable[[], object]]:
-    """authlib's private_key_jwt client, which is a requests session too, and how it fetches a
-    token.
+    """Return authlib's private_key_jwt client, which is a requests session, and a function that
+    fetches a token.
     """
     firm, endpoint = at.firms[0], f"{at.auth}/oauth/token"
     key = Path(firm["private_key_path"]).read_text()
@@ -94,7 +93,7 @@ def authlib_session(at: ServedExchange) -> tuple[OAuth2Session, Callable[[], obj
 
 
 def by_requests(answer: Callable[[], requests.Response]) -> Seen:
-    """An attempt of a requests session."""
+    """Make one attempt with a requests session."""
     try:
         found = answer()
     except requests.Timeout:
@@ -105,7 +104,7 @@ def by_requests(answer: Callable[[], requests.Response]) -> Seen:
 
 
 def by_sdk(call: Callable[[], object]) -> Seen:
-    """An attempt of the official SDK, which hides headers."""
+    """Make one attempt with the official SDK, which hides headers."""
     try:
         call()
     except APITimeoutError:
@@ -118,7 +117,7 @@ def by_sdk(call: Callable[[], object]) -> Seen:
 
 
 def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
-    """(operation, one attempt) of a plane's client."""
+    """Return (operation, attempt) of a plane's client."""
     session, fetch = authlib_session(at)
     if plane == "auth":
         kept: list[requests.Response] = []
@@ -173,7 +172,7 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
     return "GetOrderBook", call
 
 
-# A connection that breaks is UNAVAILABLE to whoever calls over gRPC.
+# A gRPC client reports a broken connection as UNAVAILABLE.
 EXPECTED = {
     "status": {503}, "code": {503}, "delay": {200}, "slow_body": {200}, "hang": {TIMED_OUT},
     "reset": {BROKEN, 503}, "refuse": {BROKEN, 503}, "half_close": {BROKEN, 503},
@@ -211,8 +210,8 @@ def test_a_call_fails_as_documented_and_the_documented_wait_recovers(
 
 
 class Follower:
-    """A client that follows one book: what it saw of each frame, in order (the quantity bid at two
-    cents), or how its stream ended.
+    """A client that follows one book: the quantity bid at two cents in each frame, in order, and
+    how the stream ended.
     """
 
     def __init__(self, at: ServedExchange) -> None:
@@ -325,7 +324,7 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
         at.clock.advance("1s")
         client.close()
         client.open()
-        assert client.next() == 1  # a new stream begins with all there is
+        assert client.next() == 1  # a new stream begins with a snapshot
     elif kind == "duplicate":
         assert [client.next(), client.next()] == [1, 1]
     elif kind == "delay":
@@ -336,7 +335,7 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
         [3, 1] if kind == "reorder" else [3]
     )
     bid(4)
-    # whole books: whatever was lost or overtaken is made good by the next frame
+    # each frame has the whole book, so the next frame repairs a loss or a wrong order
     assert client.next() == 7
     client.close()
     report = at.conformance()
@@ -379,7 +378,7 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         "duplicate": [(1, "delivered"), (1, "delivered")],
         "delay": [(1, "delivered")],
     }.get(kind, [(1, "failed"), (2, "delivered")])
-    if kind == "drop":  # §3.5: whoever polls knows too
+    if kind == "drop":  # §3.5: polling shows the decision too
         assert call("GET", "/v1/kyc/status", params={"external_id": APPLICATION["external_id"]})[
             "participantId"
         ]
