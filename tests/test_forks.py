@@ -1,5 +1,5 @@
-"""Forks: the same inputs lead a fork and its origin to the same digest, and what happens in one
-leaves the other alone.
+"""Forks: the same inputs lead a fork and its origin to the same digest, and inputs of one do not
+change the other.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def test_a_bundled_scenario_goes_on_in_a_fork_as_it_would_have(name: str) -> Non
 def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurring_market() -> (
     None
 ):
-    """Reports carry the number of an order's timer. A script follows recurring markets from the
-    start, and goes on to in a fork, after a reset and after a restored snapshot.
+    """Reports contain the number of an order's timer. A script follows recurring markets from the
+    start, and continues to in a fork, after a reset and after a restored snapshot.
     """
     scenario = with_random_steps(load_scenario("automated-window"), 401, 100)
 
@@ -129,7 +129,7 @@ def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurr
 def far_apart(
     forks: list[tuple[int, Simulation]], distance: int
 ) -> Iterator[tuple[int, Simulation]]:
-    """The last fork, and those before it that began so many inputs before the one behind."""
+    """Yield the last fork, and earlier ones at least a distance of inputs apart."""
     behind = None
     for at, fork in reversed(forks):
         if behind is None or behind - at >= distance:
@@ -247,8 +247,8 @@ def test_tokens_hold_in_a_fork_and_a_fork_keeps_what_its_journal_says_of_setting
 
 @pytest.mark.spec("S6.2-3")
 def test_a_stream_of_the_origin_is_taken_up_in_the_fork_by_its_resume_token() -> None:
-    """A fork begins without streams, and whoever subscribes there with what the origin told last
-    misses nothing and hears nothing twice.
+    """A fork begins without streams. A client that subscribes there with the last resume token of
+    the origin misses no message and gets none twice.
     """
     world = connect(Simulation(load_scenario(FEW_GAMES)))
     instrument = quiet(world.simulation)
@@ -259,7 +259,7 @@ def test_a_stream_of_the_origin_is_taken_up_in_the_fork_by_its_resume_token() ->
     frames = heard.take()
     later = [execution.id for frame in frames for execution in frame.executions]
     fork = connect(world.simulation.fork())
-    fork._tokens |= world._tokens  # tokens hold in both
+    fork._tokens |= world._tokens  # tokens are valid in both
     again = streams.drop_copy(fork, resume_token=frames[0].resume_token)
     missed = [execution.id for frame in frames[1:] for execution in frame.executions]
     streams.trade(fork, instrument, 42)

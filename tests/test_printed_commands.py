@@ -1,5 +1,5 @@
-"""Every command that is printed to be copied is copied, and run in another folder, by a shell that
-does not know where `sim` is. Files have blanks and quotes in their names.
+"""Every command that is printed for users to copy runs in another folder, in a shell without `sim`
+on its path. File names have blanks and quotes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 
 HERE = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PATH": "/usr/bin:/bin", "COLUMNS": "60"}
-# A line with a command, after a word that says what it is for; a wrapped one would not match.
+# A line with a command after a label; a wrapped command would not match.
 COPIED = re.compile(
     rf"^(?:\s*|# |[\w ]+: )({re.escape(str(HERE))}/(?:sim|python\S*) .*|curl .*)$", re.MULTILINE
 )
@@ -34,7 +34,7 @@ steps:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a blank and quotes in its name, and a scenario with more of them."""
+    """Return a folder with a blank and quotes in its name, and such a scenario."""
     made = tmp_path_factory.mktemp("some") / 'it\'s a "folder"'
     made.mkdir()
     (made / "my scenario.yaml").write_text(FAILING)
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 
 def sim(folder, *arguments, program=("sim",)):
-    """What a command prints, on both streams."""
+    """Return the output of a command on both streams."""
     done = subprocess.run(
         [sys.executable, "-m", *program, *map(str, arguments)],
         cwd=folder,
@@ -59,14 +59,14 @@ def sim(folder, *arguments, program=("sim",)):
 
 
 def copied(said):
-    """The commands that stand in a text."""
+    """Return the commands in a text."""
     found = COPIED.findall(said)
     assert found, said
     return found
 
 
 def pasted(command, code=0):
-    """What a command prints in a shell, in a folder that has nothing to do with it."""
+    """Return the output of a command in a shell, in an unrelated folder."""
     done = subprocess.run(
         ["/bin/sh", "-c", command],
         cwd="/",
@@ -82,7 +82,7 @@ def pasted(command, code=0):
 
 @contextmanager
 def serving(folder, command, *, shell=False):
-    """A command that serves, with what it prints until it is ready; ends with Ctrl-C."""
+    """Run a serving command; yield its output until it is ready; end it with Ctrl-C."""
     running = subprocess.Popen(
         command,
         shell=shell,
@@ -181,7 +181,7 @@ def test_what_a_machine_of_states_keeps(folder):
         "Test.settings = settings(max_examples=1, stateful_step_count=1, phases=[Phase.generate])\n"
     )
     said = sim(folder, "test_machine.py", "-p", "no:cacheprovider", program=("pytest",))
-    # pytest repeats a failure whole in its summary where CI is set
+    # pytest repeats a failure in its summary if CI is set
     printed = {
         line.removeprefix("E").strip(): None for line in said.splitlines() if "/sim " in line
     }

@@ -1,5 +1,5 @@
-"""The shelf of saved moments: bounded in number and bytes, never far from any input, and only of
-the branch that is asked.
+"""Automatic snapshots: limited in number and bytes, evenly distributed over the inputs, and of the
+requested branch only.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def seqs_of(snapshots: Iterable[Snapshot]) -> list[int]:
 
 
 def shelf_of(monkeypatch: pytest.MonkeyPatch) -> tuple[Journal, Snapshots]:
-    """A shelf for four moments of 100 bytes together, two inputs apart at first."""
+    """Return a store of up to four snapshots and 100 bytes, two inputs apart at first."""
     monkeypatch.setattr(snapshots, "KEPT", 4)
     monkeypatch.setattr(snapshots, "BYTES_MAX", 100)
     monkeypatch.setattr(snapshots, "FIRST_DISTANCE", 2)
@@ -119,10 +119,10 @@ def test_large_moments_go_earlier_and_the_next_is_farther_away(
     journal, shelf = shelf_of(monkeypatch)
     for size, left, following in (
         (45, [0, 1], 5),  # 45 bytes: four inputs at 10 bytes an input
-        (45, [0, 1, 2], 6),  # with the 10 of the start just 100 bytes together
-        (46, [0, 2], 7),  # 146: every second one goes
-        (200, [0, 4], 24),  # larger than the shelf: kept alone beside the start
-        (19, [0, 5], 21),  # the distance was doubled a third time
+        (45, [0, 1, 2], 6),  # with the 10 bytes of the start exactly 100 bytes
+        (46, [0, 2], 7),  # 146 bytes: every second one is removed
+        (200, [0, 4], 24),  # larger than the limit: only it and the start remain
+        (19, [0, 5], 21),  # the distance was doubled for the third time
     ):
         grow(journal, 1)
         shelf.keep(moment(journal, size))
@@ -182,7 +182,7 @@ def test_what_is_set_aside_is_bounded_in_number_and_bytes(monkeypatch: pytest.Mo
     shelf.adopt(other, log)
     assert seqs_of(shelf._left) == [0, 1, 2]
     assert all(found.log is log for found in shelf._left)
-    shelf.adopt(other, log)  # six, of which every second one is left
+    shelf.adopt(other, log)  # six, of which every second one remains
     assert seqs_of(shelf._left) == [1, 0, 2]
     assert shelf._kept == [shelf.start]
     large = Snapshots(moment(journal, 60))
@@ -240,7 +240,7 @@ def test_a_connection_goes_on_after_every_journey_in_time() -> None:
 
 
 def test_a_book_that_was_read_empty_shows_what_rests_in_it_after_a_restore() -> None:
-    """All at one instant, and nobody reads in between."""
+    """All inputs are at one instant, without a read between them."""
     world = connect(Simulation(load_scenario("quickstart")))
     instrument, client = quiet(world.simulation), trader(world)
     path = f"/v1/orderbook/{instrument.symbol}"

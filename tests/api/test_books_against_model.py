@@ -46,7 +46,7 @@ Options = tuple[int, bool, bool]
 
 @dataclass
 class Followed:
-    """A stream: what it follows, how, and what it should have been sent."""
+    """A stream: the books that it follows, its options, and the frames expected so far."""
 
     stream: Stream
     talks: bool
@@ -71,7 +71,7 @@ class Followed:
 
 
 class Model:
-    """All streams, and since when each book has been as it is for each set of options."""
+    """All streams, and for each book and set of options the instant of its last change."""
 
     def __init__(self, world: Connection, idle: int, refresh: int, *, all_again: bool) -> None:
         self.world = world
@@ -79,7 +79,7 @@ class Model:
         self.streams: list[Followed] = []
         self.shown: dict[tuple[str, Options], int] = {}
         self.next_refresh = 0
-        self.named: list[str] = []  # in the order in which somebody began to follow them
+        self.named: list[str] = []  # in the order in which they were first followed
 
     @property
     def now(self) -> int:
@@ -93,7 +93,9 @@ class Model:
         return symbol != "three" or self.now >= OPENS
 
     def book(self, symbol: str, options: Options) -> tuple[Any, ...]:
-        """A frame with a book as it is; the instant is that at which it was first sent so."""
+        """Return a frame with the present book; its instant is that of the first frame with this
+        book.
+        """
         depth, single, scales = options
         trading = self.world.simulation.exchange.trading
         book, instrument = trading.book(symbol), trading.instruments.require(symbol)
@@ -111,7 +113,7 @@ class Model:
         return "book", symbol, *sides, trading.state(symbol).name, at, *units
 
     def changed(self, symbol: str) -> None:
-        """Everybody who follows a book is sent it."""
+        """Send a book to every stream that follows it."""
         self.shown = {key: at for key, at in self.shown.items() if key[0] != symbol}
         for one in self.live:
             if symbol in one.active and self.has_data(symbol):
@@ -136,7 +138,7 @@ class Model:
             self.shown.clear()
 
     def wait(self, target: int) -> None:
-        """Books open, are sent again, and silent clients lose their streams, each in its turn."""
+        """Process what is due: openings, refreshes, and the end of streams of silent clients."""
         while True:
             idle = [one.heard + self.idle for one in self.live if one.talks]
             dues = [*idle, *([self.next_refresh] if self.live else [])]
@@ -166,7 +168,7 @@ class Model:
                     one.sent.append(self.book(symbol, one.options))
 
     def track(self) -> None:
-        """Note who follows which books by name."""
+        """Record which streams follow which books by name."""
         followed = dict.fromkeys(symbol for one in self.live for symbol in one.symbols)
         self.named = [symbol for symbol in self.named if symbol in followed]
         self.named += [symbol for symbol in followed if symbol not in self.named]
@@ -229,7 +231,7 @@ class Model:
 
 
 def read(frame: Any) -> tuple[Any, ...]:
-    """A frame in the form of the model."""
+    """Return a frame in the form of the model."""
     if frame.update is not None:
         u = frame.update
         sides = [[(entry.px, entry.qty) for entry in side] for side in (u.bids, u.offers)]
@@ -249,7 +251,7 @@ def read(frame: Any) -> tuple[Any, ...]:
 
 
 class Both:
-    """The exchange and the model side by side."""
+    """The exchange and the model; every step is applied to both."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -350,7 +352,7 @@ class Both:
             self.model.finish(one, -1, "")
 
     def skip(self) -> None:
-        """A slow reader gets its waiting answers, and each book as it is, which changes nothing."""
+        """Skip the backlog of a slow reader: it gets its pending answers and the present books."""
         if not self.model.live:
             return
         one = self.rng.choice(self.model.live)

@@ -1,7 +1,7 @@
-"""Order entry against a rulebook written a second time, as one list of rows: the first row that
-applies decides with which refusal an order comes back.
+"""Order entry against a second implementation of the rules, as one list of rows: the first row that
+applies determines the refusal of an order.
 
-The market never changes: every order is previewed, and placed in a market of its own if accepted.
+The market never changes: every order is previewed and, if accepted, placed in a copy of the market.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ STATES = (S.OPEN, S.OPEN, S.OPEN, S.PREOPEN, S.MATCH_AND_CLOSE_AUCTION, S.HALTED
 QTY_HIGH, DOLLARS_HIGH = 1_000_000_000_000, 40_000_000_000
 NOW = Market().ctx.now
 
-# Resting orders, best first: (price in hundredths of a dollar, contracts, whether they are those of
-# the participant who sends the orders).
+# Resting orders, best first: (price in cents, contracts, whether they belong to the participant who
+# sends the orders).
 BIDS = ((46, 5, False), (44, 6, True), (42, 9, False))
 OFFERS = ((52, 5, False), (54, 6, True), (56, 9, False))
 Level = tuple[int, int, bool]
 
 
 def market(instrument: Instrument, state: InstrumentState) -> Market:
-    """Four orders of a stranger and two of "a", with prevention id "same"."""
+    """Return a market with four orders of a stranger and two of "a", with prevention id "same"."""
     made = Market(instrument, cash=100_000 * DOLLAR)
     made.trading.open_account("clearing", kind="clearing")
     made.fund("clearing", made.cash)
@@ -87,7 +87,7 @@ Row = tuple[bool, str, str, str, RejectReason]
 def refusal(
     command: PlaceOrder, instrument: Instrument, state: InstrumentState, on: set[str]
 ) -> tuple[str, str, str, RejectReason] | None:
-    """Class, rule, message and reason of the refusal; None for an order that is accepted."""
+    """Return class, rule, message and reason of the refusal, or None for an accepted order."""
     every = rows(command, instrument, state, on)
     return next((row[1:] for row in every if row[0]), None)
 
@@ -201,7 +201,7 @@ def _auction(c: PlaceOrder, state: InstrumentState) -> Iterator[Row]:
 
 
 def _price(c: PlaceOrder, i: Instrument) -> int:
-    """The price of the order once its own side or the other gave it one."""
+    """Return the price of the order, which may derive from one side of the book."""
     best = _side(c) if c.best_limit else _other(c)
     if c.best_limit or c.immediately_executable_limit:
         return best[0][0] * i.price_scale // 100
@@ -231,7 +231,7 @@ def _band(c: PlaceOrder, i: Instrument, price: int, on: set[str]) -> Iterator[Ro
 
 
 def amounts(c: PlaceOrder, i: Instrument) -> tuple[int, int]:
-    """Quantity and price of the order once the book has decided what it leaves open."""
+    """Return the quantity and price of the order, which may depend on the book."""
     price = 0 if c.type is OrderType.STOP else _price(c, i)
     if c.type is OrderType.MARKET_TO_LIMIT:
         return bought(c, i, price) if c.cash_qty else (c.qty, last_price(c, i, price))
@@ -283,7 +283,7 @@ def _sizes(i: Instrument, qty: int, price: int) -> Iterator[Row]:
 
 
 def _resting(c: PlaceOrder, i: Instrument, qty: int, price: int) -> Iterator[Row]:
-    """What would meet the book now: an own order, or anything at all if it is post-only."""
+    """Yield refusals because of resting orders: an own order, or any order if post-only."""
     chosen = c.smp or (SelfMatchPrevention.REJECT_AGGRESSOR if c.smp_id else c.smp)
     rejects = c.channel is Channel.RETAIL or chosen is SelfMatchPrevention.REJECT_AGGRESSOR
     before = 0
@@ -297,7 +297,7 @@ def _resting(c: PlaceOrder, i: Instrument, qty: int, price: int) -> Iterator[Row
 
 
 def _reached(c: PlaceOrder, i: Instrument, price: int) -> Iterator[Level]:
-    """Levels of the other side within a limit, best first; 0 is no limit."""
+    """Return the levels of the other side within a limit, best first; 0 means no limit."""
     for hundredths, contracts, mine in _other(c):
         at = hundredths * i.price_scale // 100
         if not price or (at <= price if c.side is Side.BUY else at >= price):
@@ -310,7 +310,7 @@ def _may_meet(c: PlaceOrder, mine: bool) -> bool:
 
 
 def last_price(c: PlaceOrder, i: Instrument, bound: int) -> int:
-    """Where the last contract of a market order trades."""
+    """Return the price at which the last contract of a market order trades."""
     left, reached = c.qty, 0
     for at, contracts, mine in _reached(c, i, bound):
         if left > 0 and _may_meet(c, mine):
@@ -319,7 +319,7 @@ def last_price(c: PlaceOrder, i: Instrument, bound: int) -> int:
 
 
 def bought(c: PlaceOrder, i: Instrument, limit: int) -> tuple[int, int]:
-    """Units that an amount of cash trades level by level, and where it ends."""
+    """Return the units that an amount of cash trades level by level, and the last price."""
     money, units, reached = c.cash_qty * i.qty_scale, 0, 0
     for at, contracts, mine in _reached(c, i, limit):
         if not _may_meet(c, mine):
@@ -377,7 +377,7 @@ SWITCHES = {
 }
 
 
-# Terms that meet: most rows look at more than one of them.
+# Terms that interact: most rows test more than one of them.
 THEMES: tuple[dict[str, tuple[Any, ...]], ...] = (
     {"channel": (Channel.RETAIL,), "price": (0, 9, 91, 92), "type": (OrderType.LIMIT,)},
     {"channel": (Channel.RETAIL,), "qty": (0,), "cash_qty": (0, 0, 156), "type": tuple(OrderType)},
@@ -419,7 +419,7 @@ THEMES: tuple[dict[str, tuple[Any, ...]], ...] = (
 
 
 def random_command(rng: Random, instrument: Instrument) -> PlaceOrder:
-    """An order that is accepted, but for the terms of a theme and up to three others."""
+    """Return an acceptable order with the terms of a theme and up to three others changed."""
     terms: dict[str, Any] = {
         "symbol": "X",
         "account": "a",
@@ -451,7 +451,7 @@ def random_command(rng: Random, instrument: Instrument) -> PlaceOrder:
 
 
 def preview(found: Market, command: PlaceOrder) -> object:
-    """The previewed order, or what its refusal says."""
+    """Return the previewed order, or its refusal."""
     try:
         return found.trading.order_service.preview(command)
     except Refusal as error:

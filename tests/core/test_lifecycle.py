@@ -1,5 +1,5 @@
-"""Lifecycle of instruments: edges by date, by schedule and by hand, what each state permits, and in
-which order an edge is told (§3.1, rules L1-L24).
+"""Lifecycle of instruments: transitions by date, by schedule and by an operator, the operations
+that each state permits, and the order of the events of a transition (§3.1, rules L1-L24).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def path(market: Market) -> list[tuple[str, str]]:
 
 
 def in_state(state: InstrumentState) -> Market:
-    """A market whose instrument got to a state by legal edges."""
+    """Return a market whose instrument reached a state by permitted transitions."""
     market = Market(dated() if state in (S.PENDING, S.PREOPEN) else dated(start=START))
     for step in {S.EXPIRED: (S.CLOSED,), S.TERMINATED: (S.CLOSED, S.EXPIRED)}.get(state, ()):
         market.move(step)
@@ -284,7 +284,7 @@ SPECIFIED_EDGES = [
         if to not in (S.PENDING, S.MATCH_AND_CLOSE_AUCTION)
     ),
 ]
-# "Order entry" (and "Modify"), "Cancel", "Matching"; None where the specification says nothing.
+# "Order entry" (and "Modify"), "Cancel", "Matching"; None if the specification does not say.
 SPECIFIED_STATES = [
     (S.OPEN, True, True, True),
     (S.CLOSED, False, False, False),
@@ -314,7 +314,7 @@ def test_a_state_permits_what_the_specification_says(
 
 
 def test_effects_of_an_edge_depend_on_where_it_leads_and_what_it_leaves() -> None:
-    """The table of edges against the rules that it was written from."""
+    """The table of transitions agrees with the rules that it implements."""
     for (was, to), edge in EDGES.items():
         expected = set()
         if to is S.OPEN:
@@ -350,7 +350,7 @@ def test_states_of_one_column_are_told_apart_from_those_of_every_other() -> None
     assert not states.OVER_STATES & states.CANCEL_STATES
 
 
-# ---- what each state permits (table 1.2)
+# ---- operations that each state permits (table 1.2)
 
 PERMITS = [
     # state, insert, replace, cancel, text
@@ -370,7 +370,7 @@ PERMITS = [
 def test_a_state_permits_what_its_row_says(
     state: InstrumentState, insert: bool, replace: bool | None, cancel: bool | None, text: str
 ) -> None:
-    """Table 1.2; None: no order can be there."""
+    """Table 1.2; None means that no order can exist in that state."""
     market = Market() if replace is not None else in_state(state)
     if replace is not None:
         order = market.buy("a", 5, 40)
@@ -428,7 +428,7 @@ def test_an_auction_bars_attributes_that_need_continuous_trading(
         market.buy("a", **{"qty": 5, "price": 50, **fields})
 
 
-# ---- what an edge does
+# ---- effects of a transition
 
 
 def test_closing_expires_day_orders_and_only_those_before_it_tells_the_state() -> None:

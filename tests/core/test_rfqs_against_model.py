@@ -172,7 +172,7 @@ class Model:
                     self.set(name, "DELETED")
 
     def replaced(self, account: str, rfq_id: str, *, keeps: bool) -> str:
-        """Return the quote whose id is kept; unless `keeps`, delete former quotes of the account."""
+        """Return the quote whose id is kept (`keeps`), or delete former quotes of the account."""
         former = [
             name
             for name, quote in self.quotes.items()

@@ -1,5 +1,5 @@
-"""State machines for users: a client that is right survives everything, one that is wrong is caught
-and its example is kept as a scenario.
+"""State machines for users: a correct client passes, a wrong one is detected, and its example is
+saved as a scenario.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ FOUND = settings(
 
 
 class Careful:
-    """A retail client that believes what the exchange tells it, and asks again when it was told
-    nothing.
+    """A retail client that believes the answers of the exchange, and reads again if it got no
+    answer.
     """
 
     def __init__(self, http: Any) -> None:
@@ -75,8 +75,8 @@ class CarefulMachine(FaultyExchangeMachine):
 
 
 class HopefulMachine(ExchangeMachine):
-    """Believes that what was accepted is open until it takes it out: wrong for an order that fills
-    or never rests.
+    """Believes that an accepted order is open until it cancels it: wrong for an order that fills or
+    never rests.
     """
 
     def begin(self) -> None:
@@ -93,7 +93,7 @@ class HopefulMachine(ExchangeMachine):
 
 
 class IdleMachine(ExchangeMachine):
-    """No client at all: others trade."""
+    """A machine without a client: only others trade."""
 
 
 class SocketMachine(ServedExchangeMachine):
@@ -123,8 +123,8 @@ def test_a_wrong_belief_is_caught_and_the_smallest_example_is_kept_as_a_scenario
     assert any(str(path) in note for note in caught.value.__notes__)
     scenario = load_scenario(str(path))
     calls = [step.call for step in scenario.steps if step.call is not None]
-    # An order that never rests, one that meets the order of somebody else, or one into a market that
-    # has stopped: nothing is smaller.
+    # The minimal examples: an order that never rests, one that fills against another participant, or
+    # one into a market that has stopped.
     assert len(calls) == 1 and len(scenario.steps) <= 2
     never_rests = calls[0].json["tif"] == "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"
     first = scenario.steps[0]

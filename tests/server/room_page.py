@@ -8,7 +8,7 @@ from typing import Any
 
 from chromium import Browser, Page
 
-# Wait for a value in the page; it is drawn in frames, so one frame is how often it is looked for.
+# Wait for a value in the page. The page is drawn in frames, so it is tested once per frame.
 _UNTIL = """
 const look = () => { const one = id => document.querySelector(`[data-testid="${id}"]`);
   const all = id => [...document.querySelectorAll(`[data-testid="${id}"]`)]; %s };
@@ -33,14 +33,14 @@ addEventListener('securitypolicyviolation', event => note('policy: ' + event.vio
 
 
 class RoomPage:
-    """A tab that shows the room."""
+    """A browser tab that shows the control room."""
 
     def __init__(self, browser: Browser, page: Page) -> None:
         self.browser, self.page = browser, page
 
     @classmethod
     async def open(cls, browser: Browser, url: str, *, tour: bool = False) -> RoomPage:
-        """Open the room, 1280 wide, and wait until it follows the exchange."""
+        """Open the control room, 1280 pixels wide, and wait until it is connected."""
         room = cls(browser, await browser.page())
         seen = "" if tour else "localStorage.setItem('room.tour', 'seen');"
         await room.send("Page.enable")
@@ -50,7 +50,7 @@ class RoomPage:
         return room
 
     async def send(self, method: str, **params: Any) -> Any:
-        """A command of the debugging protocol to this tab."""
+        """Send a command of the DevTools protocol to this tab."""
         return await self.browser.call(method, self.page.session, **params)
 
     async def size(self, width: int, height: int) -> None:
@@ -63,12 +63,12 @@ class RoomPage:
         )
 
     async def scheme(self, name: str) -> None:
-        """Prefer light or dark."""
+        """Set the preferred colour scheme."""
         features = [{"name": "prefers-color-scheme", "value": name}]
         await self.send("Emulation.setEmulatedMedia", features=features)
 
     async def until(self, script: str) -> Any:
-        """The value of a function's body, once it is true. `one` and `all` find by test id."""
+        """Return the value of a function body once it is true; `one` and `all` find by test id."""
         return await self.page.run(_UNTIL % script)
 
     async def live(self) -> None:
@@ -77,14 +77,14 @@ class RoomPage:
         )
 
     async def look(self, script: str) -> Any:
-        """The value of a function's body now."""
+        """Return the value of a function body now."""
         return await self.page.run(
             'const one = id => document.querySelector(`[data-testid="${id}"]`);'
             'const all = id => [...document.querySelectorAll(`[data-testid="${id}"]`)];' + script
         )
 
     async def click(self, testid: str) -> None:
-        """Press an element with the mouse, where it is."""
+        """Click an element at its position."""
         place = await self.until(
             f"const found = one({json.dumps(testid)}); if (found.disabled) return null;"
             "found.scrollIntoView({block: 'nearest'}); const box = found.getBoundingClientRect();"
@@ -95,19 +95,19 @@ class RoomPage:
             await self.send("Input.dispatchMouseEvent", type=kind, **point)
 
     async def tab(self, part: str) -> None:
-        """Go to a part behind a tab."""
+        """Open a tab of the page."""
         await self.click(f"tab-{part}")
         await self.until(f"return one({json.dumps(part)})")
 
     async def write(self, testid: str, text: str) -> None:
-        """Put text into a field, in the place of what it has."""
+        """Replace the text of a field."""
         await self.until(
             f"const field = one({json.dumps(testid)}); field.focus(); field.select(); return true"
         )
         await self.send("Input.insertText", text=text)
 
     async def key(self, name: str, testid: str = "") -> None:
-        """Press a key, on an element where one is named."""
+        """Press a key, on an element if one is given."""
         if testid:
             await self.until(f"one({json.dumps(testid)}).focus(); return true")
         code = {"Enter": 13, "Escape": 27, "Home": 36, "End": 35, "PageUp": 33, "PageDown": 34}
@@ -124,7 +124,7 @@ class RoomPage:
         await self.until(f"return one('book').dataset.symbol === {json.dumps(symbol)}")
 
     async def scrub(self, seq: int) -> None:
-        """Move the scrubber to an input, once the page has heard of it."""
+        """Move the scrubber to an input, after the page has received it."""
         await self.until(
             f"const line = one('scrubber'); if (Number(line.max) < {seq}) return false;"
             f"line.focus(); line.value = {seq};"
@@ -132,17 +132,17 @@ class RoomPage:
         )
 
     async def book(self, seq: int) -> list[list[str]]:
-        """The levels that are shown, once they are those after an input: [side, price, quantity]."""
+        """Return the levels shown, once they are those after an input: [side, price, quantity]."""
         return await self.until(
             f"return one('book').dataset.seq === '{seq}' && all('book-level')"
             ".map(one => [one.dataset.side, one.dataset.px, one.dataset.qty])"
         )
 
     async def trouble(self) -> list[str]:
-        """Errors of scripts, and what the policy refused."""
+        """Return script errors and violations of the content security policy."""
         return await self.page.run("return window.trouble")
 
     async def picture(self) -> bytes:
-        """A picture of the tab, as PNG."""
+        """Return a screenshot of the tab, as PNG."""
         shot = await self.send("Page.captureScreenshot", format="png")
         return base64.b64decode(shot["data"])

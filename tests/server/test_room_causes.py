@@ -1,5 +1,5 @@
-"""Whoever knows nothing of a run finds out from the page alone why something failed: by what is
-written on it, and by pressing what is written. Each walk has a few presses.
+"""A user without knowledge of a run finds the cause of a failure in the control room, by reading
+the page and clicking visible text. Each test needs a few clicks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
-# The smallest visible thing that can be pressed and says so.
+# The smallest visible element with this text that can be clicked.
 PRESSED = """
 const says = %s, kinds = 'button, [role=tab], [role=row], a, summary';
 const fits = [...document.querySelectorAll(kinds)].filter(one => one.innerText.includes(says)
@@ -41,7 +41,7 @@ async def press(room: RoomPage, text: str) -> None:
 
 
 async def read(room: RoomPage, *texts: str) -> str:
-    """The text of the page, once all of these stand on it."""
+    """Return the text of the page, once it contains all of these."""
     page = "document.body.innerText"
     return await room.until(
         f"return {json.dumps(texts)}.every(text => {page}.includes(text)) && {page}"
@@ -49,7 +49,7 @@ async def read(room: RoomPage, *texts: str) -> str:
 
 
 async def test_a_halted_book(room, exchange, watched):
-    """An order is refused; somebody had halted its book."""
+    """An order is refused because its book was halted earlier."""
     exchange.control("POST", "/instruments/watched/state", {"state": "HALTED"})
     for _ in range(3):
         exchange.clock.advance("10s")
@@ -76,7 +76,7 @@ async def test_a_fault_on_the_second_attempt(room, exchange, watched):
 
 
 async def test_a_webhook_breaker(room, exchange):
-    """A decision never arrives; its receiver had failed so often that the breaker opened."""
+    """A decision is not delivered because the breaker opened after failures of the receiver."""
     partner, receiver = Partner(exchange), exchange.webhooks.receiver
     partner.register(receiver.url)
     exchange.control("PUT", "/assumptions/webhook.breaker_cooldown", {"value": "1h"})

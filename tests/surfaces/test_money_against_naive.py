@@ -1,8 +1,8 @@
-"""What clients see of their money against an obviously correct bookkeeper in fractions: admission,
+"""The money that clients see against a naive bookkeeper that calculates in fractions: admission,
 balances, margins, reservations, positions, fees, ledgers.
 
-It keeps plain lists, sorts them anew for every question, and knows rules P2-P5, P9, P11, P12, P22
-and M31 from their text alone.
+The bookkeeper has plain lists, sorts them for every calculation, and implements rules P2-P5, P9,
+P11, P12, P22 and M31 from their text alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LISTED = ", ".join(
 
 
 def cents(amount: Fraction) -> Fraction:
-    """To the cent, half to even."""
+    """Round to the cent, half to even."""
     return Fraction(round(amount * 100), 100)
 
 
@@ -52,7 +52,7 @@ class Working:
     charged: Fraction = Fraction(0)
 
     def unit(self, price: int) -> Fraction:
-        """Dollars that one contract at a price costs this side."""
+        """Return the dollars that one contract at a price costs this side."""
         dollars = Fraction(price, MARKETS[self.symbol][0])
         return dollars if self.buying else 1 - dollars
 
@@ -79,7 +79,7 @@ class Held:
 
 @dataclass
 class Bookkeeper:
-    """Everybody's money."""
+    """The money, positions and orders of all accounts."""
 
     start: int
     cash: dict[str, Fraction] = field(default_factory=dict)
@@ -108,8 +108,8 @@ class Bookkeeper:
     def side(
         self, user: str, symbol: str, buying: bool, new: Working | None = None
     ) -> tuple[Fraction, int]:
-        """What a side of a market may cost, and how much of a new order on it would open; the best
-        prices close first (P3).
+        """Return the maximum cost of a side of a market, and the part of a new order that would
+        open a position; orders at the best prices close first (P3).
         """
         mine = [
             order
@@ -147,8 +147,8 @@ class Bookkeeper:
         )
 
     def work(self, order: Working, tif: str) -> None:
-        """Trade by price, then time; what is left rests or is gone; then what other markets' orders
-        can no longer be paid for goes, newest first (P5).
+        """Match by price, then time; the remainder rests or expires. Then cancel orders of other
+        markets that the account can no longer pay for, newest first (P5).
         """
         met = [
             other
@@ -265,8 +265,8 @@ class Both:
             self.naive.orders.append(order)
 
     def change(self, number: int, tick: int | None, qty: int) -> None:
-        """Another price, if one is given, and so much more or less; without either the order is
-        taken out.
+        """Replace the order with another price, if one is given, and a change of quantity; without
+        either, cancel it.
         """
         working = [order for order in self.naive.orders if order.open]
         if not working:
@@ -303,7 +303,7 @@ class Both:
                 self.naive.work(order, "GOOD_TILL_CANCEL")
 
     def settle(self, symbol: str, price: str) -> None:
-        """Close and settle a market: DAY orders are gone."""
+        """Close and settle a market; its DAY orders expire."""
         self.world.absorb(
             self.world.simulation.control("instrument.settle", symbol, {"price": price})
         )
@@ -372,7 +372,7 @@ TIFS = ("GOOD_TILL_CANCEL", "GOOD_TILL_CANCEL", "DAY", "IMMEDIATE_OR_CANCEL", "F
 
 
 def act(both: Both, luck: Random) -> None:
-    """One order, or a change of one, of sizes and prices that meet."""
+    """Return an order, or a change of one, with sizes and prices that interact."""
     price = luck.randint(48, 52) if luck.random() < 0.9 else luck.randint(1, 99)
     if luck.random() < 0.75:
         symbol = luck.choice(sorted(MARKETS))

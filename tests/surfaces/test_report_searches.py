@@ -1,5 +1,5 @@
-"""Searches of orders, executions and trades against the plainest way to do them: take every row,
-keep those that fit. And how few rows they read.
+"""Searches of orders, executions and trades against a naive search that tests every row, and the
+number of rows that they read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def world() -> Connection:
 
 
 def search(world: Connection, what: str, **asked: Any) -> list[Any]:
-    """Every page of a search."""
+    """Return the rows of all pages of a search."""
     operation, request, field = {
         "orders": ("ReportAPI.SearchOrders", wire.SearchOrdersRequest, "order"),
         "executions": ("ReportAPI.SearchExecutions", wire.SearchExecutionsRequest, "executions"),
@@ -88,7 +88,7 @@ def accounts(world: Connection) -> list[str]:
 
 
 def everything(world: Connection, what: str) -> list[Any]:
-    """Every row there is, in the order of a search."""
+    """Return all rows, in the order of a search."""
     rows = search(world, what)
     expected = getattr(world.simulation.exchange.trading, what)
     assert [row.id for row in rows] == [
@@ -105,7 +105,7 @@ OWNERS: dict[str, Any] = {
     "trades": lambda row: {row.aggressor.order.account, row.passive.order.account},
 }
 
-# For each filter: the values worth asking for, and whether a row has one.
+# For each filter: values to search for, and whether a row matches one.
 FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "orders": {
         "order_id": (lambda row: row.id, lambda row, value: row.id == value),
@@ -170,7 +170,7 @@ FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     },
 }
 
-# Columns of a where_clause that say the same, and how a value is written there.
+# Equivalent columns of a where_clause, and the form of a value there.
 CLAUSES: dict[str, str] = {
     "order_id": "order_id = '{}'",
     "trade_id": "trade_id = '{}'",
@@ -282,7 +282,7 @@ def test_a_search_by_id_word_or_time_reads_hardly_more_rows_than_it_finds(
     row = rows[what][len(rows[what]) // 2]
     record = getattr(world.simulation.exchange.trading, what)
     record = record.rows if what == "orders" else record
-    search(world, what, **asked(row))  # an index of words is made when first asked for
+    search(world, what, **asked(row))  # an index is built on first use
     with counted(record, "rows") as read:
         assert row in search(world, what, **asked(row))
         assert read.read <= most < len(read) // 4
@@ -400,7 +400,7 @@ def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(
     assert search(world, "orders", start_transact_trade_date=today) == rows["orders"]
 
 
-# ---- what an outside audit found
+# ---- findings of an external audit
 
 
 SEARCHES = ("/v1/report/orders/search", "/v1/report/executions/search", "/v1/report/trades/search")
@@ -409,7 +409,7 @@ SEARCHES = ("/v1/report/orders/search", "/v1/report/executions/search", "/v1/rep
 @pytest.mark.spec("S4.3-4")
 @pytest.mark.parametrize("path", [*SEARCHES, "/v1/report/trades/stats"])
 def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str) -> None:
-    """`field_filter`, and `filter` as ListInstruments takes it: none is passed over in silence."""
+    """`field_filter`, and `filter` in the syntax of ListInstruments: neither is ignored."""
     world = unlimited()
     client, symbol = caller(world, "exchange"), quiet(world.simulation).symbol
     for column in ("update_time", "create_time"):
@@ -457,7 +457,7 @@ def test_a_clause_in_a_filter_filters(world: Connection) -> None:
 @pytest.mark.spec("S7.1-9", "S4.3-8", "S4.3-10")
 @pytest.mark.parametrize("path", SEARCHES[:2])
 def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> None:
-    """R6: "not for unfiltered report queries" (§7.1) says no odds, so the quirk is off."""
+    """R6: "not for unfiltered report queries" (§7.1) has no probability, so the quirk is off."""
     world = unlimited()
     client = caller(world, "exchange")
     assert {client.post(path, json={}).status for _ in range(8)} == {200}
@@ -472,12 +472,12 @@ def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> N
         {"where_clause": f"symbol = '{symbol}'"},
     ):
         assert client.post(path, json=narrow).status == 200
-    assert client.post(path, json={"pageSize": -1}).status == 400  # what is wrong is found at once
+    assert client.post(path, json={"pageSize": -1}).status == 400  # refused at once
 
 
 @pytest.mark.spec("S7.1-1")
 def test_a_call_that_names_nothing_is_told_what_is_missing() -> None:
-    """Over gRPC an empty field arrives; it is not the name of something unknown."""
+    """gRPC delivers an empty field; the answer must not call it an unknown name."""
     world = unlimited()
     for operation, request, missing in (
         ("OrderBookAPI.GetOrderBook", wire.GetOrderBookRequest(), "symbol"),
@@ -504,8 +504,8 @@ def test_a_call_that_names_nothing_is_told_what_is_missing() -> None:
 def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(
     asked: dict[str, Any],
 ) -> None:
-    """Neither an instrument that was listed this very instant nor an end before its listing is the
-    caller's mistake; a window the wrong way round is.
+    """An instrument that was listed at this instant, or a range that ends before its listing, is no
+    error. A reversed range is one.
     """
     world = unlimited()
     world.simulation.control(
@@ -544,8 +544,8 @@ LEDGERS = (
 
 @pytest.mark.spec("S7.1-1")
 def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
-    """Everywhere, and before anything is read; assumption report.reversed_window finds nothing
-    instead.
+    """All searches refuse it before they read rows. With assumption report.reversed_window they
+    return no rows instead.
     """
     world = unlimited()
     client, account = caller(world, "exchange"), firm(world.simulation).users[0].account
@@ -569,6 +569,6 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
     instant = {"startTime": TIMES["endTime"], "endTime": TIMES["endTime"]}
     world.simulation.control("assumption.set", "report.reversed_window", {"value": "refuse"})
     assert client.post(SEARCHES[0], json=instant).status == 200
-    # its start is raised to the floor, which is nobody's mistake
+    # its start is raised to the earliest instant with data, which is no error
     before_the_floor = {"account": account, "endTime": "2026-04-01T00:00:00Z"}
     assert client.get(LEDGERS[0], params=before_the_floor).json()["entries"] == []

@@ -1,5 +1,5 @@
-"""What a row-by-row reading of the retail API, the gateway and both sockets found to be untrue, as
-an outside examiner would ask it.
+"""Findings of a line-by-line review of the retail API, the gateway and both sockets, each tested
+from a client's side.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def balance(client: Http) -> dict[str, Any]:
 def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_that_is(
     world: Connection, client: Http, instrument: Instrument
 ) -> None:
-    """Both are the whole balance, with what orders and positions tied up before and after, not the
-    present one with another cash figure.
+    """Both are complete balances with the reservations before and after the change, not the present
+    balance with another amount of cash.
     """
     socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
     (snapshot,) = socket.take()
@@ -98,7 +98,7 @@ def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_t
 def test_a_balance_change_begins_from_what_a_lost_market_left(
     world: Connection, client: Http, instrument: Instrument
 ) -> None:
-    """A position that is settled at nothing changes the balance without a movement of cash."""
+    """A position that settles at zero changes the balance without a movement of cash."""
     other_side(world, instrument, "sell", "0.40", "5")
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5))
     socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
@@ -167,7 +167,7 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
         look()
     world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"}))
     look()
-    # one side has no middle; REST cuts the middle to the unit of price
+    # one side has no midpoint; REST rounds the midpoint down to the price unit
     assert rest == ["", "", "0.3500", "0.4000", "0.3300", "0.3300"]
     assert sockets == ["", "", "0.3500", "0.4000", "0.3350", "0.3350"]
 
@@ -208,7 +208,7 @@ def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http)
 def test_the_edge_waits_thirty_seconds_for_an_answer(
     world: Connection, client: Http, instrument: Instrument, delay: str, status: int
 ) -> None:
-    """What was asked for is done all the same, as after any answer that was lost."""
+    """The request is executed all the same, as after any answer that was lost."""
     world.simulation.control(
         "fault.add", "", {"match": {"operation": "CreateOrder"}, "act": {"delay": delay}}
     )
@@ -234,7 +234,7 @@ def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothin
     (execution,) = client.post(
         "/v1/orders", json={name: value for name, value in market.items() if value is not None}
     ).json()["executions"]
-    assert execution["order"]["price"] is None  # nothing to meet, so no price was found
+    assert execution["order"]["price"] is None  # no resting orders, so no price was determined
 
 
 @pytest.mark.spec("S4.2-5", "S4.2-6", "S2.8-3")
@@ -319,7 +319,7 @@ world:
 
 @pytest.mark.spec("S2.3-3", "S3.3-1", "S4.2-3")
 def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
-    """It is PAID once all of them are; what was skipped is no payout."""
+    """The entry is PAID once all payouts are; a skipped one is no payout."""
     world = connect(Simulation(load_scenario(PAYOUTS)))
 
     def entries() -> list[tuple[str, float, str]]:
@@ -565,8 +565,8 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
     ],
 )
 def test_what_a_world_names_must_be_there(section: str, entry: str, problem: str) -> None:
-    """Told with its line before anything runs, instead of a program that nobody ever sees or a
-    traceback at the start.
+    """An unknown name is an error with its line, instead of a program without effect or a traceback
+    at the start.
     """
     with pytest.raises(ScenarioError) as found:
         load_scenario(f"name: named\nextends: quickstart\nworld:\n  {section}:\n    - {entry}\n")

@@ -34,7 +34,7 @@ _RETAIL_STATES = {"PENDING": "CLOSED"}
 
 
 def _retail_state(prefix: str, name: str = "state") -> Read:
-    """The state as retail names it: it has no name for PENDING."""
+    """Return the retail name of a state; the retail API has no name for PENDING."""
 
     def read(row: dict[str, Any], scales: Scales) -> Any:
         state = str(row[name]).removeprefix(prefix)
@@ -61,7 +61,7 @@ def _end_date(row: dict[str, Any], scales: Scales) -> Any:
 
 
 def _index_says(name: str) -> Read:
-    """What an index said; a frame about a state tells what it had said by then."""
+    """Return the value of an index; a frame about a state has the value at its instant."""
 
     def read(row: dict[str, Any], scales: Scales) -> Any:
         metadata = row["metadata"]
@@ -77,7 +77,7 @@ def _event_number(row: dict[str, Any], scales: Scales) -> Any:
 
 
 def _bars(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Bars in which something was traded."""
+    """Return the bars that have trades."""
     return [bar for bar in row["bars"] if int(bar["totalTradeCount"])]
 
 
@@ -86,7 +86,7 @@ def _sum(of: str, read: Read) -> Read:
 
 
 def _reported(of: Callable[[list[Any]], Any]) -> Read:
-    """Something about the prices of all trades."""
+    """Return a statistic of the prices of all trades."""
 
     def reported(row: dict[str, Any], scales: Scales) -> Any:
         prices = [ticks("lastPx")(one, scales) for one in row["trades"]]
@@ -96,7 +96,7 @@ def _reported(of: Callable[[list[Any]], Any]) -> Read:
 
 
 def _traded(read: Read) -> Read:
-    """A price of statistics, which write 0 where nothing was traded."""
+    """Return a price of the statistics, which have 0 if nothing was traded."""
 
     def traded(row: dict[str, Any], scales: Scales) -> Any:
         count = sum(int(bar["totalTradeCount"]) for bar in row.get("bars", (row,)))
@@ -163,7 +163,7 @@ MARKET: dict[str, dict[str, Read]] = {
         **_stats("shares", lots("sharesTraded"), contracts("sharesTraded")),
         "retail bbo": contracts("sharesTraded"),
     },
-    # statistics of a book begin anew with an opening, those of trades do not
+    # an opening resets the statistics of the book, but not those of trades
     "trades": {
         "trade stats": lambda row, scales: int(row["totalTradeCount"]),
         "bars": _sum("bars", lambda row, scales: int(row["totalTradeCount"])),

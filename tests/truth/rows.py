@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """`kind` and `subject` say what it is about, `dialect` in whose words it is."""
+    """`kind` and `subject` identify what the row is about, `dialect` how its values are spelled."""
 
     surface: str
     kind: str

@@ -1,5 +1,6 @@
-"""One history told on every surface of the exchange: no two of them contradict each other, whatever
-each spells differently or leaves out; and a lie on one of them is found beside the others.
+"""One history recorded on every surface of the exchange: no two surfaces contradict each other, in
+spite of different spellings and omitted fields. A false value on one surface is detected by the
+others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LEDGER = "balance ledger"
 
 
 def told_everywhere(file: Path, scenario: str) -> Path:
-    """Record fills, a cancel and a rejection, and every surface that tells of them."""
+    """Record fills, a cancel and a rejection on every surface that reports them."""
     clients = Clients(record(file, scenario, 11))
     world, symbol = clients.world, clients.market.symbol
     account = firm(world.simulation).users[0].account
@@ -78,7 +79,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verdict(witness: Witness) -> dict[str, list[str]]:
-    """What each check found, of those that found something."""
+    """Return the findings of each check that has some."""
     checks = witness.checks.items()
     return {
         name: [one.says for one in found.contradictions]
@@ -119,6 +120,6 @@ def test_a_lie_on_one_surface_is_found_beside_the_others(
 
 
 def lie(entries: list[dict[str, Any]], field: str) -> None:
-    """Tell the last entry that has a field otherwise."""
+    """Change a field in the last entry that has it."""
     entry = [one for one in entries if field in one][-1]
     entry[field] = "LEDGER_ENTRY_TYPE_CORRECTION" if field == "entryType" else "7"
