@@ -282,6 +282,16 @@ FACTS = [
         {"kind": "basketball_player_triple_double", "player": "Ann"},
         0,
     ),
+    (
+        {"players": {"Ann": {"points": 40, "assists": 9, "rebounds": 9}}},
+        {"kind": "basketball_player_double_double", "player": "Ann"},
+        0,
+    ),
+    (
+        {"players": {"Ann": {"points": 10, "steals": 10, "blocks": 10}}},
+        {"kind": "basketball_player_triple_double", "player": "Ann"},
+        1,
+    ),
     # Halves of soccer: stoppage belongs to its half, extra time to none.
     ({"goals": []}, {"kind": HALF.format("first"), "pick": "none"}, 1),
     ({"goals": []}, {"kind": HALF.format("first"), "pick": "home"}, 0),

@@ -43,6 +43,8 @@ PRICES = [
     ("nearest to the reference", [(60, 10)], [(50, 10)], 58, (58, 10)),
     ("nearest end to a far reference", [(60, 10)], [(50, 10)], 90, (60, 10)),
     ("lower of two equally near", [(61, 10)], [(50, 10)], None, (55, 10)),
+    ("as many left over on either side", [(60, 10), (50, 4)], [(50, 10), (60, 4)], 58, (58, 10)),
+    ("sellers and buyers left over", [(51, 10), (50, 4)], [(50, 10), (51, 4)], 51, (51, 10)),
     ("one tick", [(50, 3)], [(50, 5)], None, (50, 3)),
 ]
 
