@@ -18,7 +18,7 @@ from sim.core.invariants import violations
 from sim.testing.client import Connection, connect
 from tests import reading
 
-# These begin first: at the end of a run of two workers one would wait for the other.
+# These start first: at the end of a run with two workers, one would wait for the other.
 LONG = ("tests/test_docs_examples.py", "tests/search/", "tests/api/test_gateway_lists.py")
 
 LEDGER = yaml.load((Path(__file__).parent / "ledger.yaml").read_text(), yaml.CSafeLoader)
@@ -33,20 +33,20 @@ settings.register_profile(
 settings.register_profile(
     "deep", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile(  # of a mutant it matters that a test fails, not how simply
+settings.register_profile(  # the example need not be minimal
     "mutation", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile("ci")
 
 
 def pytest_configure() -> None:
-    gc.disable()  # until all is collected: hardly anything of collection is garbage
+    gc.disable()  # until collection is complete, which produces hardly any garbage
     reading.follow_the_environment()
     _let_children_hear()
 
 
 def _let_children_hear() -> None:
-    """Signals that `nohup` and background jobs ignore reach the processes that tests start.
+    """Handle signals that `nohup` and background jobs ignore, so that child processes receive them.
 
     An ignored signal is ignored by children too, a handled one is not. `preexec_fn` would fork
     a process in which gRPC has threads; its handlers can break the child before it begins.
@@ -80,12 +80,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What collection made stays until the end: without this, each full collection of garbage looks
-    at all of it again, an eighth of the suite's processor time.
+    """Freeze the objects made during collection. Otherwise each full garbage collection examines
+    all of them, which takes an eighth of the suite's processor time.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)  # as a server: worlds are large, and cycles in them rare
+    gc.set_threshold(20_000, 10, 10)  # as in a server: few reference cycles
     gc.enable()
 
 
@@ -97,6 +97,6 @@ def quickstart() -> Simulation:
 
 @pytest.fixture
 def world(quickstart: Simulation) -> Iterator[Connection]:
-    """In-process clients of the bundled quickstart, whose invariants hold when a test is over."""
+    """In-process clients of the bundled quickstart; checks its invariants after the test."""
     yield connect(quickstart)
     assert violations(quickstart.exchange.trading) == []

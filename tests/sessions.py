@@ -1,5 +1,5 @@
-"""How often a test against a model draws: a fifth of other properties, because each draw is a session
-of dozens of calls.
+"""The number of examples of a test against a model: a fifth of that of other properties, because
+each example is a session of dozens of calls.
 """
 
 from __future__ import annotations

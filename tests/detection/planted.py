@@ -1,7 +1,8 @@
-"""The forty planted bugs: what each does, and whether it was written down before the tools.
+"""The forty planted bugs: the effect of each, and whether it was chosen without knowledge of the
+tools.
 
-A bug whose `blind` is true was listed by somebody who had not looked at what the tools check. Those
-of the exchange were also written before looking. The others were planted knowing the tools.
+A bug whose `blind` is true was listed by an author who did not know what the tools check. Those of
+the exchange were also implemented without that knowledge. The authors of the others knew the tools.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One bug: `side` is who has it, `says` what it does wrong, in one sentence."""
+    """One bug: `side` is the side that has it, `says` describes it in one sentence."""
 
     name: str
     side: str
@@ -59,7 +60,7 @@ CLIENT = _blind(
     decimals_as_floats="adds decimals as binary floating point and compares for equality",
 )
 
-# Planted afterwards, knowing the profile: switches that the reference client had.
+# Added later with knowledge of the profile: switches that the reference client had.
 KNOWN = tuple(
     Planted(name, "client", False, says)
     for name, says in {
@@ -78,7 +79,7 @@ KNOWN = tuple(
 
 PLANTED = EXCHANGE + CLIENT + KNOWN
 
-# Why nothing finds them.
+# Why no tool finds them.
 MISSED = {
     "double_cancel": "the second cancel is refused with 409 and has no effect; no rule forbids it"
 }

@@ -1,4 +1,6 @@
-"""The table of planted bugs: complete, as its page shows it, and true of a share that is quick."""
+"""The table of planted bugs is complete, agrees with its page, and is reproduced for some quick
+bugs.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def test_a_find_is_nothing_that_is_said_without_the_bug() -> None:
 def test_each_bug_of_the_exchange_can_be_planted_and_is_taken_out_again(bug: str) -> None:
     with planted(*EXCHANGE_BUGS[bug]):
         pass
-    with planted(*EXCHANGE_BUGS[bug]):  # its source is what it was
+    with planted(*EXCHANGE_BUGS[bug]):  # its source was restored
         pass
 
 

@@ -1,7 +1,7 @@
-"""The tools, each as one who looks at the exchange until its processor time is over, and says what
-it sees: pairs of a column of the table and a sentence.
+"""The tools. Each tests the exchange until its processor time is used up, and yields its findings:
+pairs of a column of the table and a sentence.
 
-Each is one of our commands without its printing, or our property tests.
+Each tool is a command of this project without its output, or the property tests.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ LONG = ("life-size", "living-market", "living-windows", "quickstart")  # too lon
 
 
 def sweep(over: Over, bug: str = "") -> Iterator[Sentence]:
-    """`sim sweep`: the bundled scenarios, then random storms. What a scenario expects and what must
-    always hold are two columns.
+    """`sim sweep`: the bundled scenarios, then random ones. Expectations of a scenario and
+    invariants are two columns.
     """
     for name in _scenarios():
         for variant in matching_variants(name, {}):
@@ -69,7 +69,7 @@ def _failures(lines: Iterator[str]) -> Iterator[Sentence]:
 
 
 def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
-    """`sim explore` of the bundled scenarios: each fault at each point that they pass."""
+    """`sim explore` of the bundled scenarios: each fault at each point of their runs."""
     for name in _scenarios():
         try:
             explored = _explored(ExploreRequest(scenarios=(name,)))
@@ -87,7 +87,7 @@ def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
 def hunt(
     over: Over, bug: str = "", *, guided: bool = True, column: str = "hunt"
 ) -> Iterator[Sentence]:
-    """`sim hunt`, stopped by its processor time after each round."""
+    """`sim hunt`, which stops after the round in which its processor time is used up."""
     said: list[HuntFinding] = []
 
     class Listener:
@@ -103,7 +103,7 @@ def hunt(
 
 
 def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
-    """Episodes of random calls, streams and time of which nobody but the witness is asked."""
+    """Episodes of random calls, streams and clock steps, checked by the witness alone."""
     for name in ("_invariants", "_answer", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
     _without_twin()
@@ -111,7 +111,7 @@ def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
 
 
 def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
-    """The same episodes, held against our own contract only: forms of answers, internal errors."""
+    """The same episodes, checked against the contract only: forms of answers, internal errors."""
     for name in ("_invariants", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
     _without_twin()
@@ -120,7 +120,7 @@ def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
 
 
 class _Silent:
-    """A twin that works nothing out."""
+    """A twin that calculates nothing."""
 
     def __init__(self, simulation: Simulation) -> None: ...
 
@@ -129,15 +129,15 @@ class _Silent:
 
 
 def _without_twin() -> None:
-    """Episodes in which nothing is worked out or asked a second time."""
+    """Run episodes without a twin and without repeated calls."""
     vars(arena).update(dict.fromkeys(("torn", "disagreement"), lambda *args: iter(())))
     vars(arena)["Twin"] = _Silent
 
 
 class Properties:
-    """Runs state machines, property tests and tables written from the specification until one
-    fails or the time is over: the cheapest of each file, then the next of each. `seconds`: what
-    each took; empty: measure that.
+    """Runs state machines, property tests and tables written from the specification until one fails
+    or the time is used up: the cheapest of each file first, then the next of each. `seconds` has
+    the time of each; if it is empty, the times are measured.
     """
 
     def __init__(self, over: Over, seconds: dict[str, float]) -> None:
@@ -177,8 +177,8 @@ def _is_property(item: pytest.Item) -> bool:
 
 
 def property_files() -> list[str]:
-    """The test files with properties, state machines or such tables; those that serve are left out,
-    because a server is another process, without the bug.
+    """Return the test files with properties, state machines or such tables, without those that
+    start a server, because that process does not have the bug.
     """
     words = ("@given", "StateMachine", "ExchangeMachine")
     files = sorted((ROOT / "tests").rglob("test_*.py"))
@@ -191,7 +191,7 @@ def property_files() -> list[str]:
 
 
 def run_properties(over: Over, seconds: dict[str, float]) -> Properties:
-    """Run them: all, or those measured."""
+    """Run all of them, or those measured."""
     os.chdir(ROOT)
     plugin = Properties(over, seconds)
     files = sorted({nodeid.split("::")[0] for nodeid in seconds}) or property_files()
@@ -203,18 +203,18 @@ def run_properties(over: Over, seconds: dict[str, float]) -> Properties:
 
 
 def machines(over: Over, bug: str = "") -> Iterator[Sentence]:
-    """The state machines and properties of our tests."""
+    """The state machines and properties of the test suite."""
     yield from (("machines", one) for one in run_properties(over, property_seconds()).failed[:1])
 
 
 def judged(over: Over, bug: str) -> Iterator[Sentence]:
-    """`sim judge` of a client's run without trouble."""
+    """`sim judge` of a client's run without faults."""
     for line in run_client("plain", bug).broken.items():
         yield "judge", f"{line[0]}: {line[1][0][1]}"
 
 
 def certified(over: Over, bug: str) -> Iterator[Sentence]:
-    """`sim certify`, its legs one after another until an item fails."""
+    """`sim certify`: its legs one after another until an item fails."""
     legs: list[LegResult] = []
     for leg in PROFILE.legs:
         if over():
@@ -226,7 +226,7 @@ def certified(over: Over, bug: str) -> Iterator[Sentence]:
 
 
 def run_client(leg: str, bug: str) -> LegResult:
-    """What a reference client with a bug leaves in a leg of the profile."""
+    """Return the run of a reference client with a bug in a leg of the profile."""
     terms = next(one for one in PROFILE.legs if one.id == leg)
     simulation, code = Simulation(terms.load()), 0
     try:
@@ -237,14 +237,14 @@ def run_client(leg: str, bug: str) -> LegResult:
 
 
 def beliefs(over: Over, bug: str) -> Iterator[Sentence]:
-    """A state machine that holds what a client believes against the exchange."""
+    """A state machine that compares what a client believes with the exchange."""
     wrong = run_machine(bug)
     if wrong:
         yield "machines", wrong
 
 
 class Tool(NamedTuple):
-    """How to run a tool, the columns that it fills, and its processor seconds."""
+    """A tool: how to run it, the columns that it fills, and its processor seconds."""
 
     run: Callable[[Over, str], Iterator[Sentence]]
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""One tool against one bug: by column, what was said and after how many processor seconds."""
+"""One tool against one bug: the findings by column, and the processor seconds until each."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def attempt(
 
 
 def _sentences(told: Iterator[Sentence], column: str) -> Iterator[Sentence]:
-    """Sentences of a tool; an error that ends it is one too."""
+    """Yield the findings of a tool; an error that ends it is one too."""
     try:
         yield from told
-    except Exception as error:  # the exchange is broken on purpose
+    except Exception as error:  # the exchange has a planted bug
         yield column, f"ended with {type(error).__name__}: {error}"
 
 
 def fingerprint(bug: str) -> str:
-    """What a bug is: a trial of another one under its name says nothing about it."""
+    """Return the identity of a bug; a result for another version of it is not valid."""
     says = next(one.says for one in PLANTED if one.name == bug)
     return f"{crc32(repr((says, EXCHANGE_BUGS.get(bug))).encode()):08x}"
 
 
 def measure() -> dict[str, float]:
-    """How long each property test takes without a bug."""
+    """Return the seconds of each property test without a bug."""
     return run_properties(lambda: False, {}).took

@@ -5,11 +5,11 @@ the tests that run the changed line are run until one fails. A mutant that no te
 survivor. Mutants that change nothing a client can see are listed in `equivalent.yaml`, with the
 reason, and do not count.
 
-The areas are tried one after another. Verdicts are kept in `build/mutation/` as they come: a run
-that is stopped prints its table, `--resume` goes on, `--again` tries its survivors anew.
+The areas are processed one after another. Verdicts are saved in `build/mutation/` as they arrive:
+an interrupted run prints its table, `--resume` continues it, and `--again` retries its survivors.
 
-The tools of the field do not fit this code: mutmut leaves decorated functions and tables alone,
-which are the handlers and most rules here, and cosmic-ray runs one command for every mutant.
+Existing tools do not fit this code: mutmut does not mutate decorated functions and tables, which
+are the handlers and most rules here, and cosmic-ray starts one command for every mutant.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 
 
 def sample(args: argparse.Namespace) -> dict[str, list[Mutant]]:
-    """Mutants by area."""
+    """Return the mutants by area."""
     if args.at:
         path, _, line = args.at.partition(":")
         found = mutants(path, (ROOT / path).read_text())
@@ -63,7 +63,7 @@ def sample(args: argparse.Namespace) -> dict[str, list[Mutant]]:
 
 
 def results_of(args: argparse.Namespace) -> Results:
-    """A new sample, or a kept one with what became of it."""
+    """Return a new sample, or a saved one with its verdicts."""
     kept = KEPT / f"seed-{args.seed}-{args.count}.ndjson"
     if args.at:
         return Results(sample(args), None)
@@ -73,7 +73,7 @@ def results_of(args: argparse.Namespace) -> Results:
 
 
 def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int, seconds: float) -> list[Job]:
-    """The tests that may kill each mutant."""
+    """Return the tests that may kill each mutant."""
     jobs = []
     for mutant in chosen:
         tests = coverage.covering(mutant, (ROOT / mutant.path).read_text(), most, seconds)
@@ -82,7 +82,7 @@ def jobs_for(chosen: list[Mutant], coverage: CoverageMap, most: int, seconds: fl
 
 
 def run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
-    """Run every job; those that a test killed which fails on unchanged code too, without it."""
+    """Run every job; repeat those killed by a test that fails on unchanged code, without it."""
     _run(jobs, coverage, workers)
     while failing := _failing_tests(jobs, workers):
         print(f"\nfails without any change: {failing}")
@@ -94,7 +94,7 @@ def run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
 
 
 def _run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
-    """Run every job; what a warm process may have missed is run again in a cold one."""
+    """Run every job; repeat survivors in a cold process if their code runs at import."""
 
     def needs_cold(job: Job) -> bool:
         assert job.mutant is not None
@@ -113,7 +113,7 @@ def _run(jobs: list[Job], coverage: CoverageMap, workers: int) -> None:
 
 
 def _failing_tests(jobs: list[Job], workers: int) -> list[str]:
-    """Killers that fail on unchanged code too."""
+    """Return the killing tests that also fail on unchanged code."""
     killers = {job.killed_by: job.tests.get(job.killed_by, 60.0) for job in jobs}
     left = {name: took for name, took in sorted(killers.items()) if "::" in name}
     failing: list[str] = []
@@ -128,7 +128,7 @@ def _failing_tests(jobs: list[Job], workers: int) -> list[str]:
 
 
 def try_area(results: Results, area: str, coverage: CoverageMap, args: argparse.Namespace) -> None:
-    """Try the open mutants of an area; print its survivors and the verdicts until now."""
+    """Try the open mutants of an area; print its survivors and all verdicts so far."""
     jobs = jobs_for(results.open(area), coverage, args.tests, args.seconds)
     if jobs:
         print(f"\n{area}, {len(jobs)} mutants: ", end="", flush=True)
@@ -153,7 +153,7 @@ def main() -> int:
     args = arguments()
     temporary = tempfile.TemporaryDirectory(prefix="mutants-")
     os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = temporary.name
-    for number in (signal.SIGINT, signal.SIGTERM):  # the first may be ignored in the background
+    for number in (signal.SIGINT, signal.SIGTERM):  # SIGINT may be ignored in the background
         signal.signal(number, signal.default_int_handler)
     results = results_of(args)
     try:

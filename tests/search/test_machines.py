@@ -123,7 +123,7 @@ def test_a_wrong_belief_is_caught_and_the_smallest_example_is_kept_as_a_scenario
     assert any(str(path) in note for note in caught.value.__notes__)
     scenario = load_scenario(str(path))
     calls = [step.call for step in scenario.steps if step.call is not None]
-    # The minimal examples: an order that never rests, one that fills against another participant, or
+    # The minimal examples: an order that never rests, one that fills against another account, or
     # one into a market that has stopped.
     assert len(calls) == 1 and len(scenario.steps) <= 2
     never_rests = calls[0].json["tif"] == "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"

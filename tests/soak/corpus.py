@@ -1,5 +1,5 @@
-"""What the searches start from: bundled scenarios, one that says a word about nearly everything, and
-values that no calendar, no account and no encoding holds.
+"""The inputs of the searches: bundled scenarios, one that uses nearly every key, and values outside
+the range of dates, accounts and encodings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from sim.scenario.yaml_tree import read_file, read_text, value_of
 
 SCENARIOS = Path(__file__).parent.parent.parent / "scenarios"
-# Those that run in less than a second; mutants of the others find the same and take minutes.
+# Scenarios that run in less than a second; mutants of the others find the same defects in minutes.
 QUICK = (
     "combo-by-quote",
     "day-orders-at-the-close",
@@ -90,7 +90,7 @@ steps:
   - {settle: {symbol: a, price: "1", text: done}}
   - {at: +30s, expect: {book: {symbol: a, bids: ["0.4 x 5"]}, trades: {symbol: a, count: 0}, order: {clord_id: x, state: NEW}, position: {account: maker, symbol: a, net: "1"}}}
 """
-# Sound text of every kind in the place of every other, and what lies beyond its edge.
+# Valid values of every type, to be put in the place of other types, and values out of range.
 TEXTS = (
     *("", "0", "-1", "1", "5", "2", "100", "0.5", "0.01", "0.001", "0.00000001", "-0.5", "1e9"),
     *("nan", "inf", "-0", "+5", "1_000", "0x10", "007", "٣", "9" * 12, "9" * 18, "9" * 19),
@@ -123,7 +123,7 @@ KINDS = (_NUMBER, _SPAN, _INSTANT, _RATE)
 
 
 def of_one_kind(value: Any, rng: random.Random) -> Any:
-    """A value of the kind of another: a number for a number, an instant for an instant."""
+    """Return a value of the type of another: a number for a number, an instant for an instant."""
     if isinstance(value, bool) or value is None or isinstance(value, dict | list):
         return copy.deepcopy(rng.choice(VALUES))
     text = str(value)
@@ -134,18 +134,18 @@ def of_one_kind(value: Any, rng: random.Random) -> Any:
 
 
 def documents() -> list[dict[str, Any]]:
-    """The scenarios that mutants are made of, as JSON values."""
+    """Return the scenarios to mutate, as JSON values."""
     bundled = [value_of(read_file(SCENARIOS / f"{name}.yaml")) for name in QUICK]
     return [*bundled, value_of(read_text(WHOLE, "whole"))]
 
 
 def texts() -> list[str]:
-    """The same as text."""
+    """Return the scenarios to mutate, as text."""
     return [*((SCENARIOS / f"{name}.yaml").read_text("utf-8") for name in QUICK), WHOLE]
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a document."""
+    """Return every path in a document."""
     if isinstance(value, dict):
         inner: Any = value.items()
     else:
@@ -156,14 +156,14 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def at(document: Any, way: tuple[Any, ...]) -> Any:
-    """What stands at a place."""
+    """Return the value at a path."""
     for key in way:
         document = document[key]
     return document
 
 
 def mutate(document: dict[str, Any], rng: random.Random) -> None:
-    """Change one thing somewhere: delete, replace, double, move, rename, wrap."""
+    """Change one value: delete, replace, duplicate, move, rename or wrap it."""
     found = list(places(document))
     if not found:
         return
@@ -183,12 +183,12 @@ def mutate(document: dict[str, Any], rng: random.Random) -> None:
     elif kind == "rename" and isinstance(holder, dict):
         names = sorted({str(place[-1]) for place in found if isinstance(place[-1], str)})
         holder[rng.choice((*names, *TEXTS))] = holder.pop(last)
-    else:  # what stands elsewhere comes here
+    else:  # a value from elsewhere
         holder[last] = copy.deepcopy(at(document, rng.choice(found)))
 
 
 def mutate_text(text: str, rng: random.Random) -> str:
-    """Change a few letters of a file: what a slip of the hand, or a bad merge, leaves behind."""
+    """Change a few characters of a file, as a typing error or a bad merge does."""
     for _ in range(rng.choice((1, 1, 2, 5))):
         lines = text.split("\n")
         row = rng.randrange(len(lines))

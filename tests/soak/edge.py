@@ -2,9 +2,9 @@
 listener of a served exchange.
 
 `python -m tests.soak.edge [--minutes N] [--seed N] [--preset NAME]`. A case is a function of the seed and its
-number, so what is found is repeated with `--seed N --case M`. What must hold after every case: the
-answer is no unexplained 5xx and shows nothing of the program; every listener still answers a good
-request; at the end the journal replays.
+number, so a finding is repeated with `--seed N --case M`. After every case, the answer must not be
+an unexplained 5xx or show internals of the program, and every listener must still answer a valid
+request. At the end the journal must replay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 HTTP_PLANES = ("gateway", "retail", "exchange", "auth", "control", "docs")
-# What an answer may never hold.
+# Text that no answer may contain.
 TELLTALES = (b"Traceback", b"aiohttp", b"Python/", b"site-packages", b"internal error")
 _WAIT_S = 0.2
 
@@ -77,18 +77,18 @@ _HANDSHAKE = (
 
 
 class Case(NamedTuple):
-    """Bytes for a listener, in the pieces in which they are sent."""
+    """Bytes for a listener, in the pieces that are sent."""
 
     plane: str
     pieces: list[bytes]
 
 
 class Found(AssertionError):
-    """Something that must not happen."""
+    """A violation of the conditions above."""
 
 
 def case(seed: int, number: int) -> Case:
-    """The case of a number."""
+    """Return the case with a number."""
     rng = random.Random(f"{seed}.{number}")
     kind = rng.choice(("http", "http", "http", "frames", "http2"))
     if kind == "http2":
@@ -132,7 +132,7 @@ def _http2(rng: random.Random) -> Iterator[bytes]:
 
 
 def _spoilt(rng: random.Random, sent: bytes) -> bytes:
-    """The bytes with a few of them changed, left out or doubled."""
+    """Return the bytes with a few of them changed, omitted or duplicated."""
     changed = bytearray(sent)
     for _ in range(rng.choice((0, 0, 1, 2, 8))):
         at = rng.randrange(len(changed) + 1)
@@ -152,7 +152,7 @@ def _cut(rng: random.Random, sent: bytes) -> list[bytes]:
 
 
 def answer_to(address: str, pieces: list[bytes], wait_s: float = _WAIT_S) -> bytes:
-    """Everything that a listener says to some bytes before it closes, or waits for more in vain."""
+    """Send bytes; return the answer until the listener closes or sends no more for a while."""
     parts = urlsplit(address if "//" in address else f"//{address}")
     found = bytearray()
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=5) as plain:
@@ -169,8 +169,9 @@ def answer_to(address: str, pieces: list[bytes], wait_s: float = _WAIT_S) -> byt
 
 
 def check_answer(tried: Case, answer: bytes, *, faults: bool = False) -> None:
-    """Found, when an answer is not what a client may be shown. An answer that names the fault that
-    struck it is explained, whatever its status (of gRPC a preset's are not told apart here).
+    """Raise Found if an answer must not be sent to a client. An answer that names the fault that
+    caused it is permitted with any status (gRPC answers to faults of a preset are not
+    distinguished).
     """
     explained = b"x-sim-fault: " in answer or (faults and tried.plane == "grpc")
     for word in TELLTALES:
@@ -184,7 +185,7 @@ def check_answer(tried: Case, answer: bytes, *, faults: bool = False) -> None:
 
 
 def check_alive(addresses: dict[str, str], *, faults: bool = False) -> None:
-    """Found, when a listener does not answer a good request; with faults, one of a few."""
+    """Raise Found if a listener does not answer a valid request, or with faults one of several."""
     for attempt in range(20 if faults else 1):
         try:
             _check_alive(addresses, 1 if faults else 10)
@@ -198,7 +199,7 @@ def _check_alive(addresses: dict[str, str], wait_s: float) -> None:
     sent = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     for plane in HTTP_PLANES:
         answer = answer_to(addresses[plane], [sent], wait_s)
-        if not answer.startswith(b"HTTP/1.1 4"):  # no such path, no credentials, too many
+        if not answer.startswith(b"HTTP/1.1 4"):  # unknown path, no credentials, rate limit
             raise Found(f"the {plane} listener answers a good request with {answer[:80]!r}")
     settings = answer_to(addresses["grpc"], [_PREFACE + b"\0\0\0\4\0\0\0\0\0"], wait_s)
     if settings[3:4] != b"\4":
@@ -213,7 +214,7 @@ def run(
     show: Callable[[str], object],
     faults: bool = False,
 ) -> int:
-    """Try the cases of some numbers; returns how many. Found names the case."""
+    """Run the cases with some numbers; return their count. Raises Found with the case."""
     tried = 0
     for number in numbers:
         one = case(seed, number)

@@ -1,7 +1,7 @@
-"""Tools that read journals, given journals that are JSON but not true: values of other types, lines
-in another order, unknown inputs, absurd instants.
+"""Commands that read journals, with journals that are valid JSON but wrong: values of other types,
+lines in another order, unknown inputs, instants out of range.
 
-Every command ends with a documented exit code and a sentence; never with a traceback.
+Every command must end with a documented exit code and a message, never with a traceback.
 
     python -m tests.soak.journal_mutants --count 2000 --seed 1
 """
@@ -48,7 +48,7 @@ EXIT_CODES = {0, 1, 2, 3}
 
 
 def journals() -> list[list[bytes]]:
-    """The lines of a few sound journals, one with a mark of every kind."""
+    """Return the lines of some valid journals, one of them with every kind of mark."""
     found = []
     for source in (*SOURCES, WHOLE):
         written = io.BytesIO()
@@ -63,7 +63,7 @@ def journals() -> list[list[bytes]]:
 
 
 def spoilt(lines: list[bytes], rng: random.Random) -> list[bytes]:
-    """The lines with something wrong in them."""
+    """Return the lines with a defect."""
     lines = list(lines)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         row = rng.randrange(len(lines)) if rng.random() < 0.8 else 0
@@ -100,7 +100,7 @@ def _changed(line: bytes, rng: random.Random, header: bool) -> bytes:
 
 
 def _sealed(text: bytes) -> bytes:
-    """A header whose checks say that it is sound."""
+    """Return a header with correct checksums."""
     import msgspec
 
     try:
@@ -115,7 +115,7 @@ def _sealed(text: bytes) -> bytes:
 
 
 def examine(lines: list[bytes], rng: random.Random, folder: Path, other: Path) -> Finding | None:
-    """What is wrong with us: a command that ended otherwise than it says."""
+    """Return a defect of this project: a command with an undocumented result."""
     path = folder / "spoilt.ndjson"
     path.write_bytes(b"\n".join(lines) + b"\n")
     command = rng.choice(COMMANDS)
@@ -139,7 +139,7 @@ def examine(lines: list[bytes], rng: random.Random, folder: Path, other: Path) -
 
 
 def search(count: int, seed: int, stop: float = 0) -> Iterator[Finding | None]:
-    """The findings of so many journals; the same seed spoils the same way."""
+    """Return the findings for a number of journals; a seed determines their defects."""
     sound = journals()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""kill -9 under load, round after round: `python -m tests.soak.kills --rounds 100` (`make soak`).
+"""Kill a server under load, repeatedly: `python -m tests.soak.kills --rounds 100` (`make soak`).
 
 In a round three clients of one surface place orders until their server is killed, after a number of
 answers that the seed determines. Then the journal must replay, line by line, to an exchange that
@@ -40,7 +40,7 @@ class Client(Protocol):
     """A client of a surface."""
 
     def place(self) -> str:
-        """Place an order that rests; its id once it is acknowledged."""
+        """Place an order that rests; return its id when it is acknowledged."""
 
 
 class Retail:
@@ -67,7 +67,7 @@ class Retail:
 
 
 def token_of(ready: dict[str, Any]) -> tuple[str, str]:
-    """A bearer token of the first partner, by authlib, and a participant of it."""
+    """Return a token of the first partner, fetched by authlib, and one of its participants."""
     firm, endpoint = ready["firms"][0], f"{ready['auth']}/oauth/token"
     key = Path(firm["private_key_path"]).read_text()
     session = OAuth2Session(
@@ -130,8 +130,8 @@ SURFACES: dict[str, Callable[[dict[str, Any], str], Client]] = {
 
 
 class Round(NamedTuple):
-    """What came of a round: orders that were acknowledged, those of them that are lost, inputs that
-    were replayed.
+    """The result of a round: acknowledged orders, those of them that are lost, and replayed
+    inputs.
     """
 
     acknowledged: int
@@ -140,7 +140,7 @@ class Round(NamedTuple):
 
 
 def kill_round(surface: str, folder: Path, answers: int) -> Round:
-    """Kill a server after so many answers. Divergence when its journal does not replay."""
+    """Kill a server after some answers. Raises Divergence if its journal does not replay."""
     ready_file, journal = folder / "ready.json", folder / "journal.ndjson"
     command = [
         *(sys.executable, "-m", "sim", "serve", "--quiet", "--port-base", "0"),
@@ -164,7 +164,7 @@ def kill_round(surface: str, folder: Path, answers: int) -> Round:
 def _load(
     surface: str, ready: dict[str, Any], process: subprocess.Popen[bytes], answers: int
 ) -> list[str]:
-    """Place orders with several clients at once; kill the server in the midst of it."""
+    """Place orders with several clients at once; kill the server meanwhile."""
     symbol = symbol_of(ready)
     acknowledged: list[str] = []
     enough = threading.Event()
@@ -175,7 +175,7 @@ def _load(
             try:
                 client = client or SURFACES[surface](ready, symbol)
                 acknowledged.append(client.place())
-            except Exception:  # a limit, or the server is gone
+            except Exception:  # a rate limit, or the server has ended
                 continue
             if len(acknowledged) >= answers:
                 enough.set()
@@ -194,7 +194,7 @@ def _load(
 
 
 def symbol_of(ready: dict[str, Any]) -> str:
-    """An open instrument in whole cents and contracts."""
+    """Return an open instrument that trades in whole cents and contracts."""
     with urllib.request.urlopen(f"{ready['control']}/_sim/v1/state/instruments") as answer:
         rows = json.load(answer)["instruments"]
     return next(
@@ -205,7 +205,7 @@ def symbol_of(ready: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Run the rounds; 1 when an acknowledged order is lost."""
+    """Run the rounds; return 1 if an acknowledged order is lost."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.kills", description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)

@@ -1,9 +1,10 @@
-"""The room in Chromium at runs of many inputs: when it is usable, how fast it follows the scrubber,
-what the tab takes, and how much of it is work of the page and of the server.
+"""Performance of the control room in Chromium with runs of many inputs: the time until it is
+usable, the time to follow the scrubber, its memory, and the processor time of the page and of the
+server.
 
-The run is made in this process and served from it. Real time is what a reader waits; it says
-something on a quiet machine only. Processor time is that of the page's process and of this one, so it
-stays comparable.
+The run is created and served in this process. Real time is what a user waits; it is meaningful on
+an idle machine only. Processor time is that of the page's process and of this one, so it stays
+comparable.
 
     python -m tests.soak.room [--inputs 20000 100000] [--looks 60]
 """
@@ -30,7 +31,7 @@ from sim.server.background import BackgroundService
 from sim.server.listeners import bind
 
 SYMBOL = "bench-orders"
-NEAR = 300  # inputs between a look and the ones nearby
+NEAR = 300  # inputs between a random moment and those near it
 
 
 def main() -> int:
@@ -99,7 +100,7 @@ for (;;) {
 
 
 async def _look(room: RoomPage, seq: int) -> float:
-    """Seconds from moving the scrubber to the book of that moment being drawn."""
+    """Return the seconds from moving the scrubber until the book of that moment is drawn."""
     took = await room.look(
         f"const line = one('scrubber'), begun = performance.now(); line.value = {seq};"
         "line.dispatchEvent(new Event('input', {bubbles: true}));"
@@ -110,7 +111,7 @@ async def _look(room: RoomPage, seq: int) -> float:
 
 
 class _Clock:
-    """Processor time of the page's process and of this one, and what the page holds."""
+    """Processor time of the page's process and of this one, and memory of the page."""
 
     room: RoomPage
 

@@ -1,8 +1,8 @@
 """Every published version of the public Python client, in both readings of the service.
 
-Each version is installed into a folder of its own (network is needed once), and drives a served
-exchange in a process of its own: market data, an order from preview to cancellation, a trade, the
-portfolio, balances, and what else a version has. CI runs the newest version in both readings
+Each version is installed into a separate folder (which needs the network once) and calls a served
+exchange from a separate process: market data, an order from preview to cancellation, a trade, the
+portfolio, balances, and other functions of the version. CI runs the newest version in both readings
 (`tests/server/test_official_sdk*.py`); this runs the others.
 
     python -m tests.soak.sdk_versions [--versions 0.1.2 2.4.1]
@@ -25,7 +25,7 @@ from sim.testing.exchange_fixture import ServedExchange
 ROOT = Path(__file__).parent.parent.parent
 VERSIONS = ("0.1.2", "1.0.0", "1.0.1", "1.0.2", "2.0.0", "2.1.0", "2.3.0", "2.4.0", "2.4.1")
 
-# What runs beside a version. It prints one JSON line: what was called, and what went wrong.
+# The program that uses a version. It prints one JSON line: the calls made, and the errors.
 JOURNEY = r"""
 import json, sys
 import polymarket_us
@@ -89,7 +89,7 @@ print(json.dumps({"called": called, "wrong": wrong}))
 
 
 def installed(version: str, folder: Path) -> Path:
-    """The folder with a version of the client, which is installed when it is not there."""
+    """Return the folder of a version of the client; install it if necessary."""
     place = folder / version
     if not (place / "polymarket_us").is_dir():
         pip = (sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(place))
@@ -98,7 +98,7 @@ def installed(version: str, folder: Path) -> Path:
 
 
 def journey(version: str, reading: str, folder: Path) -> list[str]:
-    """What went wrong with a version in a reading; nothing where all is well."""
+    """Return the errors of a version in a reading; empty if there are none."""
     place = installed(version, folder).resolve()
     scenario = replace(load_scenario("quickstart"), reading=reading)
     served = ServedExchange(scenario, seed=None, journal=folder / f"{version}-{reading}.ndjson")
@@ -126,7 +126,7 @@ def journey(version: str, reading: str, folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Run every version in every reading; 1 when something went wrong."""
+    """Run every version in every reading; return 1 if there were errors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--versions", nargs="+", default=VERSIONS)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "sdk")

@@ -1,9 +1,10 @@
-"""Runs of every bundled scenario under many seeds, with what random clients do behind its steps and
-with frames that faults lose, double and swap, each judged by the witness: it must find nothing.
+"""Runs of every bundled scenario with many seeds, with calls of random clients after its steps and
+with faults that drop, duplicate and reorder frames. The witness checks each run and must find
+nothing.
 
-A case is a function of scenario, seed and number of random steps, so what is found is repeated with
-`--only SCENARIO --seed N --count 1`. Seeds take turns: as the scenario is, hostile, and with faults
-on every stream.
+A case is a function of scenario, seed and number of random steps, so a finding is repeated with
+`--only SCENARIO --seed N --count 1`. Seeds alternate between the scenario as it is, the hostile
+preset, and faults on every stream.
 
     python -m tests.soak.witness [--count 1000] [--seed 1] [--only NAME] [--seconds N]
 """
@@ -30,14 +31,14 @@ from sim.simulation import Simulation
 from sim.witness.witness import Witness, witness_run
 
 SCENARIOS = Path(__file__).parent.parent.parent / "scenarios"
-# Busy by themselves: no random clients behind their days.
+# They have much traffic themselves, so no random clients are added.
 BUSY = ("life-size", "living-market", "living-windows")
 STEPS = 100
 _EFFECTS = ("drop", "duplicate", "reorder")
 
 
 class Case(NamedTuple):
-    """One run: a scenario, a seed, and what is done to it besides."""
+    """One run: a scenario, a seed, and the disturbances."""
 
     scenario: str
     seed: int
@@ -47,7 +48,7 @@ class Case(NamedTuple):
         return ("plain", "hostile", "faults")[self.seed % 3]
 
     def prepared(self, steps: int) -> Scenario:
-        """The scenario with its disturbances and random steps."""
+        """Return the scenario with its disturbances and random steps."""
         scenario = load_scenario(self.scenario)
         if self.variant == "hostile":
             scenario = replace(scenario, preset="hostile")
@@ -65,13 +66,13 @@ def _stream_faults() -> Iterator[FaultSpec]:
 
 
 def bundled() -> list[str]:
-    """Every bundled scenario, the busy ones last."""
+    """Return every bundled scenario, those with much traffic last."""
     names = sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
     return [name for name in names if name not in BUSY] + list(BUSY)
 
 
 def judged(case: Case, steps: int = STEPS) -> Witness:
-    """Run a case to its end and judge what its clients saw."""
+    """Run a case to its end and check what its clients saw."""
     scenario = case.prepared(steps)
     simulation = Simulation(scenario, seed=case.seed, journal=BytesIO())
     run_scenario(scenario, simulation=simulation, check_invariants=False)
@@ -79,7 +80,7 @@ def judged(case: Case, steps: int = STEPS) -> Witness:
 
 
 def cases(count: int, first: int, only: str = "") -> Iterator[Case]:
-    """Seed by seed, every scenario."""
+    """Yield every scenario for each seed."""
     names = [only] if only else bundled()
     for seed in range(first, first + count):
         for name in names:
