@@ -1,5 +1,5 @@
-"""The judge: every rule is kept by a client that does as documented and broken by one that does
-not, and says where.
+"""Conformance (`sim judge`): each rule passes for a client that follows the documentation, and
+fails for one that does not, with the place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fault(world: Connection, operation: str, status: int, times: int) -> None:
 
 
 def repeat(*waits: str) -> Client:
-    """A client that calls a failing operation again after these waits."""
+    """A client that repeats a failing operation after these waits."""
 
     def act(world: Connection) -> None:
         fault(world, "ListLeagues", 503, 9)
@@ -56,7 +56,7 @@ def repeat(*waits: str) -> Client:
 
 
 def search(*bodies: Any) -> Client:
-    """A client of reports, on an exchange where unfiltered ones always die."""
+    """A client of reports, on an exchange where unfiltered reports always time out."""
 
     def act(world: Connection) -> None:
         world.simulation.control("quirk.set", "unfiltered_search_times_out", {"value": "always"})
@@ -71,7 +71,7 @@ def search(*bodies: Any) -> Client:
 
 
 def too_often(*waits: str) -> Client:
-    """A client that uses a limit up and calls again after these waits."""
+    """A client that exhausts a rate limit and calls again after these waits."""
 
     def act(world: Connection) -> None:
         body = {"symbol": quiet(world.simulation).symbol}
@@ -85,7 +85,7 @@ def too_often(*waits: str) -> Client:
 
 
 def books(times: int) -> Client:
-    """A client that reads an order book so many times within a minute."""
+    """A client that reads an order book a number of times within a minute."""
 
     def act(world: Connection) -> None:
         for _ in range(times):
@@ -104,7 +104,7 @@ def bodies(*sent: bytes) -> Client:
 
 
 def orders(*ids: str) -> Client:
-    """A client whose order is not answered, and who sends it again."""
+    """A client whose order is not answered, and that sends it again."""
 
     def act(world: Connection) -> None:
         fault(world, "InsertOrder", 502, 1)
@@ -149,7 +149,7 @@ def fetches(wait: str) -> Client:
 
 
 def shut(*deeds: str) -> Client:
-    """A client of a market that was halted: "order" sends one, a state moves the market."""
+    """A client of a halted market: "order" sends an order, a state name changes the state."""
 
     def act(world: Connection) -> None:
         symbol = quiet(world.simulation)
@@ -266,8 +266,8 @@ def starts(*people: tuple[str, str], poll: bool = False) -> Client:
 
 
 def receives(*statuses: int) -> Client:
-    """A receiver that answers deliveries so, the registration's test with 200; every event is
-    delivered twice.
+    """A receiver with these answers to deliveries, and 200 to the test at its registration. Every
+    event is delivered twice.
     """
 
     def act(world: Connection) -> None:
@@ -284,7 +284,7 @@ def receives(*statuses: int) -> Client:
 
 
 def quotes(buy: str, sell: str, confirmed_after: str = "1s") -> Client:
-    """A client that asks on one account, and quotes and confirms on another."""
+    """A client that requests quotes with one account, and quotes and confirms with another."""
 
     def client(world: Connection) -> None:
         rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]

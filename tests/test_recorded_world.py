@@ -1,5 +1,5 @@
-"""The default world stays what it is: names, numbers, dates, terms and prices of its events and
-markets, as clients see them when a run begins.
+"""The default world does not change unintentionally: names, numbers, dates, terms and prices of its
+events and markets, as clients see them at the start of a run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def begun(start: str = "", world: str = "quickstart", more: str = "") -> Connect
 
 @pytest.fixture(scope="module")
 def recorded_world() -> Connection:
-    """The quickstart as it begins. Tests look at it and change nothing."""
+    """The quickstart at its start. Tests only read it."""
     return begun()
 
 
@@ -43,7 +43,7 @@ def every(world: Connection, path: str, name: str, **query: Any) -> list[Any]:
 
 
 def compact(row: Any) -> str:
-    """A row as JSON without what says nothing."""
+    """Return a row as JSON without empty values."""
 
     def bare(value: Any) -> Any:
         match value:
@@ -75,7 +75,7 @@ def market_line(market: Any) -> str:
 
 
 def chosen(events: list[Any], each: int = 1) -> Iterator[Any]:
-    """Of each league or topic the first events, and all that are not games."""
+    """Return the first events of each league or topic, and all events that are not games."""
     seen: dict[tuple[str, str, bool], int] = {}
     for event in events:
         kind = (event["category"], event["subcategory"], bool(event["gameId"]))
@@ -150,7 +150,7 @@ def test_whole_events_and_instruments(recorded_world: Connection) -> None:
     "start", ["2026-02-10T12:00:00-05:00", "2026-06-20T12:00:00-04:00", "2027-03-03T09:00:00-05:00"]
 )
 def test_worlds_that_begin_in_another_week(start: str) -> None:
-    """Seasons, dates in names, terms of trading and two-sided markets are those of then."""
+    """Seasons, dates in names, trading terms and two-sided markets are those of that week."""
     world = begun(start, more="world: {games: 40}\n")
     events = every(world, "/v1/events", "events")
     lines = [event_line(event) for event in list(chosen(events))[::2]]
@@ -176,7 +176,7 @@ def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
 
 @pytest.mark.recorded
 def test_recurring_markets(recorded_world: Connection) -> None:
-    """Of each series, what is listed at the start, and one that is over, by number and by symbol."""
+    """Of each series the windows listed at the start and one that is over, by number and symbol."""
     world, lines = recorded_world, []
     series = [one for one in every(world, "/v1/series", "series") if one["recurrence"]]
     numbers = [int(one["id"]) for one in series if "Up or Down" in one["title"]]

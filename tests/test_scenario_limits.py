@@ -1,5 +1,5 @@
-"""Scenarios as people write them in a hurry: large, with one thing twice, with numbers that no
-calendar holds. Each is run, or told where it is wrong.
+"""Scenarios with typical excesses: very large ones, duplicate entries, and dates and numbers out of
+range. Each runs or is refused with the line of the error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LISTED = "world: {instruments: [{symbol: q1, state: OPEN}]}\n"
 
 
 def told(text):
-    """What a scenario is told, a line each."""
+    """Return the problems of a scenario, one a line."""
     with pytest.raises(ScenarioError) as refused:
         load_scenario(HEAD + text)
     return [str(problem) for problem in refused.value.problems]
@@ -101,7 +101,7 @@ def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
     monkeypatch.setattr(invariant_checks, "ORDERS_PER_INPUT", 10)
     line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
     few = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 20))
-    # each has an advance, a step and its order; the last check looks at everything besides
+    # each has an advance, a step and its order; the last expectation checks everything else
     assert (len(looks), few.inputs) == (20 + 1, 3 * 20)
     looks.clear()
     many = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 200))

@@ -1,4 +1,4 @@
-"""Switches of assumptions that no other test turns: each does what it says."""
+"""Switches of assumptions that no other test uses: each has its documented effect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def listed(world: Connection, **terms: object) -> str:
 
 
 def entered(world: Connection, **body: object) -> int:
-    """HTTP status of an order of a partner's."""
+    """Return the HTTP status of an order of a partner."""
     return (
         trader(world)
         .post(
@@ -76,7 +76,7 @@ def after_two_wrong_codes(world: Connection) -> object:
 
 
 def notified(world: Connection, *answers: int) -> Http:
-    """A firm whose receiver gives these answers to kyc.approved, then 200."""
+    """Return a firm whose receiver gives these answers to kyc.approved, then 200."""
     waiting = [200, *answers]
     world.receive = lambda post: waiting.pop(0) if waiting else 200
     atlas = world.exchange(firm(world.simulation))
@@ -89,7 +89,7 @@ def notified(world: Connection, *answers: int) -> Http:
 
 
 def gap(world: Connection, number: int) -> int:
-    """Whole seconds between an attempt that failed and the next."""
+    """Return the whole seconds between a failed attempt and the next."""
     notified(world, *(500,) * number)
     world.advance("1h")
     at = [
@@ -105,7 +105,7 @@ def unanswered(world: Connection) -> object:
     while (
         due := world.simulation.next_due()
     ) is not None and due <= world.simulation.start + 3600 * NS_PER_S:
-        world.simulation.advance_to(due)  # nobody answers
+        world.simulation.advance_to(due)  # the receiver does not answer
     return next(
         record.error
         for record in world.simulation.exchange.webhooks.deliveries()
@@ -321,7 +321,7 @@ def test_a_switch_does_what_it_says(
     [("webhook.retry_first", "1m", 1), ("webhook.retry_longest", "2s", 4)],
 )
 def test_a_switch_of_the_wait_between_attempts(name: str, value: str, number: int) -> None:
-    """The documented wait doubles from a second, give or take 20 %."""
+    """The documented wait doubles from one second, plus or minus 20 %."""
     assert int(0.8 * 2 ** (number - 1)) <= gap(fresh(), number) <= 1.2 * 2 ** (number - 1)
     world = fresh()
     switch(world, **{name.replace(".", "__"): value})

@@ -1,5 +1,5 @@
-"""Replaces against a rulebook written a second time: which refusal a change comes back with, and
-every term of the order that it leaves behind.
+"""Replaces against a second implementation of the rules: the refusal of a change, and every term of
+the order after it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ END = NOW + minutes(5)
 FILLED = 6
 STATES = (S.OPEN, S.OPEN, S.OPEN, S.PREOPEN, S.MATCH_AND_CLOSE_AUCTION, S.HALTED, S.SUSPENDED)
 
-# How the order that is changed was placed: price, and terms beside its quantity of 60.
+# The order that is replaced: price, and terms besides its quantity of 60.
 ORDERS: tuple[tuple[int, dict[str, Any]], ...] = (
     (50, {}),
     (50, {"tif": TimeInForce.GOOD_TILL_TIME, "good_till": END}),
@@ -103,7 +103,7 @@ Row = tuple[bool, str, str, str, CancelRejectReason]
 
 
 def refusal(c: ReplaceOrder, order: Order, state: InstrumentState) -> tuple[Any, ...] | None:
-    """Class, rule, message, and the reason that streams report; None if the change is made."""
+    """Return class, rule, message and reason of the refusal; None if the change is accepted."""
     return next((tuple(rest) for applies, *rest in rows(c, order, state) if applies), None)
 
 
@@ -195,7 +195,7 @@ def _resting(after: dict[str, Any], order: Order, state: InstrumentState) -> Ite
 
 
 def changed(c: ReplaceOrder, order: Order) -> dict[str, Any]:
-    """The terms that a change may touch, afterwards."""
+    """Return the terms that a change may affect, after the change."""
     derived = c.best_limit or c.immediately_executable_limit
     tif = c.tif or order.tif
     timed = tif is TimeInForce.GOOD_TILL_TIME
@@ -220,15 +220,15 @@ def changed(c: ReplaceOrder, order: Order) -> dict[str, Any]:
 
 
 def best_bid(order: Order) -> int:
-    """The best bid of the market: that of the order itself if it rests in the book."""
+    """Return the best bid, which is that of the order itself if it rests in the book."""
     return max(order.price, 44) if order.type is T.LIMIT else 44
 
 
-# ---- what comes of a change
+# ---- results of a change
 
 
 def attempt(found: Market, command: ReplaceOrder) -> object:
-    """The order after the change, or what its refusal says."""
+    """Return the order after the change, or its refusal."""
     try:
         return found.trading.order_service.replace(command)
     except Refusal as error:
@@ -264,7 +264,7 @@ def test_a_change_is_made_or_comes_back_with_the_first_row_that_applies(seed: in
 
 
 def check_told(found: Market, order: Order, expected: tuple[Any, ...]) -> None:
-    """A refused change is reported once, and changes no book."""
+    """Check that a refused change is reported once and changes no book."""
     (told,) = [event for event in found.take() if isinstance(event, CancelRejected | Executed)]
     assert isinstance(told, CancelRejected)
     assert (told.order_id, told.account, told.is_replace) == (order.id, "a", True)
@@ -274,7 +274,7 @@ def check_told(found: Market, order: Order, expected: tuple[Any, ...]) -> None:
 def check_made(
     found: Market, command: ReplaceOrder, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """The first report is that of the change, with every term of it; the order ends once."""
+    """Check that the first report has all terms of the change, and that the order ends once."""
     first = found.reports()[0]
     assert first.type.name == "REPLACE"
     reported = structs.asdict(first.order)

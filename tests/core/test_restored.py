@@ -1,5 +1,5 @@
-"""A restored exchange goes on as the one that never stopped: books and reservations are put
-together when somebody asks, whoever that is.
+"""A restored exchange continues like one that never stopped. Its books and reservations are rebuilt
+on first access, whichever operation that is.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Move = tuple[str, str, str, Side, int, int, str]
 
 
 def do(market: Market, move: Move) -> object:
-    """What came of a move: reports, or the words of its refusal."""
+    """Perform an action; return its reports, or the text of its refusal."""
     kind, account, symbol, side, price, qty, clord_id = move
     mine = market.trading.orders.of_account(account)
     try:

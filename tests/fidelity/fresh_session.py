@@ -1,5 +1,5 @@
-"""Sessions drawn by a number, on every surface: what somebody does who wants to see much, in an
-order and with prices, sizes and waits that nobody chose. Clients go on whatever they are answered.
+"""Random sessions on every surface, determined by a number: actions that exercise many functions,
+in random order and with random prices, sizes and waits. Clients continue after any answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Act: TypeAlias = Callable[["Fresh"], None]
 
 
 class Fresh:
-    """Clients, and what is drawn for them."""
+    """Clients, and their random choices."""
 
     def __init__(self, clients: Clients, draw: Random) -> None:
         self.clients, self.draw = clients, draw
@@ -27,7 +27,7 @@ class Fresh:
         self.counts: dict[str, int] = {}
 
     def number(self, name: str) -> int:
-        """How often a name was counted, this time included."""
+        """Return how often a name was counted, including this time."""
         self.counts[name] = self.counts.get(name, 0) + 1
         return self.counts[name]
 
@@ -36,7 +36,7 @@ class Fresh:
         self.clients.world.advance(self.draw.choice(spans))
 
     def opened(self, open_one: Callable[[], Stream]) -> Stream | None:
-        """A stream, None where it is refused."""
+        """Open a stream; return None if it is refused."""
         with suppress(RpcError, LookupError):
             self.streams.append(open_one())
             return self.streams[-1]
@@ -44,7 +44,7 @@ class Fresh:
 
 
 def orders(fresh: Fresh) -> None:
-    """A price from both sides, over REST and gRPC, and what is left of it."""
+    """Orders on both sides of a price, over REST and gRPC, and reads of what rests."""
     clients, draw = fresh.clients, fresh.draw
     cents, size = draw.randint(30, 60), draw.randint(1, 9)
     clients.order(clients.seller, "sell", cents, size + draw.randint(0, 5))
@@ -67,7 +67,7 @@ def orders(fresh: Fresh) -> None:
 
 
 def odd_orders(fresh: Fresh) -> None:
-    """Orders that are refused, or accepted for a reason."""
+    """Orders with unusual terms, which are refused or accepted."""
     clients, draw, market = fresh.clients, fresh.draw, fresh.clients.market
     buyer = clients.buyer
     clients.order(buyer, "buy", 99, 9_000_000)
@@ -99,7 +99,7 @@ def crosses(fresh: Fresh) -> None:
 
 
 def money(fresh: Fresh) -> None:
-    """What trades, fees and orders did to an account."""
+    """Reads of balances, fees and positions of an account."""
     clients = fresh.clients
     account = firm(clients.world.simulation).users[0].account
     clients.buyer.post("/v1/positions/balance", json={"name": account, "currency": "USD"})
@@ -206,14 +206,14 @@ def lists(fresh: Fresh) -> None:
 
 
 def burst(fresh: Fresh) -> None:
-    """Calls until a limit, and how fast it is left."""
+    """Calls until a rate limit, and the recovery from it."""
     for number in range(fresh.draw.randint(3, 8)):
         fresh.clients.buyer.post("/v1/report/trades/stats", json={"symbol": f"none{number}"})
         fresh.wait("1s", "4s")
 
 
 def quotes(fresh: Fresh) -> None:
-    """A request for quotes, which is traded, or left."""
+    """A request for quotes, which is traded or abandoned."""
     clients, draw = fresh.clients, fresh.draw
     asks, makes = clients.users[:2]
     symbols = draw.sample(clients.symbols, draw.randint(2, 4))
@@ -271,7 +271,7 @@ def grpc_streams(fresh: Fresh) -> None:
 
 
 def sockets(fresh: Fresh) -> None:
-    """Both sockets, and what an order does on them."""
+    """Both sockets, and the frames that an order causes on them."""
     clients, draw = fresh.clients, fresh.draw
     world, market = clients.world, clients.market
     markets = fresh.opened(lambda: world.web_socket(clients.key, "/v1/ws/markets"))
@@ -322,7 +322,7 @@ ACTS: tuple[Act, ...] = (
 
 
 def drawn(number: int, acts: tuple[Act, ...] = ACTS, at_most: int = 99) -> Callable[[Any], None]:
-    """The session of a number: most acts, in some order."""
+    """Return the session of a number: most actions, in random order."""
 
     def act(clients: Clients) -> None:
         fresh = Fresh(clients, Random(number))

@@ -1,5 +1,6 @@
-"""A session that shows much: every call and stream is made in such a way that what we assume is seen
-in its answer. Clients go on whatever they are answered, so it can be recorded under any values.
+"""A session that reveals assumptions: its calls and streams are chosen so that their answers depend
+on the values of assumptions. Clients continue after any answer, so it can be recorded with any
+values.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tests.journeys import (
     trader,
 )
 
-# A small world, so that a replay takes little.
+# A small world, so that a replay is quick.
 SMALL = "world: {games: 0, automated_windows: false}\n"
 BOOKS = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
 TALKS = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
@@ -38,7 +39,7 @@ ADA = {"user_id": "ada", "email": "ada@example.com", "display_name": "Ada", "fir
 
 
 class Clients:
-    """Who acts, and what they use."""
+    """The clients, and the resources that they use."""
 
     def __init__(self, world: Connection) -> None:
         self.world, sim = world, world.simulation
@@ -54,7 +55,7 @@ class Clients:
         self.symbols = [one.symbol for one in open_ones]
 
     def order(self, client: Http, side: str, cents: int, contracts: int, **more: Any) -> str:
-        """The id of an order that a partner's participant enters, "none" for a refused one."""
+        """Enter an order as a partner's participant; return its id, "none" if it is refused."""
         body = order(self.market, side, cents, contracts, **more)
         return told(client.post("/v1/trading/orders", json=body), "orderId")
 
@@ -64,7 +65,7 @@ def _is_open(sim: Simulation, symbol: str) -> bool:
 
 
 def told(answer: Response, *path: str | int) -> str:
-    """A value in an answer, "none" where it is not."""
+    """Return a value in an answer, or "none"."""
     try:
         value: Any = answer.json()
         for part in path:
@@ -142,7 +143,7 @@ def _cross(clients: Clients) -> None:
 
 
 def _verify(clients: Clients) -> None:
-    """People, their tokens, and a code that is wrong."""
+    """Verifications, tokens, and a wrong one-time code."""
     world, partner = clients.world, clients.partner
     partner.post("/v1/kyc/start", json=PERSON)
     partner.post("/v1/kyc/start", json=PERSON | {"external_id": "another"})
@@ -163,7 +164,7 @@ def _verify(clients: Clients) -> None:
 
 
 def _report(clients: Clients) -> None:
-    """Searches and statistics, narrow and not."""
+    """Searches and statistics, with and without filters."""
     world, symbol = clients.world, clients.market.symbol
     day = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z"}
     stats = {"symbol": symbol, **day, "bars": 2}
@@ -213,7 +214,7 @@ def _quote(clients: Clients) -> None:
 
 
 def _stream(clients: Clients) -> None:
-    """Streams of both kinds, and two that want the same session."""
+    """Streams of both kinds, and two that compete for one session."""
     world, symbol = clients.world, clients.market.symbol
     first = _opened(
         clients, "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
@@ -252,7 +253,7 @@ def _stream(clients: Clients) -> None:
 
 
 def _subscribe(clients: Clients) -> None:
-    """Streams of books and positions on gRPC, and sockets: busy, quiet and left alone."""
+    """Streams of books and positions on gRPC, and sockets: busy, quiet and idle."""
     world, market = clients.world, clients.market
     partner, symbol = world.rpc(firm(world.simulation)), market.symbol
     trader_rpc = clients.rpc
@@ -317,7 +318,7 @@ def _opened(clients: Clients, operation: str, request: Any, by: Rpc | None = Non
 
 
 def _late(clients: Clients) -> None:
-    """What shows only after hours."""
+    """Behaviour that is visible only after hours."""
     for wait in ("30m", "2h"):
         clients.world.advance(wait)
         clients.partner.get("/v1/kyc/status?external_id=surface-1")
@@ -344,7 +345,7 @@ PARTS: dict[str, Part] = {
 
 
 def base(folder: Path) -> Path:
-    """The scenario that recordings are held against."""
+    """Return the scenario with which recordings are compared."""
     file = folder / "small.yaml"
     file.write_text(f"extends: quickstart\nname: small\n{SMALL}")
     return file
@@ -357,7 +358,7 @@ def planted(
     seed: int = 7,
     parts: Sequence[Part] = tuple(PARTS.values()),
 ) -> Path:
-    """A session as recorded of a variant: values of `assumptions` and odds of `quirks` by name."""
+    """Record the session with other values of `assumptions` and odds of `quirks`, by name."""
     file = folder / f"{name}.ndjson"
     clients = Clients(record(file, variant(folder, name, settings), seed))
     for part in parts:
@@ -366,7 +367,7 @@ def planted(
 
 
 def variant(folder: Path, name: str, settings: dict[str, dict[str, str]]) -> str:
-    """The scenario of other values of `assumptions` and odds of `quirks` by name."""
+    """Return the scenario with other values of `assumptions` and odds of `quirks`, by name."""
     file = folder / f"{name}.yaml"
     lines = "".join(f"{key}: {json.dumps(values)}\n" for key, values in settings.items())
     file.write_text(f"extends: {base(folder)}\nname: {name}\n{lines}")

@@ -1,6 +1,6 @@
-"""How many rows a list has when nothing is asked, and at most (§4.1, §4.2, public API reference).
+"""Default and maximum numbers of rows of lists (§4.1, §4.2, public API reference).
 
-The numbers stand here in words of their documents; nothing here reads the exchange's constants.
+The numbers are copied from the documents; these tests do not use constants of the exchange.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _firm(world: Connection) -> Http:
 
 
 class List(NamedTuple):
-    """A list: rows without a size, the size parameter and its greatest value, what is beyond it."""
+    """A list: its default size, the size parameter, its maximum, and the result above it."""
 
     verb: str
     path: str
@@ -53,7 +53,7 @@ class List(NamedTuple):
     rows: str
     default: int
     size: str
-    # A longer page than `most` is cut, or refused; None where no greatest length is documented.
+    # A page above `most` is shortened or refused; None if no maximum is documented.
     most: int | None = None
     refused: bool = False
     ledger: bool = False
@@ -118,7 +118,7 @@ def test_a_page_is_as_long_as_its_document_says(busy: Connection, listed: List) 
 
 @pytest.mark.parametrize("listed", LISTS, ids=lambda listed: listed.path)
 def test_pages_put_together_are_the_list(busy: Connection, listed: List) -> None:
-    """Three pages, each begun with what the one before says, are the first rows of the list."""
+    """Three pages, each with the token of the one before, are the first rows of the list."""
     client = listed.client(busy)
     asked: dict[str, Any] = {}
     if listed.ledger:
@@ -199,7 +199,7 @@ def test_a_list_of_a_firm_has_a_hundred_rows_unless_asked_otherwise(
 
 
 def quiet_symbol(world: Connection) -> str:
-    """The symbol that everything was traded in."""
+    """Return the symbol of all trades."""
     asked = {"pageSize": 1, "accounts": [firm(world.simulation).users[0].account]}
     found = trader(world).post("/v1/report/orders/search", json=asked).json()
     return str(found["order"][0]["symbol"])

@@ -1,5 +1,5 @@
-"""One fact on every surface that shows it: statistics after a trade is undone, and the balance
-before and after money moves.
+"""One fact on every surface that shows it: statistics after a bust, and balances before and after a
+movement of money.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def enter(world: Connection, user: int, side: str, price: int, qty: int) -> None
 
 
 def market(world: Connection) -> dict[str, dict[str, Any]]:
-    """What the book, the reports, the retail API and the gateway say of the market's trades."""
+    """Return the trades of the market from the book, reports, retail API and gateway."""
     window = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z"}
     points = {"symbol": SYMBOL, "fidelity": 1, "fixedInterval": "INTERVAL_1H"}
     return {
@@ -61,8 +61,8 @@ def market(world: Connection) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.spec("S2.4-1", "S2.5-1")
 def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
-    """Whichever of the trades it is: the first, the highest, the last, the last of a session that
-    is over.
+    """This holds for the first trade, the highest, the last, and the last of a session that is
+    over.
     """
     standing = []
     for price in (50, 45, 60, 55):

@@ -1,5 +1,5 @@
-"""Every call of the control plane, made as a tester would, on the bundled world: it answers 200 and
-does what its line in the table says.
+"""Every call of the control plane on the bundled world: it answers 200 and has the effect in the
+table of calls.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sim.server.control.routes import ROUTES
 
 @pytest.fixture
 def steps(exchange):
-    """One sound call per route, in an order in which each is possible: (verb, path, body, what must
-    hold of the answer).
+    """Return a valid call per route, in an order in which each is possible: (verb, path, body,
+    check of the answer).
     """
     symbol, event = exchange.symbols["open"][0], _event(exchange)
     partner = Partner(exchange)
@@ -70,7 +70,7 @@ def steps(exchange):
             "DELETE /worlds/{name}": [("/worlds/other", None)],
             "GET /journal": [("/journal?since=0", None)],
             "GET /digest": [("/digest", None)],
-            "GET /scenario": [],  # it is no JSON; tests/server/test_room_files.py reads it
+            "GET /scenario": [],  # its answer is not JSON; tests/server/test_room_files.py tests it
             "GET /history": [("/history?limit=3&kind=control&kind=request", None)],
             "GET /history/{seq}": [("/history/1", None)],
             "GET /history/{seq}/state/{view}": [
@@ -231,7 +231,7 @@ def test_every_call_does_what_it_says(exchange, steps):
 
 
 def _shows(example: Any, answer: Any) -> bool:
-    """Whether an answer has every key of its example in the reference."""
+    """Return whether an answer has every key of its example in the reference."""
     if isinstance(example, dict):
         return all(
             key in answer and _shows(value, answer[key])
@@ -244,4 +244,4 @@ def _shows(example: Any, answer: Any) -> bool:
 def _place(template: str, last: tuple[str, ...]) -> int:
     if template in last:
         return 2 + last.index(template)
-    return 1 if template.startswith("/state") else 0  # reads what the actions have done
+    return 1 if template.startswith("/state") else 0  # reads the effects of the actions

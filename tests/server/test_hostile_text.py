@@ -1,5 +1,5 @@
-"""Bytes that are no text, everywhere a client can put text: each plane answers as to any other wrong
-value or refuses it, nothing fails inside, and the journal holds what was answered.
+"""Bytes that are not valid text, wherever a client can send text: each plane answers as to any
+other invalid value or refuses it, there is no internal error, and the journal has the answers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange]
 
 @pytest.fixture(autouse=True)
 def unharmed(served: ServedExchange, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """After each test: nothing failed inside, and the run goes on."""
+    """Check after each test that there was no internal error and that the run continues."""
     yield
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
     assert served.running.simulation.ended is None
@@ -79,7 +79,7 @@ HEADERS = (
 def test_a_header_of_odd_bytes_is_answered_like_any_other_wrong_value(served, plane: str) -> None:
     at = address(served, plane)
     for header in HEADERS:
-        served.clock.advance("2s")  # reading is limited
+        served.clock.advance("2s")  # the size is limited
         usual = status_of(exchange_bytes(at, request(b"GET", READ[plane], header % b"zz")))
         assert 200 <= usual < 500
         for odd in BYTES:
@@ -129,7 +129,7 @@ def test_an_escaped_byte_that_is_no_text_is_refused_as_an_unknown_name(served, p
             assert 200 <= status_of(answer) < 500, (target, answer)
 
 
-# What a body may hold that is no text, as JSON and as a form.
+# Bodies that are not valid text, as JSON and as a form.
 BODIES = (
     b"\xff",
     b"\x00",
@@ -214,7 +214,7 @@ def test_a_string_of_a_message_that_is_no_text_is_an_invalid_argument(served) ->
 
 
 def code_of_the_next_call(address: str) -> grpc.StatusCode:
-    """What a client is answered that tries again while the listener is being opened."""
+    """Return the code of a call that is retried while the listener reopens."""
     again = (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE)
     for _ in range(200):
         with grpc.insecure_channel(address) as channel:
@@ -226,7 +226,7 @@ def code_of_the_next_call(address: str) -> grpc.StatusCode:
 
 
 def test_a_path_that_is_no_text_ends_its_own_connection_only(served) -> None:
-    """grpcio closes its listener at such a path; it is opened again, and streams go on."""
+    """grpcio closes its listener at such a path; the server reopens it, and streams continue."""
     metadata = bearer(served, served.firms[0])
     symbol = served.symbols["open"][0]
     with grpc.insecure_channel(served.grpc) as channel:
@@ -249,7 +249,7 @@ MARKETS = "/v1/ws/markets"
 
 
 def signed(served: ServedExchange) -> dict[str, str]:
-    """The headers of a handshake that is accepted."""
+    """Return the headers of an accepted handshake."""
     key, stamp = served.api_keys[0], str(int(time.time() * 1000))
     private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key["secret_key"])[:32])
     signature = private.sign(f"{stamp}GET{MARKETS}".encode())
@@ -305,7 +305,7 @@ ANSWERS = (
 
 @contextmanager
 def receiver(answer: bytes) -> Iterator[str]:
-    """The URL of a receiver that answers with these bytes."""
+    """Return the URL of a receiver that answers with these bytes."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -325,11 +325,11 @@ def test_a_receiver_that_answers_no_text_is_one_that_answers_badly(served, answe
     assert status in (200, 400, 422) and isinstance(body, dict)
 
 
-# ---- and afterwards
+# ---- history and scenario afterwards
 
 
 def test_history_and_the_scenario_of_the_session_hold_whatever_clients_sent(served) -> None:
-    """A body that no parser reads stands there as text, or is left out of the scenario."""
+    """A body that cannot be parsed is there as text, or omitted from the scenario."""
     for seq in range(1, served.running.simulation.seq + 1):
         assert served.control("GET", f"/history/{seq}")["seq"] == seq
     assert "steps:" in served.control("GET", "/scenario")

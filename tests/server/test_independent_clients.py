@@ -1,5 +1,5 @@
-"""Clients that nobody here wrote, over real sockets: authlib for tokens, stubs compiled under the
-public package names, requests over TLS, a frozen year.
+"""Third-party clients over real sockets: authlib for tokens, stubs compiled under the public
+package names, requests over TLS, and a system clock in another year.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def authlib_token(ready: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """A token fetched by authlib's private_key_jwt client."""
+    """Return a token fetched by authlib's private_key_jwt client."""
     firm = ready["firms"][0]
     endpoint = ready["auth"] + "/oauth/token"
     session = OAuth2Session(
@@ -163,7 +163,7 @@ def test_stubs_under_the_public_package_names_trade_and_stream(
         )
         try:
             placed = orders.InsertOrder(request, metadata=metadata, timeout=5)
-        except grpc.RpcError as error:  # the symbol's tick decides which price is on it
+        except grpc.RpcError as error:  # valid prices depend on the symbol's tick
             assert error.code() is grpc.StatusCode.FAILED_PRECONDITION  # type: ignore[attr-defined]
             request.price = _on_tick(exchange, symbol)
             placed = orders.InsertOrder(request, metadata=metadata, timeout=5)
@@ -197,14 +197,14 @@ def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_mega
             time_in_force=2,
         )
     )
-    # fields 1023 and 2047, of which nobody here knows
+    # unknown fields 1023 and 2047
     newer = order + b"\xfa\x3f\x03abc" + b"\xf8\x7f\x01"
     with grpc.insecure_channel(exchange.grpc) as channel:
         insert = channel.unary_unary("/polymarket.v1.OrderEntryAPI/InsertOrder")
         quiet = channel.unary_stream("/polymarket.v1.DropCopyAPI/CreateDropCopySubscription")(
             b"", metadata=metadata, timeout=20
         )
-        # comes at once although nothing has happened: from here on nothing is missed
+        # sent at once without any event: all later messages arrive
         assert list(quiet.initial_metadata()) == []
         ids = {
             insert(newer, metadata=metadata, timeout=5, compression=how)
@@ -274,7 +274,7 @@ def test_tls_serves_the_same_under_a_local_authority(tmp_path: Path) -> None:
 
 
 class _process:
-    """`sim serve` in a process of its own, until the block ends."""
+    """Run `sim serve` in a separate process until the block ends."""
 
     def __init__(self, ready: Path, *options: str) -> None:
         self._command = [

@@ -1,5 +1,5 @@
-"""Readers that fall behind: they lose their stream, or, where they asked for it, only their backlog
-(rule S12).
+"""Clients that read too slowly: their stream ends or, if they requested it, only their backlog is
+dropped (rule S12).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BUFFER = 6_000
 
 
 class Lagging:
-    """A served exchange in which somebody has opened a stream and does not read it."""
+    """A served exchange with a client that opened a stream and does not read it."""
 
     def __init__(self, buffer: int = BUFFER) -> None:
         self.sim = Simulation(load_scenario("quickstart"), settings=Settings(stream_buffer=buffer))
@@ -101,8 +101,8 @@ async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book
 
 
 async def test_a_book_that_did_not_change_is_shown_as_it_was_first_sent() -> None:
-    """Whoever skipped frames has the frame of a quiet book that all others have, however much time
-    has passed since.
+    """After skipped frames, a client gets the same frame of an unchanged book as all others,
+    however long ago it was sent.
     """
     lagging = Lagging()
     quiet_one = lagging.other.symbol
@@ -132,7 +132,7 @@ async def test_answers_to_commands_are_never_skipped() -> None:
         ([lagging.other.symbol], False),
         (["nope"], False),
     ]
-    for symbols, skips in asked:  # the option counts in the first frame only
+    for symbols, skips in asked:  # the option is effective in the first frame only
         frame = wire.BiDirectionalStreamMarketDataRequest(
             subscribe=wire.SubscribeCommand(symbols=symbols), slow_consumer_skip_to_head=skips
         )

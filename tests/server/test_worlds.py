@@ -1,5 +1,5 @@
-"""Many worlds in one process, over sockets: forked from one that runs or begun from a scenario,
-each with its own clock, luck, ports and journal.
+"""Several instances in one process, over sockets: forks of a running one, or started from a
+scenario, each with its own clock, random numbers, ports and journal.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
     control("DELETE", "/worlds/branch")
     with pytest.raises(OSError):
         branch("GET", "/clock")
-    # its past stood in the journal of a world that is gone
+    # its history was in the journal of an instance that has ended
     assert Control(grandchild["control"])("POST", "/rewind", {"seq": 0})["seq"] == 0
 
 

@@ -1,5 +1,5 @@
-"""Statements about endpoints and streams (§4, §6.2), each from another side than the tests of its
-component.
+"""Statements about endpoints and streams (§4, §6.2), tested independently of the tests of their
+components.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def world() -> Connection:
     return world_of()
 
 
-# ---- the tape
+# ---- public trades
 
 
 def texts(value: object) -> set[str]:
-    """Every text of a document."""
+    """Return every string in a document."""
     if isinstance(value, dict):
         return {text for each in value.values() for text in texts(each)}
     if isinstance(value, list):
@@ -36,7 +36,7 @@ def texts(value: object) -> set[str]:
 
 @pytest.mark.spec("S4.2-19")
 def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Connection) -> None:
-    """The socket's tape, both forms of market data, book and best prices, the market itself."""
+    """Trades on the socket, both forms of market data, book, best prices, and the market itself."""
     instrument, socket = quiet(world.simulation), streams.socket(world, streams.MARKETS, 1)
     for kind in ("TRADE", "MARKET_DATA", "MARKET_DATA_LITE"):
         streams.subscribe(socket, kind, kind, [instrument.symbol])
@@ -67,7 +67,7 @@ def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Connectio
 
 @pytest.mark.spec("S4.3-5", "S4.3-7", "S4.3-8")
 def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: Connection) -> None:
-    """Offsets are counted anew for every page, and rows come newest first."""
+    """Each page counts its offset from the newest row at that time."""
     instrument, client = quiet(world.simulation), trader(world)
     placed = [streams.place(world, instrument, "buy", 30 + number) for number in range(5)]
     placed.reverse()
@@ -89,7 +89,7 @@ def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: 
     assert page(token)[0] == placed[1:3]  # placed[1] was on the first page already
     for gone in (newest, *first):
         client.post("/v1/trading/orders/cancel", json={"orderId": gone})
-    assert page(token) == (placed[4:], "")  # placed[2] and placed[3] were never shown to a sweep
+    assert page(token) == (placed[4:], "")  # no page had placed[2] and placed[3]
     for bad in ("!", "eyJvZmZzZXQiOi0xfQ==", token[:-2]):
         asked = {"symbol": instrument.symbol, "pageToken": bad}
         assert client.post("/v1/report/orders/search", json=asked).status == 400
@@ -197,7 +197,7 @@ def test_position_changes_follow_trades_and_end_with_the_settlement_of_the_marke
             "DropCopyAPI.CreatePositionChangeSubscription",
             wire.CreatePositionChangeSubscriptionRequest(),
         )
-    assert refused.value.code == 7  # nobody is named for whom it is
+    assert refused.value.code == 7  # no participant is named
 
 
 # ---- versions of paths
@@ -289,7 +289,7 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Connection
     assert fill["traceId"]
     assert fill["order"]["id"] == placed["id"]
     (copy,) = [one for frame in copies.take() for one in frame.executions if one.trade_id]
-    assert copy.trade_id == fill["tradeId"]  # both sides of a trade say so
+    assert copy.trade_id == fill["tradeId"]  # both sides of a trade have it
     assert copy.id
     assert copy.id != fill["id"]
     assert copy.trace_id
@@ -305,7 +305,7 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Connection
 
 @pytest.mark.spec("S4.2-17", "S9-3", "S7.1-4")
 def test_subjects_are_listed_found_and_linked_to_markets_and_unknown_after_their_day() -> None:
-    """On the gateway, and with a key on the retail API, each in the shape of its plane."""
+    """On the gateway, and with a key on the retail API, each in the form of its plane."""
     before = world_of(start="2026-06-28T12:00:00-04:00")
     after = world_of(start="2026-06-29T00:00:00-04:00")
 

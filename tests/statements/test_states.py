@@ -1,5 +1,5 @@
-"""Statements about states (§2.10, §3): instruments, auctions, verification, each whole and from
-another side than the tests of its component.
+"""Statements about states (§2.10, §3): instruments, auctions and verification, tested end to end
+and independently of the tests of their components.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def move(world: Connection, *states: str) -> None:
 
 
 def fills(stream: Any) -> list[tuple[int, int]]:
-    """(price, quantity) of fills on a drop copy stream, once for each trade."""
+    """Return (price, quantity) of fills on a drop copy stream, once for each trade."""
     seen = {
         one.trade_id: (one.last_px, one.last_shares)
         for frame in stream.take()
@@ -49,7 +49,7 @@ def fills(stream: Any) -> list[tuple[int, int]]:
 
 # ---- what a state permits, through retail and gRPC
 
-# §3.1: state, then entry, modify, cancel. PREOPEN says nothing of cancels.
+# §3.1: state, then entry, modify, cancel. For PREOPEN, cancels are not specified.
 PERMITS = [
     ("OPEN", True, True, True),
     ("PREOPEN", True, True, None),
@@ -124,7 +124,7 @@ def test_retail_and_grpc_permit_in_a_state_what_rest_permits(
 def test_nothing_matches_where_matching_stands_still_whatever_tries(
     world: Connection, state: str
 ) -> None:
-    """A book rests that would cross; the state changes; orders, changes and time come by."""
+    """After the change of state, crossing orders, replaces and waits produce no fill."""
     found = instrument(world)
     resting = streams.place(world, found, "sell", 50, 5, user=1)
     bid = streams.place(world, found, "buy", 45, 5)
@@ -190,7 +190,7 @@ def test_a_closing_auction_trades_at_one_price_on_its_way_to_every_state(
     assert fills(told) == []
     move(world, target)
     traded = fills(told)
-    assert sum(qty for _, qty in traded) == 5 * found.qty_scale  # 51 or 52 trades most
+    assert sum(qty for _, qty in traded) == 5 * found.qty_scale  # 51 or 52 has the largest volume
     (price,) = {price for price, _ in traded}
     assert 51 <= price * 100 // found.price_scale <= 52
 
@@ -200,7 +200,7 @@ def test_a_closing_auction_trades_at_one_price_on_its_way_to_every_state(
 
 @pytest.mark.spec("S1-1", "S2.6-4", "S2.6-5", "S2.10-6")
 def test_sides_of_a_matchup_are_named_from_their_date_and_a_future_has_a_tournament_only() -> None:
-    """§2.6: instruments created after 2026-07-20; long and short are no home and away."""
+    """§2.6: instruments created after 2026-07-20; long and short do not mean home and away."""
     world, rows, token = world_of(), [], ""
     while True:
         asked = {"pageSize": 1000, "pageToken": token}
@@ -262,8 +262,8 @@ def status(world: Connection) -> dict[str, Any]:
 
 @pytest.mark.spec("S3.5-1", "S3.5-2", "S4.3-21")
 def test_nobody_trades_in_the_window_between_approval_and_webhook(world: Connection) -> None:
-    """Not under the name that the webhook will tell, and not on the account; and at once after."""
-    other = world_of()  # the same seed tells the name that will be given
+    """Neither by the name in the later webhook nor by the account; both work right after it."""
+    other = world_of()  # a run with the same seed has the same name
     started(other)
     other.advance("26m")
     participant = status(other)["participantId"]
@@ -321,7 +321,7 @@ def test_a_document_is_asked_for_only_where_the_application_says_that_one_can_be
         assert status(world)["docv"] == case["docv"]
     else:
         assert (shown["decision"], case.get("docv")) == ("REVIEW", None)
-        # The Tuesday's evening and the night are no business day; no webhook until it is over.
+        # Tuesday evening and night are not business hours; no webhook is sent until they are over.
         world.advance("5h")
         assert status(world)["status"]["decision"] == "REVIEW"
     assert len(world.webhooks) == 1

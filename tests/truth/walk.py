@@ -1,4 +1,4 @@
-"""A walk through everything that changes a fact. After each step all surfaces must agree."""
+"""A sequence of everything that changes a fact. After each step all surfaces must agree."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ GAME, LINE = "aec-nfl-dal-phi-2026-09-10", "asc-nfl-dal-phi-2026-09-10-pos-3pt5"
 EVENT = "nfl-dal-phi-2026-09-10"
 PARTS = "truth-parts"  # in thousandths of a dollar and hundredths of a contract
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"
-# What a reading shows otherwise on purpose: kind, fact and dialect.
+# Facts that a reading changes on purpose: kind, fact and dialect.
 KNOWN = {
     "documented": frozenset[tuple[str, str, str]](),
-    # statistics.notional_traded: a hundred times too much, on REST only
+    # statistics.notional_traded: 100 times too large, on REST only
     "observed": frozenset({("market", "dollars traded", "retail book")}),
 }
 Said: TypeAlias = dict[tuple[str, str, str], dict[str, Any]]
 
 
 class Walk:
-    """Steps, and what they found: `said` has every fact and dialect that spoke."""
+    """The steps, and their findings: `said` has every fact and dialect that was compared."""
 
     def __init__(self, reading: str) -> None:
         self.reading = reading
@@ -38,10 +38,10 @@ class Walk:
         self.spoken: dict[tuple[str, str], set[str]] = {}
         self.contradictions: list[str] = []
 
-    # ---- looking
+    # ---- comparing
 
     def agree(self, after: str) -> None:
-        """Note every fact of which two surfaces say different things."""
+        """Record every fact of which two surfaces show different values."""
         self.surfaces.follow()
         said: Said = {}
         for row in self.surfaces.rows():
@@ -78,7 +78,7 @@ class Walk:
         terms = self.surfaces.simulation.exchange.instruments.require(symbol)
         return Scales(terms.price_scale, terms.qty_scale)
 
-    # ---- doing
+    # ---- actions
 
     def advance(self, to: str) -> None:
         """Move the clock to an instant, or by a span."""
@@ -88,12 +88,12 @@ class Walk:
             self.surfaces.world.advance(to)
 
     def leap(self, to: str) -> None:
-        """Move the clock without streams, whose heartbeats would take most of the time."""
+        """Move the clock without streams, because their heartbeats would take most of the time."""
         self.surfaces.hang_up()
         self.advance(to)
 
     def enter(self, who: Person, symbol: str, side: str, cents: int, qty: int, **more: Any) -> str:
-        """An order over the exchange's REST; its id, or nothing where it was refused."""
+        """Send an order over exchange REST; return its id, or nothing if it was refused."""
         terms = self.surfaces.simulation.exchange.instruments.require(symbol)
         body = order(terms, side, cents, qty, **more)
         answer = who.exchange.post("/v1/trading/orders", json=body)
@@ -102,7 +102,7 @@ class Walk:
     def buy(
         self, who: Person, symbol: str, intent: str, cents: int, qty: float, **more: Any
     ) -> str:
-        """An order over the retail API; its id."""
+        """Send an order over the retail API; return its id."""
         terms = self.surfaces.simulation.exchange.instruments.require(symbol)
         body = retail_order(terms, intent, cents, qty, **more)
         answer = who.retail.post("/v1/orders", json=body)
@@ -124,7 +124,7 @@ class Walk:
         self.surfaces.transfers.append(answer.cash_movement.workflow_id)
 
     def partner_order(self, key: str, cents: int, contracts: int) -> None:
-        """A purchase for Mara's account by her partner, whole or not at all."""
+        """Buy for Mara's account by her partner, fill-or-kill."""
         terms = self.surfaces.simulation.exchange.instruments.require(GAME)
         order = wire.InsertOrderRequest(
             type=wire.OrderType.ORDER_TYPE_LIMIT,
@@ -148,7 +148,7 @@ class Walk:
         self.surfaces.partner_orders.append(ask)
 
     def control(self, name: str, subject: str = "", **body: Any) -> Any:
-        """A call of the control plane."""
+        """Make a call of the control plane."""
         return self.surfaces.control(name, subject, body)
 
 

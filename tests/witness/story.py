@@ -1,4 +1,4 @@
-"""Recordings written by hand: a few lines in which something is, or is not, as it can be."""
+"""Recordings written by hand: a few lines that are consistent or contain a contradiction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REPORTS = "/v1/report/executions/search"
 
 
 def at(second: float) -> str:
-    """An instant of the story."""
+    """Return an instant of the recording."""
     return f"2026-09-08T18:{int(second) // 60:02d}:{second % 60:06.3f}Z"
 
 
@@ -128,7 +128,7 @@ def cash(id: str, before: str, after: str, kind: str = "ORDER_EXECUTION", second
 
 
 class Story:
-    """Lines of a recording, a second apart unless said otherwise."""
+    """Lines of a recording, a second apart by default."""
 
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []
@@ -151,7 +151,7 @@ class Story:
         query: str = "",
         began: float | None = None,
     ) -> int:
-        """A call over HTTP; with `began` it was asked at that second."""
+        """A call over HTTP; with `began` its request was sent at that second."""
         method = "POST" if asked is not None else "GET"
         request = {"method": method, "path": path, "query": query, "body": asked}
         instant = at(self.second)
