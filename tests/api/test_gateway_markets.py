@@ -122,6 +122,7 @@ def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> 
         gateway.control("trade.bust", trades[len(trades) - 1].id)
 
     assert shown() == {0}
+    gateway.sim.snapshot("none")
     trade(gateway, 2)
     assert shown() == {1}
     gateway.sim.snapshot("one")
@@ -130,6 +131,12 @@ def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> 
     gateway.sim.restore("one")
     trade(gateway, 100)
     assert shown() == {51}, "as many trades as before, but another last one"
+    gateway.sim.restore("one")
+    assert shown() == {1}
+    bust()
+    assert shown() == {0}
+    gateway.sim.restore("none")
+    assert shown() == {0}
     gateway.sim.restore("one")
     assert shown() == {1}
     trade(gateway, 200)

@@ -558,7 +558,9 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     assert steps.event(other)["score"] == {"home": 3, "away": 1}
     steps.control("instrument.create", "", symbol="by-hand", event=third, state="OPEN")
     steps.look()
-    assert [one["slug"] for one in steps.event(third)["markets"]][-1] == "by-hand"
+    listed = steps.event(third)
+    assert [one["slug"] for one in listed["markets"]][-1] == "by-hand"
+    steps.simulation.snapshot("listed")
     steps.control("instrument.settle", second, price="1")
     steps.look()
     event = steps.event(slug)
@@ -569,6 +571,9 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     assert (event["volume"], event["volume24hr"], event["closed"]) == (1, 0, True)
     event = steps.event(champion["slug"])
     assert (event["volume"], event["volume24hr"], event["active"]) == (5, 0, True)
+    steps.simulation.restore("listed")
+    steps.look()
+    assert steps.event(third) == listed
     steps.simulation.restore("untouched")
     steps.look()
     assert steps.event(champion["slug"]) == champion

@@ -113,11 +113,10 @@ def market_version(exchange: Exchange, market: Market) -> _MarketVersion:
     """Return the version of a market's view."""
     trading, slug = exchange.trading, market.slug
     instrument = exchange.instruments.require(slug)
-    book = trading.books.touched(slug)
     on_index = instrument if instrument.index_condition is not None else None
     state = trading.state(slug)
     return _MarketVersion(
-        book.version if book is not None else 0,
+        trading.books.version_of_symbol(slug),
         state,
         trading.lifecycle.change_key(slug),
         _settlement_version(exchange, slug, state, on_index is not None),

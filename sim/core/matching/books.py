@@ -114,6 +114,12 @@ class Books:
         self.version += 1
         self.events.note(event, self.version)
 
+    def version_of_symbol(self, symbol: str) -> int:
+        """Return the version of a symbol. It has one without a book, too: after `load` it may have
+        traded, and no order of it may be left.
+        """
+        return self.symbols.get(symbol, self.loaded)
+
     def version_of(self, event: str) -> int:
         """Return the version of an event."""
         return self.events.get(event, self.loaded)
