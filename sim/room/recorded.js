@@ -20,9 +20,9 @@ async function unpack(id) {
 const parts = new Map();
 
 function loadPart(number) {
-  const known = parts.get(number);
+  const stored = parts.get(number);
   parts.delete(number); // the most recently used part is last
-  parts.set(number, known || unpack('part-' + number));
+  parts.set(number, stored || unpack('part-' + number));
   if (parts.size > UNPACKED_MAX) parts.delete(parts.keys().next().value);
   return parts.get(number);
 }
@@ -95,15 +95,15 @@ const CAUSES_MAX = 20;
 
 async function record(index, seq, branch) {
   const position = positionOf(index, branch, seq);
-  const known = await rowAt(index.records, position);
-  if (!known) throw notRecorded(index, position);
+  const stored = await rowAt(index.records, position);
+  if (!stored) throw notRecorded(index, position);
   const row = await rowAt(index.rows, position);
   const causes = [];
   for (let at = row; at.caused_by && causes.length < CAUSES_MAX;) {
     at = await rowAt(index.rows, positionOf(index, branch, at.caused_by));
     causes.unshift(at);
   }
-  return {...EMPTY_RECORD, ...row, ...known, causes};
+  return {...EMPTY_RECORD, ...row, ...stored, causes};
 }
 
 // Returns the error for a position that has neither a record nor a state.
@@ -155,9 +155,9 @@ async function views(index, seq, query, names) {
   const position = positionOf(index, query.branch, seq), row = seq ? await rowAt(index.rows, position) : null;
   const at = row ? row.at : index.health.start;
   const {digest = ''} = (row && await rowAt(index.records, position)) || (seq === index.health.seq && !query.branch ? index : {});
-  const known = {seq, at, branch: ownerOf(index, branchOf(index, query.branch), seq).name, digest};
-  for (const name of names) Object.assign(known, await viewAt(index, name, seq, query));
-  return known;
+  const result = {seq, at, branch: ownerOf(index, branchOf(index, query.branch), seq).name, digest};
+  for (const name of names) Object.assign(result, await viewAt(index, name, seq, query));
+  return result;
 }
 
 const FIGURE_VIEWS = ['fills', 'performance', 'quotes'];
@@ -189,8 +189,8 @@ async function frames(index, stream, position) {
   const sent = index.frames[stream] || [];
   const found = [];
   for (let place = lastIndexUpTo(sent, position, one => one); place >= 0 && found.length < FRAMES_MAX; place--) {
-    const [row, known] = [await rowAt(index.rows, sent[place]), await rowAt(index.records, sent[place])];
-    for (const frame of known.frames.filter(one => one.stream === Number(stream)).reverse())
+    const [row, stored] = [await rowAt(index.rows, sent[place]), await rowAt(index.records, sent[place])];
+    for (const frame of stored.frames.filter(one => one.stream === Number(stream)).reverse())
       if (found.length < FRAMES_MAX) found.unshift({seq: row.seq, at: row.at, body: frame.body});
   }
   const open = (await stateAt(index, 'sessions', position)).some(row => row.id === Number(stream));

@@ -207,8 +207,8 @@ export async function advance(text) {
 
 export async function forkHere() {
   const seq = state.moment ?? state.last;
-  const made = await tryCall('POST', '/fork', {seq, ...branchQuery()});
-  if (made) patch({forked: {name: made.world, url: roomUrl(made.control), seq}});
+  const fork = await tryCall('POST', '/fork', {seq, ...branchQuery()});
+  if (fork) patch({forked: {name: fork.world, url: roomUrl(fork.control), seq}});
 }
 
 export async function rewindHere() {

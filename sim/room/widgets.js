@@ -46,15 +46,15 @@ export function VirtualList({count, height, render, focus, follow, testid, label
     const [from, to] = range();
     if (resized || from !== view.from || to !== view.to) redraw();
   };
-  const go = top => {
+  const scrollTo = top => {
     view.top = Math.max(0, Math.min(top, count * height - view.visibleHeight));
     view.moved = true;
   };
-  if (follow && view.atEnd) go(count * height);
+  if (follow && view.atEnd) scrollTo(count * height);
   if (focus !== view.focus) {
     view.focus = focus;
     const top = focus * height;
-    if (focus >= 0 && (top < view.top || top + height > view.top + view.visibleHeight)) go(top - view.visibleHeight / 2);
+    if (focus >= 0 && (top < view.top || top + height > view.top + view.visibleHeight)) scrollTo(top - view.visibleHeight / 2);
   }
   [view.from, view.to] = range();
   useLayoutEffect(() => {

@@ -22,8 +22,8 @@ export function Faults() {
     event.preventDefault();
     const json = text.trim().startsWith('{"');
     const entry = json ? parseJson(text) : null;
-    const made = entry ? await tryCall('POST', '/faults', entry) : await tryCall('POST', '/faults', text, 'application/yaml');
-    if (made) setText('');
+    const injected = entry ? await tryCall('POST', '/faults', entry) : await tryCall('POST', '/faults', text, 'application/yaml');
+    if (injected) setText('');
   };
   return html`<div class=${finished ? 'fill' : 'fill split'} data-testid="faults">
     <div class="column">

@@ -40,22 +40,22 @@ function useMatches(text) {
   if (!text.trim()) return null;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const key = viewedBranch + '\0' + words.join(' ');
-  const known = memory.current;
-  if (known.key !== key || known.rows !== rows) Object.assign(known, {key, rows, seqs: [], until: 0});
-  if (rows.indexed > known.until) {
-    known.seqs = known.seqs.concat(rows.search(words, known.until + 1));
-    known.until = rows.indexed;
+  const cached = memory.current;
+  if (cached.key !== key || cached.rows !== rows) Object.assign(cached, {key, rows, seqs: [], until: 0});
+  if (rows.indexed > cached.until) {
+    cached.seqs = cached.seqs.concat(rows.search(words, cached.until + 1));
+    cached.until = rows.indexed;
   }
-  return rowsVersion === -1 ? null : known.seqs;
+  return rowsVersion === -1 ? null : cached.seqs;
 }
 
 // Returns the index to scroll to: that of the moment or of the chosen row, whichever changed last.
 function useScrollTarget(moment, chosen, placeOf) {
-  const known = useRef({moment: null, chosen: null, focus: -1}).current;
-  if (moment !== known.moment && moment !== null) known.focus = placeOf(moment);
-  if (chosen !== known.chosen && chosen !== null) known.focus = placeOf(chosen);
-  Object.assign(known, {moment, chosen});
-  return known.focus;
+  const previous = useRef({moment: null, chosen: null, focus: -1}).current;
+  if (moment !== previous.moment && moment !== null) previous.focus = placeOf(moment);
+  if (chosen !== previous.chosen && chosen !== null) previous.focus = placeOf(chosen);
+  Object.assign(previous, {moment, chosen});
+  return previous.focus;
 }
 
 export function History() {

@@ -12,9 +12,9 @@ const FORMS = [['curl', 'curl', asCurl], ['python', 'Python', asPython], ['step'
 export function LastCall() {
   const {lastCall, busy, forked} = useKeys('lastCall', 'busy', 'forked');
   const calls = useOnce(lastCall ? '/calls' : null, 'calls');
-  const [asked, setAsked] = useState({}); // {call, form}: a new call closes the text
-  const form = asked.call === lastCall ? asked.form : '';
-  const setForm = name => setAsked({call: lastCall, form: name});
+  const [opened, setOpened] = useState({}); // {call, form}: a new call closes the text
+  const form = opened.call === lastCall ? opened.form : '';
+  const setForm = name => setOpened({call: lastCall, form: name});
   const [copied, setCopied] = useState(false);
   const chosen = FORMS.find(([id]) => id === form);
   const text = chosen && lastCall && calls.rows ? chosen[2](lastCall, calls.rows) : '';
@@ -23,10 +23,10 @@ export function LastCall() {
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
-  const made = lastCall && `${lastCall.verb} ${lastCall.path} ${typeof lastCall.body === 'string' ? '' : shown(lastCall.body)}`;
+  const callText = lastCall && `${lastCall.verb} ${lastCall.path} ${typeof lastCall.body === 'string' ? '' : shown(lastCall.body)}`;
   // An answer with status 200 may still be a refusal, such as that of a rejected order.
   const rejected = /REJECTED$/.test(lastCall?.answer?.state || '');
-  const came = lastCall && (lastCall.problem ? `${lastCall.status || 'no answer'}: ${lastCall.problem}` : shown(lastCall.answer));
+  const answerText = lastCall && (lastCall.problem ? `${lastCall.status || 'no answer'}: ${lastCall.problem}` : shown(lastCall.answer));
   return html`<footer class="foot" data-testid="last-call">
     ${chosen && lastCall && html`<div class="pasted">
       <pre data-testid="call-text">${text}</pre>
@@ -34,8 +34,8 @@ export function LastCall() {
       <button class="quiet" aria-label="close" onClick=${() => setForm('')}>×</button></div>`}
     <div class="line">
       ${lastCall
-        ? html`<code class="made" title=${made}>${made}</code>
-            <span class=${lastCall.problem || rejected ? 'came bad' : 'came'} role="status" title=${came}>${busy ? '…' : came}</span>`
+        ? html`<code class="made" title=${callText}>${callText}</code>
+            <span class=${lastCall.problem || rejected ? 'came bad' : 'came'} role="status" title=${answerText}>${busy ? '…' : answerText}</span>`
         : html`<span class="faint">Calls that this page makes to the control plane are shown here.</span>`}
       ${forked && html`<a class="forked" href=${forked.url} target="_blank" rel="noreferrer" data-testid="forked">room of ${forked.name} ↗</a>
         <button class="quiet" aria-label="forget" onClick=${() => patch({forked: null})}>×</button>`}

@@ -36,7 +36,7 @@ export function SymbolPicker() {
   const [text, setText] = useState(symbol);
   const [found, setFound] = useState(null);
   const [place, setPlace] = useState(-1);
-  const box = useRef(null), asked = useRef(0);
+  const box = useRef(null), requests = useRef(0);
   const typing = useRef(false);
   useEffect(() => { if (!typing.current) setText(symbol); }, [symbol]);
   const {connection} = useKeys('connection');
@@ -45,10 +45,10 @@ export function SymbolPicker() {
   }, [connection]);
 
   async function suggest(words) {
-    const attempt = ++asked.current;
+    const attempt = ++requests.current;
     try {
       const answer = await read('/instruments' + query({text: words, limit: SUGGESTED}));
-      if (attempt !== asked.current) return;
+      if (attempt !== requests.current) return;
       setFound(answer);
       setPlace(-1);
       if (answer.instruments.some(one => one.symbol === words)) patch({symbol: words});
@@ -57,7 +57,7 @@ export function SymbolPicker() {
     }
   }
   const pick = chosen => {
-    ++asked.current;
+    ++requests.current;
     typing.current = false;
     patch({symbol: chosen});
     setText(chosen);

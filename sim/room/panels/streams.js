@@ -14,7 +14,7 @@ const ENDED_MAX = 20; // maximum number of ended streams shown
 // Returns the streams that have ended by the moment shown, newest first, as {id, from, to}: the
 // inputs in which the client opened and closed the stream. `to` is null if the exchange ended it.
 // They are found in the search texts of the rows.
-function endedBy(moment, open) {
+function endedStreams(moment, open) {
   const found = [], closedByClient = new Map();
   for (let seq = Math.min(moment ?? rows.last, rows.indexed); seq > 0 && found.length < ENDED_MAX; seq--) {
     const text = rows.searchTexts[seq];
@@ -40,15 +40,15 @@ function Ended({streams, chosen, onChoose}) {
 
 function Frames({id, moment, to}) {
   const {last, version} = useKeys('last', 'version');
-  const now = usePresent(moment === null && !to ? `/streams/${id}/frames` : null, 'frames');
-  const ended = moment === null && (Boolean(to) || now.problem !== ''); // then the history has its frames
+  const presentFrames = usePresent(moment === null && !to ? `/streams/${id}/frames` : null, 'frames');
+  const ended = moment === null && (Boolean(to) || presentFrames.problem !== ''); // then the history has its frames
   const at = Math.min(moment ?? last, to ?? Infinity);
-  const then = useOnce(moment !== null || ended ? `/history/${at}/streams/${id}/frames${query(branchQuery())}` : null, undefined);
+  const pastFrames = useOnce(moment !== null || ended ? `/history/${at}/streams/${id}/frames${query(branchQuery())}` : null, undefined);
   const past = moment !== null || ended;
-  const view = past ? {...then, rows: then.rows && then.rows.frames} : now;
-  const state = !past || !then.rows ? '' : then.rows.open === false ? ', which has ended' : '';
+  const view = past ? {...pastFrames, rows: pastFrames.rows && pastFrames.rows.frames} : presentFrames;
+  const state = !past || !pastFrames.rows ? '' : pastFrames.rows.open === false ? ', which has ended' : '';
   return html`<div class="one column" data-testid="frames" data-version=${version}><h3>Last frames of stream ${id}${state}</h3>
-    <${ViewContent} view=${view} empty=${past && then.rows && then.rows.after ? `No frame since input ${then.rows.after}.` : 'No frame has been sent.'}>
+    <${ViewContent} view=${view} empty=${past && pastFrames.rows && pastFrames.rows.after ? `No frame since input ${pastFrames.rows.after}.` : 'No frame has been sent.'}>
       <div class="scroll" tabindex="0">${[...(view.rows || [])].reverse().map(one => html`<div class="frame" key=${one.seq}>
         <button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> <${When} at=${one.at} /><${Json} value=${one.body} /></div>`)}</div>
     <//></div>`;
@@ -74,14 +74,14 @@ export function Streams() {
     {key: 'end', title: '', width: '44px', cell: row => moment === null && !finished && html`<button class="quiet" onClick=${() => end(row)}>End</button>`},
   ];
   const open = new Set((view.rows || []).map(row => row.id));
-  const ended = view.rows ? endedBy(moment, open) : [];
-  const of = ended.find(one => one.id === chosen);
+  const ended = view.rows ? endedStreams(moment, open) : [];
+  const chosenEnded = ended.find(one => one.id === chosen);
   return html`<div class="fill split" data-testid="streams">
     <div class="column scroll" tabindex="0" aria-label="Streams"><${ViewContent} view=${view} empty="No stream is open.">
       <${Table} label="Streams" columns=${columns} rows=${view.rows || []}
         rowProps=${row => ({'data-testid': 'stream', 'data-id': row.id, class: cx('tr', row.id === chosen && 'chosen')})} />
     <//><${Ended} streams=${ended} chosen=${chosen} onChoose=${setChosen} /></div>
-    ${chosen !== null ? html`<${Frames} key=${chosen} id=${chosen} moment=${moment} to=${of ? of.to : null} />`
+    ${chosen !== null ? html`<${Frames} key=${chosen} id=${chosen} moment=${moment} to=${chosenEnded ? chosenEnded.to : null} />`
       : html`<${Empty}>${open.size || ended.length ? 'Choose a stream to see its last frames.' : 'Frames of a stream are shown here.'}<//>`}
   </div>`;
 }
