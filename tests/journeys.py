@@ -1,5 +1,5 @@
-"""What several tests need of a simulation: somebody who may trade, an instrument nobody trades, an
-order in its units.
+"""Helpers that many tests share: a participant who may trade, an instrument that no other
+participant trades, and an order in its units.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sim.testing.client import Connection, Http, Rpc
 # hundreds of them otherwise, and a view of every instrument shows thousands.
 FEW_GAMES = "name: few-games\nextends: quickstart\nworld: {games: 4}\n"
 
-# Body of POST /v1/kyc/start: somebody who is approved at once.
+# Body of POST /v1/kyc/start for an applicant who is approved at once.
 PERSON = {
     "external_id": "surface-1",
     "ssn": "555443333",
@@ -37,7 +37,7 @@ PERSON = {
 }
 
 
-# Another application, as a firm sends it.
+# Another application, in the form that a firm sends.
 APPLICATION: dict[str, Any] = {
     "external_id": "c-1",
     "ssn": "123456789",
@@ -58,7 +58,7 @@ APPLICATION: dict[str, Any] = {
 
 
 def firm(sim: Simulation, scopes: int = 14) -> Firm:
-    """The first firm with a client id and at least so many scopes."""
+    """Return the first firm with a client id and at least a number of scopes."""
     return next(
         found
         for found in sim.exchange.firms.all()
@@ -67,19 +67,19 @@ def firm(sim: Simulation, scopes: int = 14) -> Firm:
 
 
 def poor_firm(sim: Simulation) -> Firm:
-    """A firm that lacks scopes."""
+    """Return a firm that lacks scopes."""
     return next(
         found for found in sim.exchange.firms.all() if found.client_id and len(found.scopes) < 5
     )
 
 
 def key(sim: Simulation, index: int = 0) -> ApiKey:
-    """A retail key."""
+    """Return a retail key."""
     return sim.exchange.firms.api_keys()[index]
 
 
 def quiet(sim: Simulation, tick: int | None = None) -> Instrument:
-    """An open instrument whose book is empty."""
+    """Return an open instrument whose book is empty."""
     trading = sim.exchange.trading
     for instrument in sim.exchange.instruments:
         if trading.state(instrument.symbol) is InstrumentState.OPEN and (
@@ -92,7 +92,7 @@ def quiet(sim: Simulation, tick: int | None = None) -> Instrument:
 
 
 def open_ones(sim: Simulation) -> Iterator[Instrument]:
-    """The open instruments, in order of listing. Take the first few: going through all is slow."""
+    """Yield the open instruments, in order of listing. Take the first few: iterating all is slow."""
     trading = sim.exchange.trading
     return (
         found
@@ -102,7 +102,7 @@ def open_ones(sim: Simulation) -> Iterator[Instrument]:
 
 
 def in_state(sim: Simulation, state: InstrumentState) -> Instrument:
-    """An instrument in a lifecycle state."""
+    """Return an instrument in a lifecycle state."""
     return next(
         found
         for found in sim.exchange.instruments

@@ -93,7 +93,7 @@ def test_fields_of_executions_begin_on_their_date() -> None:
     ("start", "known"), [("2026-04-08T23:59:59-04:00", False), ("2026-04-09T00:00:00-04:00", True)]
 )
 def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) -> None:
-    """Before it a client that sends them is one that sends a field nobody knows."""
+    """Before that date a client that sends them sends unknown fields."""
     world = begun(start)
     client = world.retail(key(world.simulation))
     slug = traded(world)

@@ -1,4 +1,4 @@
-"""The lock and the lower bounds stand above every advisory that the repository knows."""
+"""The locked versions and the lower bounds are not affected by any advisory in the repository."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every quantity, sum and instant has an edge: up to it everything works, beyond it is refused.
+"""Every quantity, sum and instant has a limit: values up to it work, values beyond it are refused.
 
-What stands at an edge is read on every surface, saved, forked, rewound and replayed.
+A value at the limit is read on every surface, saved, forked, rewound and replayed.
 """
 
 from __future__ import annotations

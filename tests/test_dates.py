@@ -1,5 +1,5 @@
 """Rules that change on a date: each is a `Dated` with a name, the catalogue lists all of them, and
-nobody else compares an instant with a literal date.
+no other code compares an instant with a literal date.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DATE = re.compile(r"20\d\d-\d\d-\d\d(T.*)?$")
 
 
 def has_date(tree: ast.AST) -> bool:
-    """Whether a literal date stands anywhere in an expression, other than in a `Dated`."""
+    """Return whether an expression has a literal date outside a `Dated`."""
     if isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "Dated":
         return False
     if isinstance(tree, ast.Constant):

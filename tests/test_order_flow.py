@@ -1,5 +1,5 @@
-"""Order flow replayed from a CSV file: what its rows do, that its content is part of the scenario,
-what a wrong row is told, and that a million of them fit.
+"""Order flow replayed from a CSV file: the effect of its rows, its content as part of the scenario,
+the messages for wrong rows, and files of a million rows.
 """
 
 from __future__ import annotations

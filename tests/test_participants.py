@@ -1,5 +1,5 @@
-"""Scripted participants: books live on every surface, luck belongs to each of them alone, money
-adds up whatever they do, and a run replays.
+"""Scripted participants: books change on every surface, each participant has its own random
+numbers, money is conserved, and runs replay.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Every bundled scenario runs, holds what it promises, tells the story that was recorded of it, and
-its journal replays.
-"""
+"""Every bundled scenario passes, has the recorded sequence of events, and its journal replays."""
 
 from __future__ import annotations
 

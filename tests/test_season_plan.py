@@ -1,5 +1,5 @@
-"""The plan of a season: each league plays on its days and at its hour, in rounds in which nobody
-plays twice, in order of date, whatever was left out and however late the world begins.
+"""The plan of a season: each league plays on its days and at its hour, in rounds in which no team
+plays twice, in order of date, whichever games are omitted and whenever the world begins.
 """
 
 from __future__ import annotations

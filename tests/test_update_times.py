@@ -1,5 +1,5 @@
-"""When an instrument, a market or an event says that it last changed: with every change of what is
-shown of it, the same on every surface.
+"""The update times of instruments, markets and events: they change with every visible change, and
+are equal on every surface.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The secret in a webhook's URL: the journal keeps the address, so that a run that goes on reaches
-its receiver; nothing that is printed, sent or written to be shared has the secret.
+"""The secret in a webhook's URL: the journal has the complete address, so that a restored run
+reaches its receiver. Output and files that are meant to be shared do not have the secret.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A client of the exchange as somebody might have written it, and the bugs that may be planted in
-it. It knows nothing of the sandbox: addresses and credentials come from outside.
+"""A client of the exchange like that of a partner, and the bugs that can be planted in it. It does
+not know the sandbox: addresses and credentials are arguments.
 """
 
 from __future__ import annotations

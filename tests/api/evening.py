@@ -1,6 +1,4 @@
-"""One evening of a small world in which something of everything has happened; tests look at it and
-change nothing.
-"""
+"""One evening of a small world with some event of every kind. Tests only read it."""
 
 from __future__ import annotations
 

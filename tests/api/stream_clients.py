@@ -1,5 +1,5 @@
-"""What tests of streams share: opening each stream as a firm's participant, sockets that speak
-JSON, trades to stream.
+"""Helpers for tests of streams: opening each stream as a firm's participant, sockets with JSON
+frames, and trades to stream.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def place(
     user: int = 0,
     **fields: object,
 ) -> str:
-    """An order of a participant of the first partner; its id."""
+    """Place an order as a participant of the first partner; return its id."""
     answer = trader(world, user).post(
         "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
     )
@@ -107,7 +107,7 @@ def instruments(world: Connection, *symbols: str, **fields: Any) -> Stream:
 
 
 def talk(stream: Stream, **command: Any) -> list[Any]:
-    """Send a frame on a bidirectional market data stream; what came back."""
+    """Send a frame on a bidirectional market data stream; return the answer."""
     stream.send(
         protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)(
             wire.BiDirectionalStreamMarketDataRequest(**command)
@@ -122,7 +122,7 @@ def socket(world: Connection, path: str, index: int = 0) -> Stream:
 
 
 def ask(stream: Stream, frame: object) -> list[Any]:
-    """Send a JSON frame; what came back."""
+    """Send a JSON frame; return the answer."""
     stream.send(frame if isinstance(frame, bytes) else json.dumps(frame).encode())
     return stream.take()
 
@@ -130,7 +130,7 @@ def ask(stream: Stream, frame: object) -> list[Any]:
 def subscribe(
     stream: Stream, request_id: str, type: str, slugs: Iterable[str] = (), **fields: object
 ) -> list[Any]:
-    """Subscribe on a socket as the public client does; what came back."""
+    """Subscribe on a socket as the public client does; return the answer."""
     body = {"requestId": request_id, "subscriptionType": f"SUBSCRIPTION_TYPE_{type}", **fields}
     found = list(slugs)
     return ask(stream, {"subscribe": {**body, "marketSlugs": found} if found else body})

@@ -1,5 +1,5 @@
-"""What must hold of the retail API whatever people do: activities tell each thing once and pages
-tile, prices, quantities and words mean the same on both hosts, bars and candles add up.
+"""Invariants of the retail API for any sequence of actions: each activity appears once and pages do
+not overlap, prices, quantities and names mean the same on both hosts, bars and candles add up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The life of quotes under any sequence of calls, as the retail API and its socket tell it."""
+"""The states of quotes under any sequence of calls, on the retail API and its socket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, QUOTES
 
 STEPS = ("quote", "accept", "confirm", "delete", "withdraw", "ask", "halt", "open", "wait")
-# From each status, those that may follow; a quote is told of first as ACTIVE.
+# The permitted next states of each state; the first state reported is ACTIVE.
 FOLLOWS = {
     "ACTIVE": {"ACCEPTED", "DELETED"},
     "ACCEPTED": {"CONFIRMED", "DELETED"},

@@ -1,6 +1,6 @@
 """Plants a bug: replaces a piece of a function's source and compiles it in the same place.
 
-The function object stays the same one, so whoever bound it earlier runs the changed code too.
+The function object stays the same, so modules that imported it earlier run the changed code too.
 """
 
 from __future__ import annotations

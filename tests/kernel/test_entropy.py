@@ -1,4 +1,4 @@
-"""Draws without floats: ranges are kept, means come out, and a narrow range costs no more than a
+"""Random draws without floats: ranges and means are correct, and a narrow range is as cheap as a
 wide one.
 """
 

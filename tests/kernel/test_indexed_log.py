@@ -1,4 +1,4 @@
-"""An indexed log against filtering all of its rows anew, across growth and time travel."""
+"""An indexed log against a filter over all of its rows, while it grows and after time travel."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def test_starts_are_the_same_where_their_seeds_are() -> None:
 
 
 def test_a_shorter_moment_of_a_branch_counts_only_its_own_lines() -> None:
-    """While a rewind stands in the middle of a branch, what comes later is not yet there."""
+    """During a rewind to the middle of a branch, later inputs do not exist yet."""
     journal = Journal(HEADER)
     write(journal, 1)
     there = journal.checkpoint()
@@ -319,7 +319,7 @@ def test_an_ended_journal_takes_no_more_and_keeps_its_first_cause() -> None:
 
 
 class Broken(io.BytesIO):
-    """A file that fails when told to."""
+    """A file that fails on demand."""
 
     failing: dict[str, BaseException] = {}
 

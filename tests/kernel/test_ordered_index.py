@@ -1,4 +1,4 @@
-"""Orders kept while keys change give the pages that sorting all rows anew would."""
+"""An ordered index whose keys change returns the same pages as sorting all rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about 150 and more typical mistakes; `make outputs` renews the tables."""
+"""The messages for more than 150 typical mistakes; `make outputs` renews the tables."""
 
 from __future__ import annotations
 

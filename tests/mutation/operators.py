@@ -46,8 +46,8 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 CHOICES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CACHES = ("lru_cache", "cache")
-# They say how a class is laid out in memory and written down, and that nobody changes it: right code
-# is as right without them.
+# Arguments that define the layout, the encoding and the immutability of a class: correct code stays
+# correct without them.
 IDLE_OPTIONS = ("slots", "kw_only", "gc", "weakref", "frozen")
 
 

@@ -45,7 +45,7 @@ SLACK_S = 20  # of processor time, beside three times what a test takes
 
 @dataclass(eq=False)
 class Job:
-    """A mutant with the tests that may kill it, and what came of it."""
+    """A mutant, the tests that may kill it, and its result."""
 
     mutant: Mutant | None  # None: the tests run on unchanged code
     tests: dict[str, float]  # with the seconds that they took when they were measured
@@ -72,7 +72,7 @@ Report = Callable[[Job], None]
 
 
 def run_cold(jobs: list[Job], workers: int, done: Report) -> None:
-    """Run jobs in children that import `sim` themselves; `done` is told of each."""
+    """Run jobs in children that import `sim` themselves; call `done` for each."""
     _fork_each(jobs, workers, _cold_child, done)
 
 

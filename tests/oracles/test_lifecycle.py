@@ -1,5 +1,5 @@
-"""Where an operator may move an instrument (rule L10) and how long things may take (§3.5, §4.3,
-§6.1), held against tables that are not the exchange's.
+"""Transitions that an operator may request (rule L10) and permitted durations (§3.5, §4.3, §6.1),
+compared with tables that are independent of the exchange.
 """
 
 from __future__ import annotations

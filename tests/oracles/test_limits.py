@@ -1,4 +1,4 @@
-"""The limits of §8, row by row, held against what each surface admits and refuses.
+"""The limits of §8, row by row, compared with the calls that each surface accepts and refuses.
 
 The numbers are the specification's. Nothing here reads the exchange's own table of limits, so a
 wrong number there, or a limit that no operation carries, fails here.
@@ -39,7 +39,7 @@ def _partner(number: int) -> Caller:
 
 
 class Rate(NamedTuple):
-    """A row of §8: so many calls in so many seconds, for each of whom."""
+    """A row of §8: a number of calls in a number of seconds, per subject."""
 
     words: str
     calls: int
@@ -204,7 +204,7 @@ def test_all_authenticated_calls_of_a_key_count_together_on_the_retail_api() -> 
     paths = ("/v1/orders/open", "/v1/portfolio/positions", "/v1/account/balances")
     seen = [client.get(paths[number % 3]).status for number in range(21)]
     assert seen == [200] * 20 + [429]
-    # A call of nobody counts for its address, not for the key.
+    # A call without identity counts for its address, not for the key.
     slug = quiet(world.simulation).symbol
     paths = tuple(f"/v1/markets/{slug}/{what}" for what in ("bbo", "book"))
 

@@ -1,5 +1,5 @@
-"""Statuses, codes and bodies of refusals (§7.1, §7.2), held against both doors of the exchange API,
-the retail API and the gateway.
+"""Statuses, codes and bodies of refusals (§7.1, §7.2) on both protocols of the exchange API, the
+retail API and the gateway.
 
 A row says in the specification's words when a status is due; each row brings it about on every
 surface that can answer it.

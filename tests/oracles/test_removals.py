@@ -1,6 +1,6 @@
 """What was removed on a date is served until that midnight in New York, and not from it on (§9).
 
-The dates stand here in words of the changelog; nothing here reads the contract.
+The dates are copied from the changelog; these tests do not read them from the contract.
 """
 
 from __future__ import annotations

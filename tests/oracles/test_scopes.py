@@ -1,4 +1,5 @@
-"""Which scope guards which operation (§5.1), held against a table that is not the contract's.
+"""The scope that each operation requires (§5.1), compared with a table that is independent of the
+contract.
 
 The specification names the scopes of the order book and the best prices (§4.3, §5.1), of whoami and
 the list of users (§4.3), and of both ledgers (§4.3); the others follow from the names of the scopes
@@ -18,7 +19,7 @@ from sim.core.identity.firms import Firm
 from sim.testing.client import Connection
 from tests.oracles.worlds import world_of
 
-# scope: operations that need it, and nothing else. § says where the words stand.
+# scope: the operations that need it and no other scope, with the § that says so.
 GUARDED = {
     # "requires scope read:marketdata" of the order book, "same authentication" of the best prices
     # (§4.3, §5.1); market data streams and settlement reads by the public table of scopes.

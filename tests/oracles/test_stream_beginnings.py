@@ -1,5 +1,5 @@
-"""Snapshot first, then deltas (§6.2): what every stream sends first, held against the table of
-docs/reference/streams.md, by streams that are opened on a world where everything has happened.
+"""Snapshot first, then deltas (§6.2): the first frames of every stream agree with the table of
+docs/reference/streams.md. The streams are opened on a world with events of all kinds.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the verbs that serve print, at 80 columns: they run as processes, are called by a client,
-and end at SIGTERM. Ports and real durations are left out.
+"""The output of serving commands at 80 columns. They run as processes, receive calls of a client,
+and end at SIGTERM. Ports and real durations are omitted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every verb prints stands in reviewed files; `make outputs` renews them."""
+"""The output of every command equals its reviewed file; `make outputs` renews the files."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Trouble(Exception):
 
 
 class Node:
-    """One node process. What its sockets emit is kept in `events` as (socket, event, data), in
+    """One node process. Its sockets' events are in `events` as (socket, event, data), in
     order.
     """
 

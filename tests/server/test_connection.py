@@ -1,5 +1,5 @@
-"""One connection, request after request: what is answered in the callback that brought it, and what
-a task goes on with, are one to the client.
+"""Several requests on one connection: answers from the read callback and answers from a task are
+indistinguishable for a client.
 """
 
 from __future__ import annotations

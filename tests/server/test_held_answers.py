@@ -1,5 +1,5 @@
-"""A synchronous order on a slow engine, over sockets: its answer is held for the clock, whoever
-moves it, and for nobody's fault longer than it said.
+"""A synchronous order on a slow engine, over sockets: its answer is held until the clock reaches
+its instant, whatever moves the clock, and never longer than the order allows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The sandbox itself fails: what each client sees, and that nothing is answered out of a state that
-stands in no journal. `tests/test_fault_injection.py` has every place that can fail.
+"""Internal errors of the sandbox: the answer for each client, and that no answer comes from a state
+that is not in the journal. `tests/test_fault_injection.py` covers every place that can fail.
 """
 
 from __future__ import annotations

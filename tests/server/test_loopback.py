@@ -47,7 +47,7 @@ Start = Callable[..., Process]
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """An exchange on free ports, its clock in nobody's hand."""
+    """An exchange on free ports whose clock no test moves."""
     folder = tmp_path_factory.mktemp("served")
     process = Process(folder, "serve", "--port-base", "0", "--clock", "manual")
     yield process

@@ -1,5 +1,5 @@
-"""What a refusal costs: the work for bodies and files with many mistakes is bounded by the number of
-mistakes that anybody reads.
+"""The cost of a refusal: the work for bodies and files with many errors is limited by the number of
+errors that are reported.
 """
 
 from __future__ import annotations

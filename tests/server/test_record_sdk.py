@@ -1,6 +1,6 @@
-"""Requests of the official client and both of its sockets through the recorder: it hears what it
-hears without, in the same order, and the file has all of it in that order. `make soak` makes a
-thousand of them.
+"""Requests and both sockets of the official client through the recorder: it receives the same
+messages in the same order as without the recorder, and the file has all of them in that order.
+`make soak` makes a thousand requests.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Clients that send too much, too slowly, or what grows: each is refused after a bounded amount of
-work, and nobody else notices. Bounds are on bytes, tasks and calls, not on time.
+"""Clients that send too much, too slowly, or data that expands: each is refused after a limited
+amount of work, without effect on other clients. Limits are on bytes, tasks and calls, not on time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""One grammar for each kind of value, on every surface that takes it: scenario files, the control
-plane, the command line, the fixture and in-process clients. The grammars stand in
+"""One grammar for each kind of value, on every surface that accepts it: scenario files, the control
+plane, the command line, the fixture and in-process clients. The grammars are in
 docs/reference/values.md.
 """
 

@@ -1,5 +1,5 @@
-"""Clauses of statements that the tests of their components leave out: what a field says at its
-edge, what stands beside it, and how each is refused.
+"""Clauses of statements that the tests of their components omit: boundary values of fields, related
+fields, and the refusals of each.
 """
 
 from __future__ import annotations

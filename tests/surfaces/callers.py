@@ -30,7 +30,7 @@ _TRACES = frozenset({"timers", "entropy", "ids", "credentials", "rate_limits", "
 
 
 def unlimited() -> Connection:
-    """The quickstart with few games, without rate limits and without luck."""
+    """Return the quickstart with few games, without rate limits and random quirks."""
     world = connect(Simulation(load_scenario(FEW_GAMES)))
     for name in LIMITS:
         world.simulation.exchange.rate_limits.replace(name, "off")
@@ -39,7 +39,7 @@ def unlimited() -> Connection:
 
 
 def caller(world: Connection, plane: Plane) -> Http:
-    """Somebody who may do everything on a plane."""
+    """Return a caller who may do everything on a plane."""
     sim = world.simulation
     if plane == "retail":
         return world.retail(key(sim))
@@ -49,7 +49,7 @@ def caller(world: Connection, plane: Plane) -> Http:
 
 
 def kept(world: Connection) -> bytes:
-    """Everything about the exchange that a refused call must leave as it is."""
+    """Return all state of the exchange that a refused call must not change."""
     state = world.simulation.exchange.save()
     return msgspec.msgpack.encode(
         {name: getattr(state, name) for name in state.__struct_fields__ if name not in _TRACES}

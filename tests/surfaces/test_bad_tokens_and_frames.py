@@ -1,5 +1,5 @@
-"""The token issuer and the retail sockets under bad input: OAuth errors and error frames, and the
-exchange stays as it is.
+"""Bad input to the token issuer and the retail sockets: OAuth errors and error frames, and an
+unchanged exchange.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def refused(answer: Any, *errors: str) -> None:
 
 
 def form(world: Connection, **changes: str | None) -> dict[str, str]:
-    """A good token request with some fields changed, or left out (None)."""
+    """Return a valid token request with some fields changed, or omitted (None)."""
     found = firm(world.simulation)
     good = {
         "grant_type": "client_credentials",

@@ -1,4 +1,4 @@
-"""How long an answer may be kept is said where the service, or the protocol it follows, says so."""
+"""Answers have cache headers exactly where the service or its protocol specifies them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Every operation served on both protocols: the same request through both codecs does the same,
-answers the same, or is refused the same.
+"""Every operation of both protocols: the same request through both codecs has the same effect, and
+the same answer or refusal.
 
-Two equal exchanges take the same drawn request of the same caller, one by REST on any of its
-addresses, the other by gRPC. What comes back is compared as JSON, downloads as text, what is left
-as saved state.
+Two equal exchanges receive the same random request of the same caller, one by REST on any of its
+addresses, the other by gRPC. Answers are compared as JSON, downloads as text, and the resulting
+exchanges by their saved state.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ HTTP_OF = {
 
 
 class Pair:
-    """Two equal exchanges, with somebody's orders and trades in them, that can go back to where
-    they were.
+    """Two equal exchanges with orders and trades, which can be restored to their initial
+    state.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What REST, unary gRPC and the control plane answer now, as rows."""
+"""The present answers of REST, unary gRPC and the control plane, as rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VIEWS = ("instruments", "books", "orders", "accounts", "funding", "verification
 
 
 def answers(surfaces: Surfaces) -> Iterator[Row]:
-    """Everything that can be asked for."""
+    """Return the answers to all reads."""
     for symbol in surfaces.symbols:
         yield from _market(surfaces, symbol)
     for slug in surfaces.events:
@@ -241,7 +241,7 @@ def _verifications(surfaces: Surfaces) -> Iterator[Row]:
 
 
 def _identity(person: Person) -> Iterator[Row]:
-    """Who somebody is, and what account is theirs."""
+    """Return the identity and the account of a caller."""
     x, user = person.exchange, person.user
     answer = x.get("/v1/whoami")
     assert answer.status in (200, 503)

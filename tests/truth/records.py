@@ -107,7 +107,7 @@ def _statistics(surfaces: Surfaces, symbol: str, trades: list[dict[str, Any]]) -
 
 
 def _trades(surfaces: Surfaces) -> list[dict[str, Any]]:
-    """Executions of the aggressors of all trades that stand."""
+    """Return the aggressors' executions of all trades that were not busted."""
     found = {
         row["id"]: row["aggressor"]
         for person in surfaces.people
@@ -225,7 +225,7 @@ def _hosts(person: Person) -> tuple[tuple[str, Http], ...]:
 
 
 def _partners(surfaces: Surfaces) -> Iterator[Row]:
-    """Partner orders, asked again under their keys; transfers; what is left in the pool."""
+    """Partner orders, repeated with their keys; transfers; and the balance of the pool."""
     for call in surfaces.partner_orders:
         body = surfaces.as_json(call())
         if body["id"]:

@@ -26,7 +26,7 @@ Read: TypeAlias = Callable[[dict[str, Any], Scales], Any]
 
 
 def value(name: str) -> Read:
-    """As it is."""
+    """Return the value unchanged."""
     return lambda row, scales: row.get(name)
 
 
@@ -120,7 +120,7 @@ def while_settled(read: Read, preliminary: str = "", when: str = "settlementSetT
 
 
 def eastern_expiry(row: dict[str, Any], scales: Scales) -> Any:
-    """The exchange tells date and time of day, both Eastern."""
+    """Return an instant from the exchange's date and time of day, both Eastern."""
     day, time = row["expirationDate"], row["expirationTime"]
     parts = (day["year"], day["month"], day["day"])
     clock = (time["hours"], time["minutes"], time["seconds"])

@@ -1,4 +1,4 @@
-"""Clients who trade at random and look at everything, as a recording and as a journal."""
+"""Random clients that trade and read everything, as a recording and as a journal."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Crowd:
     # ---- one thing after the other
 
     def go(self, steps: int) -> None:
-        """Do so many things at random."""
+        """Perform a number of random actions."""
         acts = (
             *(self.place,) * 6,
             *(self.trade_retail,) * 4,
@@ -149,7 +149,7 @@ class Crowd:
             self.retail.post(path, json={"marketSlug": self.market.symbol})
 
     def look(self) -> None:
-        """Ask for something."""
+        """Read something at random."""
         who, symbol = self.draw.randrange(2), self.market.symbol
         rest = self.rest[who]
         account = self.simulation.world.parties.user(self.users[who]).account  # type: ignore[union-attr]
@@ -170,7 +170,7 @@ class Crowd:
         self.draw.choice(questions)()
 
     def resume(self) -> None:
-        """Hang up the drop copy and take it up where it was."""
+        """Close the drop copy and resume it."""
         copy = self.copy
         if copy is None or copy.end is not None:
             return
