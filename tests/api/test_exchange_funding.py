@@ -197,6 +197,10 @@ def test_every_kind_of_source_has_its_details() -> None:
         "/v1/funding/sources", params={"fundingSourceType": "FUNDING_SOURCE_TYPE_CHECKOUT_CARD"}
     ).json()["fundingSources"]
     assert [row["id"] for row in chosen] == ["s-card"]
+    chosen = client.get(
+        "/v1/funding/sources", params={"fundingSourceIds": ["s-card", "s-bank", "another"]}
+    ).json()["fundingSources"]
+    assert sorted(row["id"] for row in chosen) == ["s-bank", "s-card"]
 
 
 def test_two_sources_of_one_name_are_a_mistake_of_the_scenario() -> None:
@@ -578,3 +582,27 @@ def test_transactions_survive_a_rewind(world: Connection) -> None:
     assert short(read(world, made)["transactionState"]) == "PROCESSING"
     world.advance("5m")
     assert read(world, made) == settled
+
+
+REWARD = """\
+name: reward
+extends: quickstart
+world:
+  instruments: [{symbol: quoted, tick_size: "0.01", state: OPEN}]
+  incentives:
+    - symbol: quoted
+      rewards: [{account: ACCOUNT, date: "2026-09-08", reward: "12.50", status: PENDING}]
+"""
+
+
+def test_a_reward_is_a_transaction_of_its_own_type() -> None:
+    """P16."""
+    plain = connect(Simulation(load_scenario("quickstart")))
+    text = REWARD.replace("ACCOUNT", firm(plain.simulation).users[0].account)
+    world = connect(Simulation(load_scenario(text)))
+    world.advance("2d")
+    client = world.exchange(firm(world.simulation))
+    (row,) = client.get(
+        "/v1/funding/transactions", params={"transactionTypes": "TRANSACTION_TYPE_INCENTIVE"}
+    ).json()["transactions"]
+    assert (row["amount"], row["transactionType"]) == ("12.50", "TRANSACTION_TYPE_INCENTIVE")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sim.core.catalogue.bounds import MONEY
 from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.enums import (
     CancelRejectReason,
@@ -33,6 +34,7 @@ from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import (
     DuplicateOrder,
     InstrumentNotTradable,
+    InsufficientFunds,
     InvalidRequest,
     NotFound,
     OrderDone,
@@ -346,6 +348,17 @@ def test_cash_that_buys_not_even_one_unit_is_refused(market: Market) -> None:
     market.sell("b", 2, 50)
     with pytest.raises(OrderRefused, match="CashOrderQty"):
         market.buy("a", 0, cash_qty=49)
+
+
+def test_cash_up_to_the_bound_of_money_is_a_question_of_what_the_account_has(
+    market: Market,
+) -> None:
+    market.sell("b", 2, 50)
+    most = MONEY.high * 100  # in units of a cent
+    with pytest.raises(InsufficientFunds):
+        market.buy("a", 0, cash_qty=most)
+    with pytest.raises(InvalidRequest, match="cash_order_qty is out of range"):
+        market.buy("a", 0, cash_qty=most + 1)
 
 
 @example(levels={50: 100}, cash=1_000, limit=60, buys=True)
