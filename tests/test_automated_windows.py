@@ -827,6 +827,7 @@ def _look(world: Connection, places: list[Slot]) -> list[object]:
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @example(  # it would open during the lead of maintenance, so it is suspended at once
     start=STARTS[0],

@@ -86,7 +86,7 @@ def test_the_former_method_and_route_answer_as_those_of_today(exchange):
     assert exchange.control("GET", "/judge") == exchange.control("GET", "/conformance")
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_the_former_options_of_pytest_explore(tmp_path):
     (tmp_path / "test_one.py").write_text(
         "import urllib.request\n\n\ndef test_leagues(exchange):\n"

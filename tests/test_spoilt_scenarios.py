@@ -24,7 +24,7 @@ def test_the_whole_document_is_sound() -> None:
 @pytest.mark.long
 def test_what_check_accepts_runs_and_what_it_refuses_has_a_place(share: int) -> None:
     verdicts = []
-    for verdict, finding in scenario_mutants.search(300 // SHARES, seed=100 + share, seconds=10):
+    for verdict, finding in scenario_mutants.search(180 // SHARES, seed=100 + share, seconds=10):
         assert finding is None, finding
         verdicts.append(verdict)
     assert {"ran", "refused"} <= set(verdicts)

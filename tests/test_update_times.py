@@ -73,6 +73,7 @@ def test_it_moves_with_every_change_of_state(world: Connection) -> None:
     assert updated(world, SYMBOL) == known[-1]
 
 
+@pytest.mark.long
 @pytest.mark.spec("S3.1-1", "S3.1-2", "S3.1-3", "S3.1-4")
 def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> None:
     """The instants of opening, game end, expiration and termination, and of maintenance; whether

@@ -232,6 +232,7 @@ ANSWERS = st.builds(
 ) | st.builds(dict, st.sampled_from([{"hang": True}, {"reset": True}]), times=st.integers(1, 2))
 
 
+@pytest.mark.long
 @pytest.mark.spec("S6.1-6")
 @given(st.lists(ANSWERS, max_size=4))
 def test_attempts_end_as_the_receiver_was_told_to_answer(answers: list[dict[str, Any]]) -> None:

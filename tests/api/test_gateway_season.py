@@ -514,6 +514,7 @@ class Steps:
             assert markets_of(self.simulation, **query) == [*filter(test, markets)], query
 
 
+@pytest.mark.long
 def test_lists_and_events_follow_each_moment_of_a_game() -> None:
     """Just before each moment and at it: nothing is shown that was kept of before."""
     steps = Steps()
@@ -539,6 +540,7 @@ def test_lists_and_events_follow_each_moment_of_a_game() -> None:
             steps.look()
 
 
+@pytest.mark.long
 def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     steps = Steps()
     slug, other, third = steps.games.slugs[7:10]
@@ -592,6 +594,7 @@ def test_a_game_that_was_over_when_the_world_began_is_paid_a_minute_after_its_en
         steps.look()
 
 
+@pytest.mark.long
 def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:
     """Every five minutes one is listed and another one ends; a market opens 90 seconds before it
     begins.

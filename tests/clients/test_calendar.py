@@ -80,7 +80,7 @@ def test_the_first_date_that_breaks_a_test_is_named_with_its_entries(
     assert max(map(len, said.splitlines())) <= 100
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_exchanges_of_the_fixture_begin_at_each_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

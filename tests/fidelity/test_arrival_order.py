@@ -93,7 +93,7 @@ def test_a_message_that_was_answered_was_taken_before_the_call(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("act", [on_a_socket, on_grpc])
+@pytest.mark.parametrize("act", [on_a_socket, pytest.param(on_grpc, marks=pytest.mark.soak)])
 def test_infer_explains_what_is_left_by_the_order_of_arrival(
     act: Callable[[Clients], None], tmp_path: Path, infer: Infer
 ) -> None:

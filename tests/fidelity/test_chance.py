@@ -57,7 +57,7 @@ def scenario(session: Path) -> str:
     return str(base(session.parent))
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", [SEED, 103, 203, 303])
 def test_with_any_seed_nothing_differs(seed: int, session: Path, compare: Compare) -> None:
     code, found = compare(session, "--scenario", scenario(session), "--seed", str(seed))

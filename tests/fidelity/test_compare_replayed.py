@@ -259,7 +259,7 @@ def test_addresses_of_the_service_are_its_own(tmp_path, compare):
     assert found["totals"]["seen"] >= 3
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_odd_sessions_end_in_a_verdict(spoil, compare):
     def change(found: list[dict[str, Any]]) -> None:
         for number, line in enumerate(found[1:]):

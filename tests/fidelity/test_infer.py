@@ -112,7 +112,7 @@ def polls(clients: Clients) -> None:
         clients.world.advance("5s")
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_span_is_found_within_what_the_session_shows(tmp_path: Path, infer: Infer) -> None:
     settings = {"assumptions": {"clearing.delay": "1m"}}
     _, found = infer(planted(tmp_path, "slow", settings, parts=only(polls)))
@@ -139,7 +139,7 @@ def searches(count: int) -> Callable[[Clients], None]:
         ("1/2", 3, {"undecided"}),
         ("2/3", 3, {"undecided"}),
         ("never", 3, {"refuted"}),
-        ("1/10", 24, {"refuted"}),
+        pytest.param("1/10", 24, {"refuted"}, marks=pytest.mark.soak),
     ],
 )
 @pytest.mark.long
@@ -186,7 +186,7 @@ def sessions(clients: Clients) -> None:
         clients.world.advance("5s")
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_an_assumption_that_only_another_shows_is_found(tmp_path: Path, infer: Infer) -> None:
     settings = {
         "assumptions": {"orders.session_id": "cancel_on_end", "orders.session_cancel_after": "12s"}
@@ -210,7 +210,7 @@ def trades(clients: Clients) -> None:
     clients.buyer.post("/v1/report/orders/search", json=search)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_what_no_value_explains_is_listed_and_nobody_is_named(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
@@ -227,7 +227,7 @@ def test_what_no_value_explains_is_listed_and_nobody_is_named(
     assert "not explained by any value" in capsys.readouterr().out
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_the_scenario_lines_answer_like_the_recording(tmp_path: Path, infer: Infer) -> None:
     settings = {"assumptions": {"fees.taker_theta": "425", "ledger.commission": "separate"}}
     file = planted(tmp_path, "fees", settings, parts=only(trades))
@@ -308,7 +308,7 @@ def opened_thrice(clients: Clients) -> None:
         socket.close()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
     def act(clients: Clients) -> None:
         world: Connection = clients.world
@@ -356,7 +356,7 @@ def test_two_names_that_explain_the_same_are_both_named_and_neither_is_refuted(
     assert main(["compare", str(file), "--scenario", str(written)]) == 0
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_session_that_tells_two_names_apart_refutes_the_right_one(
     tmp_path: Path, infer: Infer
 ) -> None:
@@ -367,7 +367,7 @@ def test_a_session_that_tells_two_names_apart_refutes_the_right_one(
     assert "1m30s" in found["assumptions"]["participant_token.life_max"]["consistent"]
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_no_heartbeat_in_a_short_session_may_be_a_long_wait(tmp_path: Path, infer: Infer) -> None:
     def act(clients: Clients) -> None:
         stream = clients.rpc.stream(
@@ -411,7 +411,7 @@ def test_a_short_span_is_not_taken_for_none(tmp_path: Path, infer: Infer) -> Non
     assert named(found) == {"clearing.delay"}
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(
     tmp_path: Path, infer: Infer
 ) -> None:
@@ -531,7 +531,7 @@ def wrongly_named(
     return refuted - values.keys(), wrong, missed
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("number", [4, 6])
 def test_of_any_planted_set_nothing_is_named_falsely(
     number: int, tmp_path: Path, infer: Infer

@@ -63,7 +63,9 @@ def processes_end(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("spoil", [without_fork, processes_end])
+@pytest.mark.parametrize(
+    "spoil", [without_fork, pytest.param(processes_end, marks=pytest.mark.soak)]
+)
 def test_it_says_the_same_where_no_process_can_be_copied(
     spoil: Callable[[pytest.MonkeyPatch], None],
     recorded: Path,

@@ -133,7 +133,7 @@ def test_a_wrong_belief_is_caught_and_the_smallest_example_is_kept_as_a_scenario
     assert (tmp_path / "HopefulMachine.ndjson").is_file()
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_the_shipped_invariants_find_money_from_nowhere_without_any_client(tmp_path, monkeypatch):
     right = Ledger.fill
 

@@ -49,8 +49,8 @@ def test_newman_runs_the_postman_collection_green(ready_file: Path, tmp_path: Pa
     assert sum(status == 200 for status in statuses) > 95
 
 
+@pytest.mark.soak
 @needs("@usebruno/cli")
-@pytest.mark.long
 def test_bruno_runs_its_collection_green(ready_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "collection"
     assert main(["collection", "bruno", "--out", str(out), "--ready-file", str(ready_file)]) == 0

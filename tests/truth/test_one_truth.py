@@ -13,7 +13,9 @@ from tests.truth.facts import FACTS
 from tests.truth.walk import KNOWN, STAGES, Walk
 
 
-@pytest.mark.parametrize("reading", ["documented", "observed"])
+@pytest.mark.parametrize(
+    "reading", ["documented", pytest.param("observed", marks=pytest.mark.soak)]
+)
 @pytest.mark.long
 def test_all_surfaces_say_the_same_after_every_event(reading: str) -> None:
     walk = Walk(reading)
