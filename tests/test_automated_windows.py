@@ -221,6 +221,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
     assert series["btc-updown-15m"]["recurrence"] == "15m"
 
 
+@pytest.mark.long
 def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) -> None:
     def shown(**query: Any) -> list[str]:
         world.advance("100ms")
@@ -663,6 +664,7 @@ def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: C
 # ---- time
 
 
+@pytest.mark.long
 def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connection) -> None:
     to(world, "2026-10-08T18:20:00Z")
     simulation = world.simulation

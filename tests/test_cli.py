@@ -257,6 +257,7 @@ def test_a_journal_torn_in_its_last_line_replays_up_to_there(capsys, journal):
     assert "10 inputs replayed" in out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     ["operations", "quirks", "faults", "presets", "assumptions", "observations", "dates", "ledger"],

@@ -67,6 +67,7 @@ def findings(sources: dict[str, str]) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_nobody_but_a_dated_compares_with_a_literal_date() -> None:
     sources = {str(file.relative_to(SIM)): file.read_text() for file in pure_files()}
     assert findings(sources) == []

@@ -22,6 +22,7 @@ PAGES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(generate.BLOCKS))
 def test_a_generated_block_is_current(name: str) -> None:
     _, now, fresh = generate.renewed(name)

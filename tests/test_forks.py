@@ -27,6 +27,7 @@ from tests.journeys import FEW_GAMES, firm, quiet, rpc_trader
 FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 
 
+@pytest.mark.long
 @settings(max_examples=14)
 @given(
     before=st.lists(st.integers(0, 300), max_size=8),

@@ -99,6 +99,7 @@ def test_runs_that_were_made_are_reported(tmp_path):
     assert re.search(r"sim: interrupted after \d+ of 100,000 runs", ended.err)
 
 
+@pytest.mark.long
 def test_a_sweep_gives_its_table_and_goes_on_later(tmp_path):
     command = ("sweep", "quickstart", "--seeds", "1..40", "--fuzz", "150", "--jobs", "2")
     command = (*command, "--results", "r.ndjson", "--json")
@@ -110,6 +111,7 @@ def test_a_sweep_gives_its_table_and_goes_on_later(tmp_path):
     assert results.count(b"\n") == document["runs"]
 
 
+@pytest.mark.long
 def test_trials_that_were_made_are_told(tmp_path):
     steps = "  - {at: +1s, call: {plane: gateway, get: /v1/health}}\n" * 40
     (tmp_path / "calls.yaml").write_text(CALLS + steps)
@@ -209,6 +211,7 @@ def test_a_recording_is_compared_as_far_as_it_was_read(tmp_path):
     assert 0 < found["totals"]["seen"] < LINES
 
 
+@pytest.mark.long
 def test_a_terminal_shows_a_bar_and_its_ctrl_c_is_heard_by_workers_too(tmp_path):
     terminal, side = pty.openpty()
 
@@ -237,6 +240,7 @@ def test_a_terminal_shows_a_bar_and_its_ctrl_c_is_heard_by_workers_too(tmp_path)
     assert json.loads(out)["interrupted"] is True
 
 
+@pytest.mark.long
 def test_short_work_shows_no_progress(tmp_path):
     (tmp_path / "calls.yaml").write_text(CALLS + "  - {at: +1s, advance: 1s}\n")
     ran = subprocess.run(

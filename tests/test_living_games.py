@@ -233,6 +233,7 @@ def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Co
 # ---- surfaces
 
 
+@pytest.mark.long
 @pytest.mark.spec("S2.11-1", "S4.1-10")
 def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
     listed = {found["slug"]: found for found in events(evening)}

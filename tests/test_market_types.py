@@ -82,6 +82,7 @@ def instrument_rows(world: Connection) -> list[dict[str, Any]]:
 # ---- the default world
 
 
+@pytest.mark.long
 @pytest.mark.spec("S1-1", "S2.10-3")
 def test_the_default_world_has_sports_futures_and_event_contracts_and_every_listed_type(
     world: Connection,

@@ -79,6 +79,7 @@ def test_every_area_has_files_and_no_file_has_two() -> None:
     assert len(files) == len(set(files))
 
 
+@pytest.mark.long
 def test_mutants_that_are_called_equivalent_are_in_the_code() -> None:
     known = known_equivalents()
     present = {

@@ -270,6 +270,7 @@ def test_a_missing_file_is_told_where_it_is_named(tmp_path: Path) -> None:
     assert str(wrong.value).startswith(f"{path}:6:30: cannot read {tmp_path / 'flow.csv'}")
 
 
+@pytest.mark.long
 def test_rows_are_unpacked_a_part_at_a_time_and_found_from_any_line_on(tmp_path: Path) -> None:
     count = 20 * PART_LINES
     with (tmp_path / "flow.csv").open("w") as file:

@@ -155,6 +155,7 @@ ORDERS = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(st.lists(ORDERS, max_size=6))
 def test_orders_of_a_start_have_the_names_of_its_seed(orders: list[str]) -> None:

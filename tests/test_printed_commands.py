@@ -137,6 +137,7 @@ def test_where_a_search_ended(folder):
             assert "as recorded" in said
 
 
+@pytest.mark.long
 def test_what_was_shrunk(folder):
     sim(folder, "shrink", "my scenario.yaml", "--out", "the small'est.yaml")
     comment = (folder / "the small'est.yaml").read_text()
@@ -190,6 +191,7 @@ def test_what_a_machine_of_states_keeps(folder):
     assert "seed" in pasted(timeline)
 
 
+@pytest.mark.long
 def test_the_greeting_of_a_server_its_journal_and_its_curl(folder):
     command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--tls", "the tl's"]
     with serving(folder, [*command, "--journal", "serve'd run.ndjson"]) as said:
@@ -200,6 +202,7 @@ def test_the_greeting_of_a_server_its_journal_and_its_curl(folder):
     assert "inputs replayed" in pasted(replay)
 
 
+@pytest.mark.long
 def test_the_end_of_the_demo(folder):
     (command,) = copied(sim(folder, "demo", "--journal", "the demo's.ndjson"))
     assert "inputs replayed" in pasted(command)

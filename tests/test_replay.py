@@ -56,6 +56,7 @@ def test_a_journal_replays_to_the_same_digest(tmp_path: Path) -> None:
     assert sim.digest in out.getvalue()
 
 
+@pytest.mark.long
 def test_the_same_calls_give_the_same_digest_in_processes_with_other_hash_seeds_and_dates(
     tmp_path: Path,
 ) -> None:

@@ -57,6 +57,7 @@ class Watcher(Recorder):
             self.states[branch.name, self.sim.seq] = seen(self.sim)  # type: ignore[assignment]
 
 
+@pytest.mark.long
 @settings(max_examples=3)
 @given(numbers=st.lists(st.integers(0, 400), min_size=6, max_size=20))
 def test_every_moment_of_every_branch_is_what_it_was(

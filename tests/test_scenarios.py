@@ -24,6 +24,7 @@ from tests.test_digests import recorded_digests
 FILES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 
 
+@pytest.mark.long
 @pytest.mark.reading("documented")  # the digests were recorded in it
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
 def test_a_bundled_scenario_holds_what_it_promises_and_replays(file: Path, tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ READ_OFFLINE = [
 ]
 
 
+@pytest.mark.long
 def test_what_the_room_and_agents_read_is_in_the_wheel(installed: Run) -> None:
     pages = json.loads(installed("python", "-c", SERVES, json.dumps(READ_OFFLINE)).stdout)
     assert len(pages) == len(READ_OFFLINE) and all(size > 200 for size in pages.values()), pages

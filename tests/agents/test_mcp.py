@@ -123,6 +123,7 @@ def tools(one_session: JsonRpc) -> Iterator[JsonRpc]:
 # ---- the listing
 
 
+@pytest.mark.long
 async def test_the_listing_is_short_and_says_what_changes_something() -> None:
     async with attached() as tools:
         listed = (await tools.client.list_tools()).tools
@@ -162,6 +163,7 @@ async def test_the_tools_suffice_to_find_every_planted_bug() -> None:
 # ---- what tools do
 
 
+@pytest.mark.long
 async def test_a_branch_begins_in_the_past_and_compare_says_what_became_of_it() -> None:
     async with attached() as tools:
         rows = rows_of(await tools("start"))
@@ -220,6 +222,7 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         assert tools.failed and re.search(says, said), (name, said)
 
 
+@pytest.mark.long
 def test_investigate_shrinks_a_failing_scenario_and_finds_its_assumption(tools: JsonRpc) -> None:
     text = (
         "name: deep\nextends: quickstart\nworld:\n  games: 0\n  instruments: [{symbol: rain}]\n"

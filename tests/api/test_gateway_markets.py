@@ -482,6 +482,7 @@ def test_price_history_has_ten_thousand_points_at_most(
         assert len(stamps) <= 10_000
 
 
+@pytest.mark.long
 def test_each_interval_reaches_as_far_back_as_its_name_says(gateway: GatewayWorld) -> None:
     """With trades that are older than the longest; LIVE to the start of the game once it began."""
 

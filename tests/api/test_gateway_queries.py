@@ -376,6 +376,7 @@ def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> N
 # ---- search, leagues, sports, tags
 
 
+@pytest.mark.long
 def test_a_search_has_pages_and_filters(evening: Evening) -> None:
     def found(**query: Any) -> list[str]:
         return [row["slug"] for row in evening.get("/v1/search", **query)["events"]]

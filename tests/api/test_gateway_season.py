@@ -266,6 +266,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.long
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
 def test_a_search_finds_what_reading_every_text_finds(whole: Whole, words: list[str]) -> None:
     def texts(event: dict[str, Any]) -> str:

@@ -105,6 +105,7 @@ def test_every_market_has_every_documented_field(world: Connection) -> None:
     assert world.gateway.get(f"/v1/market/id/{one['id']}").json()["market"] == one
 
 
+@pytest.mark.long
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S2.11-1", "S4.1-10")
 def test_every_event_has_every_documented_field(world: Connection) -> None:

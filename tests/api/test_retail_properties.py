@@ -423,6 +423,7 @@ def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> 
     return dict(found)
 
 
+@pytest.mark.long
 @pytest.mark.spec("S4.1-1", "S4.1-2", "S4.1-3", "S4.1-4", "S2.2-3")
 @given(
     asset=st.sampled_from(["btc", "sparse"]),

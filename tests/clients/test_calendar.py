@@ -54,6 +54,7 @@ def test_pinned(exchange):
 RUN = ("calendar", "--bisect", "--clock", "manual", "--out", "runs", "--json", "found.json")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", [CLIENT, ONE_VERDICT], ids=["cases", "one verdict"])
 def test_the_first_date_that_breaks_a_test_is_named_with_its_entries(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, client: str

@@ -63,6 +63,7 @@ def test_a_bug_whose_place_has_changed_is_no_bug() -> None:
         pass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tool", "bug", "says"),
     [

@@ -153,6 +153,7 @@ def misspelt(body: dict[str, Any]) -> str:
     return "frame.body.orderSubscriptionUpdate.execution.order.side"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [SEED, 103])
 @pytest.mark.parametrize("change", [renamed, moved_decimal, misspelt])
 def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
@@ -170,6 +171,7 @@ def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
     assert {n for n, _ in told} == {line["n"]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [SEED, 103])
 @pytest.mark.parametrize("holding", ["orderSubscriptionUpdate", "positionChanges", "tradeTime"])
 def test_a_frame_that_is_missing_is_found_with_every_seed(

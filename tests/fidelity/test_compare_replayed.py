@@ -155,6 +155,7 @@ def test_a_dropped_heartbeat_is_found(kind, spoil, session, compare):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["CreateOrderSubscription", "/v1/ws/private"])
 def test_heartbeats_that_we_do_not_send_are_found(kind, spoil, session, compare):
     """One may be ours that comes a moment later."""

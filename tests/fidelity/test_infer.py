@@ -91,6 +91,7 @@ def test_planted_values_are_named_and_nothing_else(tmp_path: Path, infer: Infer)
     assert found["unexplained"] == []
 
 
+@pytest.mark.long
 def test_a_recording_of_ourselves_refutes_nothing(tmp_path: Path, infer: Infer, capsys) -> None:
     parts = [PARTS[name] for name in ("read", "report")]
     file = planted(tmp_path, "self", {}, seed=11, parts=parts)
@@ -240,6 +241,7 @@ def test_the_scenario_lines_answer_like_the_recording(tmp_path: Path, infer: Inf
     assert infer(file, scenario=str(written))[0] == 0
 
 
+@pytest.mark.long
 def test_what_is_known_when_it_is_interrupted_is_told(
     tmp_path: Path, infer: Infer, monkeypatch, capsys
 ) -> None:

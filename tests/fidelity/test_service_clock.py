@@ -141,6 +141,7 @@ def instant(milliseconds: int) -> str:
     return format_instant(milliseconds * 1_000_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [601, 702, 703])
 def test_sessions_in_a_sandbox_whose_clock_is_moved_by_hand(
     number: int, tmp_path: Path, compare: Compare
@@ -154,6 +155,7 @@ def test_sessions_in_a_sandbox_whose_clock_is_moved_by_hand(
     assert found["totals"]["agree"] > 100
 
 
+@pytest.mark.long
 def test_a_frame_that_is_missing_while_the_clock_is_moved_by_hand_is_found(
     tmp_path: Path, compare: Compare
 ) -> None:

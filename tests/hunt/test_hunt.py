@@ -47,6 +47,7 @@ def test_the_same_seed_and_budget_are_the_same_hunt(
     assert told[0]["features"]["operations"] > 20
 
 
+@pytest.mark.long
 def test_a_hunt_meets_far_more_than_random_storms_of_as_many_inputs(tmp_path: Path) -> None:
     storms: set[str] = set()
     inputs = 0

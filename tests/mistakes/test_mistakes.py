@@ -17,6 +17,7 @@ def _name(value: object) -> str:
     return " ".join(str(value["mistake"]).split())[:60] if isinstance(value, dict) else str(value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("surface", "row"), TABLE, ids=_name)
 def test_a_mistake_is_told_as_it_was_reviewed(surface: str, row: dict[str, object]) -> None:
     said = SURFACES[surface](str(row["mistake"]))

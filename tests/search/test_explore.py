@@ -131,6 +131,7 @@ def test_an_answer_that_fails_is_noticed_and_what_it_breaks_later_is_told(explor
     assert found["exchange InsertOrder #1", "error"]["failures"][-1].startswith("fill at")
 
 
+@pytest.mark.long
 def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the_processes(
     sim, file, tmp_path
 ):

@@ -113,6 +113,7 @@ def test_a_careful_client_survives_everything() -> None:
     run_state_machine_as_test(CarefulMachine, settings=FEW)
 
 
+@pytest.mark.long
 def test_a_wrong_belief_is_caught_and_the_smallest_example_is_kept_as_a_scenario(
     tmp_path, monkeypatch
 ):

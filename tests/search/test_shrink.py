@@ -104,6 +104,7 @@ def test_asked_for_the_failure_alone_it_may_fail_for_another_reason(sim, file, t
     assert len(steps_of(out)) == 1
 
 
+@pytest.mark.long
 def test_a_fault_that_is_to_blame_is_found_and_kept(sim, file, tmp_path):
     out = tmp_path / "small.yaml"
     code, said, _ = sim("shrink", file("struck.yaml", STRUCK), "--out", out)

@@ -35,6 +35,7 @@ steps:
 """
 
 
+@pytest.mark.long
 def test_every_storm_leaves_the_invariants_whole_and_its_journal_replays(sim):
     code, out, _ = sim(
         "sweep", "quickstart", "--seeds", "1..4", "--fuzz", 100, "--jobs", 1, "--verify"

@@ -103,6 +103,7 @@ def test_what_is_right_is_accepted_by_exchange_retail_and_script(data):
     )
 
 
+@pytest.mark.long
 @FEW
 @given(st.data())
 def test_what_has_one_thing_wrong_is_refused_as_documented_and_changes_nothing(data):

@@ -33,6 +33,7 @@ steps:
 """
 
 
+@pytest.mark.long
 def test_seeds_are_gathered_in_one_row_and_the_document_is_the_same_whatever_the_processes(
     sim, tmp_path
 ):

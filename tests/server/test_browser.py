@@ -158,6 +158,7 @@ async def test_a_foreign_page_changes_and_reads_nothing(serve, browser, hostile_
     assert (served.sim.inputs, served.sim.now) == ([], before)
 
 
+@pytest.mark.long
 async def test_a_page_of_a_rebound_name_is_answered_403_throughout(serve, browser, monkeypatch):
     served, seen = await serve(), Seen(monkeypatch)
     before = served.sim.now

@@ -487,6 +487,7 @@ def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
 # ---- presets
 
 
+@pytest.mark.long
 def test_a_hostile_exchange_fails_often_in_many_ways_and_a_patient_client_gets_through(exchange):
     exchange.control("PUT", "/preset", {"name": "hostile"})
     exchange.control("DELETE", "/faults/hostile.gateway.hang")

@@ -43,6 +43,7 @@ def test_anything_else_is_no_mode(text):
         parse_clock_mode(text)
 
 
+@pytest.mark.long
 @given(
     st.fractions(min_value=Fraction(1, 1000), max_value=100_000, max_denominator=1000).filter(
         lambda rate: 1000 % rate.denominator == 0

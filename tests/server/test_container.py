@@ -46,6 +46,7 @@ def healthcheck(ready_file: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int,
     return ran.returncode, ran.stderr.strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tls", [False, True])
 def test_the_client_of_compose_runs_its_journey_with_the_ready_file_alone(
     tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -78,6 +78,7 @@ def runs_here(words: list[str]) -> bool:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", SIM)
 def test_a_sim_command_of_the_pages_works(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(COMPLETED.get(line, line), comments=True)[1:]

@@ -112,6 +112,7 @@ def assert_no_secret(files: Path, service: ServedExchange) -> None:
             assert key["key_id"] not in text
 
 
+@pytest.mark.long
 @pytest.mark.scenario("quickstart", reading="observed")
 def test_a_service_that_does_not_answer_rings_too(
     exchange: ServedExchange, night: Night, folder: Path

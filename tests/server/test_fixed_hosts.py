@@ -66,6 +66,7 @@ def no_namespace() -> str:
     return tried.stderr.strip() or "" if tried.returncode else ""
 
 
+@pytest.mark.long
 def test_the_official_client_with_its_own_hosts_runs_by_the_recipe(tmp_path: Path) -> None:
     if why := no_namespace():
         pytest.skip(f"no namespace with an own network here: {why}")

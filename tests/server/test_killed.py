@@ -51,6 +51,7 @@ def served(tmp_path: Path):
     process.wait()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("surface", SURFACES)
 def test_orders_taken_on_a_surface_survive_the_kill(tmp_path: Path, surface: str) -> None:
     """Three clients at once until the process is gone: what was answered is in the journal, and the

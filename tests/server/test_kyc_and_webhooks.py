@@ -226,6 +226,7 @@ def test_a_document_page_that_leads_nowhere_says_so(exchange):
     assert refused.value.code == 404
 
 
+@pytest.mark.long
 @pytest.mark.spec("S3.5-5", "S3.5-6")
 def test_manual_review_takes_one_to_two_business_days_and_is_silent_until_it_ends(
     exchange, partner, receiver

@@ -168,6 +168,7 @@ def test_steps_are_told_when_they_change(exchange):
     reader.close()
 
 
+@pytest.mark.long
 def test_a_reader_that_falls_behind_is_told_so_and_harms_nobody(exchange, monkeypatch):
     monkeypatch.setattr(live, "LAG_MAX", 200)
     slow, other = Reader(exchange, window=4096), Reader(exchange)

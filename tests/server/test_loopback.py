@@ -90,6 +90,7 @@ def test_every_listener_answers_on_both_addresses(served: Process) -> None:
     both_answer(served.ready)
 
 
+@pytest.mark.long
 @needs_ipv6
 def test_so_does_a_listener_on_the_name_and_one_with_a_certificate(
     start: Start, tmp_path: Path

@@ -215,6 +215,7 @@ def test_fails_twice(fails_after):
 """
 
 
+@pytest.mark.long
 def test_a_failure_of_another_fixture_shows_the_calls_too_and_once(pytester):
     pytester.makepyfile(test_around=AROUND)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--junitxml=junit.xml")

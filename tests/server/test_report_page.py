@@ -52,6 +52,7 @@ async def opened(browser, page) -> RoomPage:
     return room
 
 
+@pytest.mark.long
 @in_a_browser
 async def test_it_shows_every_moment_from_disk_and_asks_nobody(
     browser, exchange, watched, tmp_path
@@ -93,6 +94,7 @@ async def test_it_shows_every_moment_from_disk_and_asks_nobody(
     assert await room.trouble() == []
 
 
+@pytest.mark.long
 @in_a_browser
 async def test_nothing_in_it_changes_anything_at_either_width(browser, exchange, watched, tmp_path):
     partner = Partner(exchange)

@@ -474,6 +474,7 @@ async def test_text_of_clients_is_text(room, exchange, watched):
     assert await room.look("return document.querySelectorAll('#room img, #room b > b').length") == 0
 
 
+@pytest.mark.long
 async def test_a_lost_connection_is_told_and_comes_back(browser, exchange, watched):
     target = urlsplit(str(exchange.control))
     pipes: set[asyncio.StreamWriter] = set()
@@ -561,6 +562,7 @@ async def test_the_tour_stands_beside_the_page_and_does_not_come_again(browser, 
     assert await room.trouble() == []
 
 
+@pytest.mark.long
 async def test_nothing_is_asked_while_nothing_happens(room, exchange, watched):
     await room.symbol("watched")
     await room.book(seq_of(exchange))

@@ -86,6 +86,7 @@ def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_i
     assert journal.read_bytes().count(b"\n") == 2
 
 
+@pytest.mark.long
 def test_a_killed_process_leaves_a_journal_that_replays(start, tmp_path):
     journal = tmp_path / "run.ndjson"
     served = start("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
@@ -116,6 +117,7 @@ def test_a_replayed_journal_can_be_served_from_where_it_came_to(start, tmp_path)
     assert ask(f"{again.ready['gateway']}/v2/leagues")[0] == 200
 
 
+@pytest.mark.long
 def test_a_port_that_is_taken_is_exit_4_and_a_hint(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

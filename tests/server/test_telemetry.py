@@ -129,6 +129,7 @@ def play(folder: Path, *words: str) -> tuple[str, dict[str, Any], str]:
     return digest[1], at, err
 
 
+@pytest.mark.long
 def test_a_collector_gets_spans_logs_and_metrics_and_the_digest_stays(
     collector: Collector, tmp_path: Path
 ) -> None:

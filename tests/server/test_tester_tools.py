@@ -238,6 +238,7 @@ def everything_that_came(call):
     return frames, grpc.StatusCode.OK, ""
 
 
+@pytest.mark.long
 def test_time_moved_by_command_waits_for_those_who_read(exchange):
     """A clock that is moved far at once makes messages faster than anybody reads; that does not
     make a slow consumer (rule S12).

@@ -198,6 +198,7 @@ def test_a_closing_auction_trades_at_one_price_on_its_way_to_every_state(
 # ---- games
 
 
+@pytest.mark.long
 @pytest.mark.spec("S1-1", "S2.6-4", "S2.6-5", "S2.10-6")
 def test_sides_of_a_matchup_are_named_from_their_date_and_a_future_has_a_tournament_only() -> None:
     """§2.6: instruments created after 2026-07-20; long and short do not mean home and away."""

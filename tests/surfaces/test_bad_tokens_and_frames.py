@@ -157,6 +157,7 @@ def signed(world: Connection, header: dict[str, Any], payload: bytes) -> str:
 RS256 = {"alg": "RS256", "typ": "JWT"}
 
 
+@pytest.mark.long
 def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(
     world: Connection,
 ) -> None:

@@ -381,6 +381,7 @@ def test_balances(traded: Traded) -> None:
     traded.check(balance, BALANCE)
 
 
+@pytest.mark.long
 @pytest.mark.observed("orders.market_metadata", "orders.preview_envelope")
 def test_metadata_of_a_market_without_teams(traded: Traded) -> None:
     slug = "fed-september-2026-cut-25"

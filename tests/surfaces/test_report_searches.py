@@ -186,6 +186,7 @@ def rows(world: Connection) -> dict[str, list[Any]]:
     return {what: everything(world, what) for what in FILTERS}
 
 
+@pytest.mark.long
 @pytest.mark.spec("S4.3-9", "S4.3-10")
 @settings(max_examples=60)
 @given(data=st.data())
