@@ -23,7 +23,7 @@ def keys(*names: str, root: bool = False) -> Callable[[], str]:
         whole = whole_schema()
         parts = [_keys_of(whole)] if root else []
         parts += [
-            f"## `{_path(name)}`\n\n{whole['$defs'][name]['description']}{_other_users(name)}\n\n"
+            f"## `{_path(name)}`\n\n{whole['$defs'][name]['description']}{_other_paths(name)}\n\n"
             f"{_keys_of(whole['$defs'][name])}"
             for name in names
         ]
@@ -42,20 +42,20 @@ def link(name: str) -> str:
 
 def _path(name: str) -> str:
     """Where a definition stands in a file, such as `world.instruments`."""
-    return SHORT.get(name) or next(iter(_users_of(name)))
+    return NAMES.get(name) or next(iter(_paths_of(name)))
 
 
-def _other_users(name: str) -> str:
+def _other_paths(name: str) -> str:
     """A paragraph with the places of a definition that its heading does not name."""
-    others = [f"`{path}`" for path in _users_of(name) if path != _path(name)]
+    others = [f"`{path}`" for path in _paths_of(name) if path != _path(name)]
     if not others:
         return ""
-    return f"\n\n{'Used' if name in SHORT else 'Also used'} in {' and '.join(others)}."
+    return f"\n\n{'Used' if name in NAMES else 'Also used'} in {' and '.join(others)}."
 
 
 @cache
-def _users_of(name: str) -> tuple[str, ...]:
-    """The paths of a definition, those on its own page first."""
+def _paths_of(name: str) -> tuple[str, ...]:
+    """Every path of a definition, those on its own page first."""
     sections = {"": whole_schema()} | {one: whole_schema()["$defs"][one] for one in PLACES}
     found = [
         (PLACES.get(section) != PLACES[name], f"{_path(section)}.{key}" if section else key)
@@ -86,7 +86,7 @@ def _value(schema: dict[str, Any]) -> str:
     """The values that a key accepts, in words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return f"[{SHORT.get(name, 'keys')}]({link(name)})" if name in PLACES else name
+        return f"[{NAMES.get(name, 'keys')}]({link(name)})" if name in PLACES else name
     if "anyOf" in schema:
         if any("const" in way for way in schema["anyOf"]):
             return "text"  # one of many names, which the schema lists for editors
@@ -115,7 +115,7 @@ def _several(schema: dict[str, Any]) -> str:
     if "$ref" not in schema:
         return _value(schema)
     name = schema["$ref"].rpartition("/")[2]
-    return f"[{SHORT[name]}s]({link(name)})" if name in SHORT else f"[entries]({link(name)})"
+    return f"[{NAMES[name]}s]({link(name)})" if name in NAMES else f"[entries]({link(name)})"
 
 
 def _escaped(text: str) -> str:
@@ -164,8 +164,8 @@ def _mentioned(value: Any) -> Iterator[str]:
             yield from _mentioned(item)
 
 
-# Definitions that are known by a name of their own; others by their path in a file
-SHORT = {"Step": "step", "Loop": "loop", "FaultSpec": "fault"}
+# Definitions with a name; all others are known by their path in a file
+NAMES = {"Step": "step", "Loop": "loop", "FaultSpec": "fault"}
 FAULT = ("FaultSpec", "FaultMatch", "FaultAct")
 EXPECT = _reached("Expect")
 STEPS = _reached("Step", "Loop", but=(*EXPECT, *FAULT))

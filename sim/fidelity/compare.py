@@ -6,8 +6,9 @@ of answers and frames.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, TextIO
@@ -18,6 +19,7 @@ from sim.fidelity.answers import Checker, NoEvidence, observation_of, other_read
 from sim.fidelity.arrival_order import Remaining, likely_order
 from sim.fidelity.chance import Chance, DeferredTally, decided_by_chance
 from sim.fidelity.difference import CULPRITS, shown
+from sim.fidelity.identifier_map import IdentifierMap
 from sim.fidelity.service_clock import ServiceClock
 from sim.fidelity.session_comparison import SessionComparison
 from sim.fidelity.tally import PlaceTally, Tally
@@ -203,34 +205,36 @@ def compare_with(
     """
     entries = recording.entries
 
-    def replayed_with(clock: ServiceClock, tally: DeferredTally) -> SessionComparison:
-        replayed = SessionComparison(scenario, seed, entries, tally, clock)
-        replayed.run()
-        return replayed
+    def replay(
+        clock: ServiceClock, tally: DeferredTally, step: Callable[[], None] = lambda: None
+    ) -> IdentifierMap:
+        comparison = SessionComparison(scenario, seed, entries, tally, clock)
+        comparison.run(step)
+        return comparison.names
 
-    def remaining(clock: ServiceClock) -> Remaining:
-        orders.step()
-        replayed_with(clock, tally := DeferredTally())
+    def remaining(step: Callable[[], None], clock: ServiceClock) -> Remaining:
+        step()
+        replay(clock, tally := DeferredTally())
         return Remaining.of(one for line in tally.lines for one in line.differences)
 
+    chance = Chance(complete=False)
     with naming_file(path):
         clock, tally = ServiceClock(entries), DeferredTally()
         with _through(recording) as progress:
-            replayed = SessionComparison(scenario, seed, entries, tally, clock)
-            replayed.run(progress.step)
-        chance, interrupted = Chance(complete=False), f"{_EARLIER}, and {_MAY_BE_CHANCE}"
+            names = replay(clock, tally, progress.step)
         if not progress.interrupted:
             lines = {line.n for line in tally.lines}
             with Progress(0, "orders of arrival tried", log=False) as orders:
-                if moves := likely_order(lines, entries, clock, remaining):
+                if moves := likely_order(lines, entries, clock, partial(remaining, orders.step)):
                     moved, other = clock.with_moves(moves), DeferredTally()
-                    replayed = replayed_with(moved, other)
+                    names = replay(moved, other)
                     clock, tally = moved, other
             if not orders.interrupted:
-                names = replayed.names
                 chance = decided_by_chance(tally.lines, names, scenario, seed, entries, clock)
-            interrupted = "" if chance.complete else _MAY_BE_CHANCE
     tally.settle(chance.places)
+    interrupted = "" if chance.complete else _MAY_BE_CHANCE
+    if progress.interrupted:
+        interrupted = f"{_EARLIER}, and {_MAY_BE_CHANCE}"
     reading, name = scenario.reading, scenario.name
     return Comparison(path, recording, reading, tally, name, interrupted=interrupted)
 

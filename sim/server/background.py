@@ -17,10 +17,10 @@ from sim.scenario.clock_mode import MANUAL, ClockMode
 from sim.scenario.scenario import Scenario
 from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
-from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
 from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind
+from sim.server.platforms import new_event_loop
 from sim.server.service import Service
 from sim.simulation import Simulation
 

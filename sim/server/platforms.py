@@ -1,4 +1,4 @@
-"""Differences between platforms: signals, exclusive ports, IPv6, resets, file modes.
+"""Differences between platforms: event loops, signals, exclusive ports, IPv6, resets, file modes.
 
 Linux, macOS and Windows are supported.
 """
@@ -14,6 +14,17 @@ import sys
 from collections.abc import Callable
 
 WINDOWS = sys.platform == "win32"
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """A new event loop: of uvloop if it is installed, which halves the cost of a request, else of
+    asyncio. Virtual time does not depend on the loop.
+    """
+    try:
+        import uvloop
+    except ImportError:  # there is none for Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 def on_signal(

@@ -21,11 +21,11 @@ from sim.scenario.clock_mode import ClockMode
 from sim.server.addresses import addresses_of
 from sim.server.console import Console
 from sim.server.ending import Ending
-from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind, is_loopback
+from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.server.room import open_in_browser, room_url
 from sim.server.service import Service

@@ -8,11 +8,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.identity.firms import Firm
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Rpc, Stream
+from sim.testing.client import Connection, Rpc, Stream, connect
 from tests.journeys import firm, key, order, rpc_trader, trader
 
 BIDIRECTIONAL = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
@@ -27,6 +28,25 @@ def another_firm(world: Connection) -> Firm:
         for found in world.simulation.exchange.firms.all()
         if found.client_id and found is not first and len(found.scopes) > 4
     )
+
+
+TWINS = """\
+name: twins
+world:
+  base: empty
+  instruments: [{symbol: one, state: OPEN}]
+  firms:
+    - name: firms/twin
+      key: atlas
+      users:
+        - {name: ann, account: firms/twin/accounts/one, balance: "100"}
+        - {name: bob, account: firms/twin/accounts/one, balance: "100"}
+"""
+
+
+def twins(more: str = "") -> Connection:
+    """A world in which the users of the second firm share an account; `more` lines of scenario."""
+    return connect(Simulation(load_scenario(TWINS + more)))
 
 
 def place(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stream_clients import another_firm, drop_copy, place, position_changes, trade, trades
+from stream_clients import another_firm, drop_copy, place, position_changes, trade, trades, twins
 
-from sim import Simulation, load_scenario
 from sim.core.model.enums import ExecutionType, TradeState
 from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.testing.client import Connection, RpcError, Stream
 from tests.journeys import firm, open_ones, order, quiet
 
 
@@ -148,16 +147,7 @@ def test_symbols_filter_the_replay_and_what_follows(
 
 
 def test_each_row_since_the_first_is_replayed_once_to_a_firm_whose_users_share_an_account() -> None:
-    shared = "account: firms/twin/accounts/one, balance: '100'"
-    world = connect(
-        Simulation(
-            load_scenario(
-                "name: twins\nworld:\n  base: empty\n  instruments: [{symbol: one, state: OPEN}]\n"
-                "  firms:\n    - name: firms/twin\n      key: atlas\n"
-                f"      users: [{{name: ann, {shared}}}, {{name: bob, {shared}}}]\n"
-            )
-        )
-    )
+    world = twins()
     start, one = world.simulation.now, world.simulation.exchange.instruments.require("one")
     twin = firm(world.simulation, 1)
     for user in twin.users:

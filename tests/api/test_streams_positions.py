@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stream_clients import instruments, place, position_changes, trade
+from stream_clients import instruments, place, position_changes, trade, twins
 
-from sim import Simulation, load_scenario
 from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.testing.client import Connection, RpcError, Stream
 from tests.journeys import firm, in_state, quiet, rpc_trader
 
 
@@ -161,17 +160,7 @@ def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_l
 
 
 def test_a_position_that_two_users_share_is_told_once_at_the_beginning() -> None:
-    shared = "account: firms/twin/accounts/one, balance: '100'"
-    world = connect(
-        Simulation(
-            load_scenario(
-                "name: twins\nworld:\n  base: empty\n  instruments: [{symbol: one, state: OPEN}]\n"
-                "  firms:\n    - name: firms/twin\n      key: atlas\n"
-                f"      users: [{{name: ann, {shared}}}, {{name: bob, {shared}}}]\n"
-                "assumptions: {stream.position_change_snapshot: true}\n"
-            )
-        )
-    )
+    world = twins("assumptions: {stream.position_change_snapshot: true}\n")
     for name, side in (("maker", "sell"), ("firms/twin/users/ann", "buy")):
         body = {"as": name, "symbol": "one", "side": side, "price": "0.40", "qty": "1"}
         world.deliver(world.simulation.control("order.place", "", body).effects)
