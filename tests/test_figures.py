@@ -109,6 +109,18 @@ def test_they_are_what_the_client_saw(orders: list[tuple[str, bool, int, int]]) 
     assert Decimal(figures["totals"]["total"]) == Decimal(position["total"])
 
 
+def test_a_busted_trade_leaves_no_fees_and_no_result() -> None:
+    bot = Bot()
+    bot.trade([("retail", False, 50, 4), ("partner", True, 50, 4)])
+    (fill,) = bot.fills()
+    before = figures_of(bot.sim, bot.user)["positions"][0]
+    assert Decimal(before["fees"]) > 0
+    bot.sim.control("trade.bust", fill["tradeId"], {})
+    (position,) = figures_of(bot.sim, bot.user)["positions"]
+    assert [Decimal(position[name]) for name in ("net", "fees", "total")] == [0, 0, 0]
+    assert bot.balance() == START
+
+
 def test_quotes_and_their_spread_follow_the_account_s_own_orders() -> None:
     bot = Bot()
     bot.trade([("partner", True, 40, 5), ("partner", False, 55, 4), ("partner", True, 42, 2)])

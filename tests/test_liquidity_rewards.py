@@ -456,6 +456,18 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     assert world.simulation.exchange.trading.ledger.total() == 0
 
 
+def test_a_quote_that_rests_over_midnight_earns_for_each_date_its_own_seconds() -> None:
+    """P16: of the second date one hour alone and one of two, so three quarters of its half."""
+    world = world_of()
+    ann, bob = clients(world)
+    bid(ann, 40, 30)
+    world.advance_to("2026-09-09T01:00:00-04:00")
+    bid(bob, 40, 30)
+    world.advance_to("2026-09-09T02:00:00-04:00")
+    assert earnings(ann) == [("2026-09-09", 150, "PENDING"), ("2026-09-08", 200, "PENDING")]
+    assert earnings(bob) == [("2026-09-09", 50, "PENDING")]
+
+
 @pytest.mark.spec("S3.3-1")
 @pytest.mark.parametrize(
     ("after", "paid"),

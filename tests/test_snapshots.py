@@ -293,3 +293,32 @@ def test_a_resting_order_is_kept_once_however_many_snapshots_have_it() -> None:
     assert kept(first) == kept(second)  # the same objects, not equal ones
     ours = {id(simulation.exchange.trading.orders.require(one)) for one in placed}
     assert not ours & set(kept(first).values())  # none of them changes when the order does
+
+
+def test_a_generated_event_shows_what_rests_in_its_markets_after_a_restore() -> None:
+    """It has been read with a newer book, and its market is not new to the exchange."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    reference = world.simulation.exchange.reference
+    listed = world.gateway.get("/v1/events", params={"limit": 100, "closed": "false"})
+    event = next(
+        event for event in listed.json()["events"] if reference.generated_dates(event["slug"])
+    )
+    market = event["markets"][0]["slug"]
+    instrument = world.simulation.exchange.instruments.require(market)
+    client = trader(world)
+
+    def price() -> object:
+        world.advance("10s")
+        shown = world.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]
+        return shown["markets"][0]["marketSides"][0]["price"]
+
+    def bid(cents: int) -> None:
+        sent = client.post("/v1/trading/orders", json=order(instrument, "buy", cents, 5))
+        assert sent.status == 200, sent
+
+    bid(30)
+    world.simulation.snapshot("thirty")
+    bid(40)
+    assert price() == "0.4"
+    world.simulation.restore("thirty")
+    assert price() == "0.3"

@@ -815,10 +815,23 @@ def test_an_advance_comes_of_the_input_that_scheduled_the_last_of_its_timers(
     assert list(causes.values()) == [inputs[1], later]
     assert sim.now == sim.start + 20 * MINUTE
     assert all(order.symbol != instrument.symbol for order in sim.exchange.trading.orders.live())
-    others = [
-        one.cause for one in outcomes if one.fired and not one.fired[0].timer.startswith("order.")
-    ]
-    assert all(cause == 0 or cause < sim.seq for cause in others)
+
+
+@pytest.mark.parametrize("seeds", [(), (None,), (5,), (5, None)], ids=str)
+def test_an_advance_to_a_date_of_the_world_comes_of_no_input(seeds: tuple[int | None, ...]) -> None:
+    """At the start, and after resets with the same seed or another."""
+    scenario = load_scenario(
+        "name: dates\nworld: {base: empty, instruments: [{symbol: ends, expiration: 2026-09-08T18:05:00Z}]}"
+    )
+    sim = Simulation(scenario)
+    for seed in seeds:
+        sim.rest("gateway", "GET", "/v1/health", "", {}, b"")
+        sim.reset(seed)
+    for _ in range(3):
+        sim.rest("gateway", "GET", "/v1/health", "", {}, b"")
+    outcome = sim.advance_to(sim.start + 5 * MINUTE)
+    assert [fired.at - sim.start for fired in outcome.fired] == [5 * MINUTE]
+    assert outcome.cause == 0
 
 
 def test_a_jump_fires_the_same_timers_at_the_same_instants_as_small_steps(few: Connection) -> None:

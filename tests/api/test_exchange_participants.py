@@ -279,6 +279,8 @@ def test_registering_may_onboard_at_once(world: Connection) -> None:
         ("date_of_birth", "2990-01-01"),
         ("profile_image_url", "javascript:alert(1)"),
         ("profile_image_url", "http://[::1"),
+        ("profile_image_url", "ftp://pictures.example/ada.png"),
+        ("profile_image_url", "https:///ada.png"),
         ("first_name", "x" * 51),
     ],
 )
@@ -288,6 +290,12 @@ def test_bad_fields_of_a_person_are_named_and_nobody_is_registered(
     refused = partner(world).post("/v1/users", json=ADA | {field: value})
     assert refused.status == 400 and refused.json()["message"].startswith(f"{field}:")
     assert partner(world).request("PATCH", "/v1/users/ada", json={}).status == 404
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_picture_has_a_web_address(world: Connection, scheme: str) -> None:
+    picture = f"{scheme}://pictures.example/ada.png"
+    assert partner(world).post("/v1/users", json=ADA | {"profile_image_url": picture}).status == 200
 
 
 def test_grpc_knows_the_same_people(world: Connection) -> None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from sim import simulation
 from sim.engine.prepared_starts import PreparedStarts
+from sim.world import default_world
 
 
 def pytest_configure() -> None:
     vars(simulation)["PREPARED"] = PreparedStarts(0)
+
+
+def forget_worlds() -> None:
+    """Let the next simulation make the default world anew."""
+    for made in vars(default_world).values():
+        if hasattr(made, "cache_clear"):
+            made.cache_clear()

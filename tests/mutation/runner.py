@@ -114,6 +114,8 @@ class _Warm:
             importlib.import_module(name)  # handlers are imported when they are first called
         gc.freeze()
 
+        from tests.mutation.fresh_starts import forget_worlds  # not in a parent of cold children
+
         def child(job: Job, out: int) -> None:
             session.config.pluginmanager.register(_FirstFailure(job, out))
             if job.mutant is not None:
@@ -121,6 +123,7 @@ class _Warm:
                 if not _exchange_code(job.mutant):
                     os.write(out, COLD.encode())
                     return
+                forget_worlds()  # collecting tests may have made some
             chosen = [items[name] for name in job.tests]
             for item, following in zip(chosen, [*chosen[1:], None], strict=True):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

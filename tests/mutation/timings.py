@@ -1,4 +1,6 @@
-"""A pytest plugin: how long each test that passed took, as JSON in the file `MUTATION_TIMINGS`."""
+"""A pytest plugin: how long each test that passed took, as JSON in the file `MUTATION_TIMINGS`. Each
+makes its world anew, so that all that makes one is measured.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.fresh_starts import forget_worlds
+
 TOOK: dict[str, float] = defaultdict(float)
 FAILED: set[str] = set()
+
+
+def pytest_runtest_setup() -> None:
+    forget_worlds()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

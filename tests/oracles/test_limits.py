@@ -145,6 +145,9 @@ def test_further_calls_have_a_pace_where_it_is_switched_on(rate: Rate) -> None:
     world.simulation.control("assumption.set", "limits.extra", {"value": True})
     assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls
     assert admitted(lambda: rate.ask(rate.of(1)(world)), rate.calls + 1) == rate.calls
+    # Most of a period later at most as large a part of the count is there again.
+    world.advance(f"{rate.seconds * 900}ms")
+    assert admitted(lambda: rate.ask(client), rate.calls + 1) <= rate.calls * 9 // 10
     world.advance(f"{rate.seconds}s")
     assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls
 

@@ -112,6 +112,28 @@ def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_a
     assert world.simulation.exchange.trading.state("held").name == "HALTED"
 
 
+@pytest.mark.spec("S6.2-4", "S8-8")
+def test_w2_streams_tell_the_suspension_of_markets_that_nobody_has_touched(
+    world: Connection,
+) -> None:
+    exchange = world.simulation.exchange
+    untouched = {
+        symbol: exchange.trading.state(symbol).name
+        for symbol in exchange.instruments.symbols()
+        if not exchange.trading.lifecycle.is_materialised(symbol) and "updown" not in symbol
+    }
+    opened = [symbol for symbol, state in untouched.items() if state == "OPEN"]
+    others = [symbol for symbol, state in untouched.items() if state != "OPEN"]
+    assert len(opened) > 2 and others
+    every, some = states(world), states(world, *opened[:2], others[0])
+    world.advance_to("2026-07-09T01:59:00-04:00")
+    assert told(some) == [(symbol, "SUSPENDED") for symbol in opened[:2]]
+    suspended = [(symbol, "SUSPENDED") for symbol in (*opened, "always", "decided")]
+    heard = told(every)
+    assert len(heard) == len(set(heard)) and set(heard) >= set(suspended)
+    assert not set(heard).intersection((symbol, "SUSPENDED") for symbol in others)
+
+
 def test_w3_the_cancels_come_before_the_disconnect_and_again_in_the_replay_after(
     world: Connection,
 ) -> None:

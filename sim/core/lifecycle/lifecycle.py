@@ -53,7 +53,6 @@ class LifecycleState(Struct):
     closed_at: dict[str, Instant] = field(default_factory=dict)
     changed_at: dict[str, Instant] = field(default_factory=dict)
     dormant_to: Instant = 0
-    dormant_timer: int = 0
     dormant_suspended: bool = False
     suspends_openings: bool = False
     dormant_changed_at: Instant = 0
@@ -320,9 +319,9 @@ class Lifecycle:
     def await_dormant(self) -> None:
         """Set the timer of the dormant instruments to the next date of any of them."""
         due = self._instruments.dormant.next_edge(self._ctx.now)
-        schedule = self._ctx.timers.schedule
         self._now.dormant_to = self._ctx.now
-        self._now.dormant_timer = 0 if due is None else schedule(due, DORMANT_TIMER, "")
+        if due is not None:
+            self._ctx.timers.schedule(due, DORMANT_TIMER, "")
 
     def dormant_state(self, instrument: Instrument) -> InstrumentState:
         """Return the state of a dormant instrument."""
