@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import correlation
 from typing import Any
 
 import pytest
@@ -235,10 +236,11 @@ TOTALS = {
 }
 QUARTERS = {"nba": range(22, 35), "wnba": range(15, 27)}
 OVERTIMES = {
-    "nfl": {("OT1", (3, 0))},
-    "mlb": {("X10", (1, 0))},
-    "nhl": {("OT1", (1, 0))},
+    "nfl": {("OT1", (3, 0)), ("OT1", (0, 3))},
+    "mlb": {("X10", (1, 0)), ("X10", (0, 1))},
+    "nhl": {("OT1", (1, 0)), ("OT1", (0, 1))},
     "nba": {("OT1", (11, 8)), ("OT1", (8, 11))},
+    "wnba": {("OT1", (11, 8)), ("OT1", (8, 11))},
 }
 SCORES_OF_SETS = {
     "atp": {(6, lost) for lost in range(5)} | {(7, 5), (7, 6)},
@@ -258,12 +260,24 @@ def test_every_score_that_is_drawn_comes_up_and_no_other(league: str) -> None:
         parts |= {score[side] for _, score in periods[:regular] for side in (0, 1)}
         extras |= set(periods[regular:])
         assert league != "mlb" or periods[8] == ("I9", (0, 0))
-    assert league not in OVERTIMES or extras == OVERTIMES[league]
+    assert extras == OVERTIMES[league]
     if league in TOTALS:
         assert seen == TOTALS[league]
         assert league == "nfl" or {1, 2, 3} <= parts, "runs and goals come one by one"
     else:
         assert parts == set(QUARTERS[league])
+
+
+@pytest.mark.parametrize("league", [*TOTALS, *QUARTERS, "epl"])
+def test_scores_of_two_sides_are_independent(league: str) -> None:
+    """About half of all totals are odd, either side wins, and neither score tells the other."""
+    games = [planned(league, slug) for slug in slugs(league, 400)]
+    scores = [(game.home_score or 0, game.away_score or 0) for game in games]
+    odd = sum((home + away) % 2 for home, away in scores)
+    won = [sum(home > away for home, away in scores), sum(away > home for home, away in scores)]
+    assert 160 <= odd <= 240
+    assert min(won) >= 0.4 * sum(won)
+    assert abs(correlation(*zip(*scores, strict=True))) < 0.15
 
 
 @pytest.mark.parametrize("league", SCORES_OF_SETS)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from itertools import groupby
 from typing import NamedTuple
-from zlib import crc32
 
 from sim.core.model.games import Game
 from sim.kernel.instants import MINUTE, NS_PER_S, Instant, Span
@@ -63,15 +63,12 @@ def duration(league: str, slug: str) -> Span:
 
 
 def draw(slug: str, purpose: str, choices: int) -> int:
-    """Return a number below `choices` that is derived from a slug."""
-    return (crc32(f"{slug}:{purpose}".encode()) >> 3) % choices
+    """Return a number below `choices` that is derived from a slug.
 
-
-def mixed(slug: str, purpose: str, choices: int) -> int:
-    """Return the same for draws whose purposes differ only in a digit and whose results must differ
-    widely: the parity of two such draws would always be the same, or never.
+    The numbers of one slug are independent of each other. A checksum such as CRC-32 would not do:
+    if two purposes differ in a digit only, so does the parity of their checksums, always or never.
     """
-    return (crc32(f"{slug}:{purpose}".encode()) * 0x9E3779B97F4A7C15 >> 35 & 0x1FFFFFFF) % choices
+    return int.from_bytes(blake2b(f"{slug}:{purpose}".encode(), digest_size=8).digest()) % choices
 
 
 class Leg(NamedTuple):
@@ -244,7 +241,7 @@ def _points(league: str, slug: str, final: Game, legs: Sequence[Leg]) -> Iterato
     """Yield all points: for each part those of the result."""
     for goal in final.goals or ():
         leg = legs[0] if goal.minute <= 45 else legs[-1]
-        second = mixed(slug, f"goal{goal.minute}", 60)
+        second = draw(slug, f"goal{goal.minute}", 60)
         at = leg.begins + (goal.minute - leg.from_minute - 1) * MINUTE + second * NS_PER_S
         yield Point(at, leg.part, int(goal.team == "home"), int(goal.team == "away"))
     if final.goals is not None:
@@ -266,7 +263,7 @@ def _apart(slug: str, leg: Leg, total: int, *, home: bool, units: Sequence[int])
     purpose = f"{leg.period}{'home' if home else 'away'}"
     seconds = max(1, (leg.ends - leg.begins) // NS_PER_S - 1)
     for number, worth in enumerate(_plays(slug, purpose, total, units)):
-        at = leg.begins + (mixed(slug, f"{purpose}at{number}", seconds) + 1) * NS_PER_S
+        at = leg.begins + (draw(slug, f"{purpose}at{number}", seconds) + 1) * NS_PER_S
         yield Point(at, leg.part, worth if home else 0, 0 if home else worth)
 
 
@@ -275,7 +272,7 @@ def _plays(slug: str, purpose: str, total: int, units: Sequence[int]) -> Iterato
     left = total
     while left:
         fits = [unit for unit in units if unit <= left and _reachable(left - unit, units)] or [1]
-        worth = fits[mixed(slug, f"{purpose}{left}", len(fits) + 1) % len(fits)]
+        worth = fits[draw(slug, f"{purpose}{left}", len(fits) + 1) % len(fits)]
         yield worth
         left -= worth
 
@@ -304,7 +301,7 @@ def _order(slug: str, part: str, most: int, least: int) -> Iterator[bool]:
     """
     level = 5 if most == 7 else 0  # 7-5 and 7-6 come after 5-5
     ahead = [True] * (level or most - 1) + [False] * (level or least)
-    marks = [mixed(slug, f"{part}game{number}", 1 << 20) for number in range(len(ahead))]
+    marks = [draw(slug, f"{part}game{number}", 1 << 20) for number in range(len(ahead))]
     yield from (ahead[place] for place in sorted(range(len(ahead)), key=marks.__getitem__))
     if level:
         yield from (True, False) * (least - level)
@@ -315,5 +312,5 @@ def spread(total: int, purpose: str, parts: int, units: Sequence[int] = (1,)) ->
     """Return a total spread over a number of parts, play by play, as drawn."""
     scores = [0] * parts
     for number, worth in enumerate(_plays(purpose, "", total, units)):
-        scores[mixed(purpose, f"part{number}", parts)] += worth
+        scores[draw(purpose, f"part{number}", parts)] += worth
     return scores

@@ -20,7 +20,7 @@ from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
-from sim.reference.game_clock import UNITS, GameClock, GameInProgress, draw, duration, mixed, spread
+from sim.reference.game_clock import UNITS, GameClock, GameInProgress, draw, duration, spread
 from sim.reference.reference import Reference
 
 Periods = dict[str, tuple[int, int]]
@@ -201,7 +201,7 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
     if league == "mlb":
         by_part["I9"] = (0, 0)
     if sum(sides[0]) == sum(sides[1]):
-        by_part[extra] = (more, 0)
+        by_part[extra] = (more, 0) if draw(slug, "overtime", 2) else (0, more)
     return by_part
 
 
@@ -226,7 +226,7 @@ def _best_of(slug: str, league: str, mark: str, wins: int) -> Periods:
     won = [0, 0]
     while max(won) < wins:
         number = len(periods) + 1
-        winner, score = mixed(slug, f"winner{number}", 2), unit(f"score{number}")
+        winner, score = draw(slug, f"winner{number}", 2), unit(f"score{number}")
         won[winner] += 1
         periods[f"{mark}{number}"] = score if winner == 0 else (score[1], score[0])
     return periods
