@@ -301,7 +301,7 @@ def _measure(names: list[str], jobs: int) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     (KEPT / "coverage.ini").write_text(SETTINGS)
     workers = ["-n", str(jobs), "--dist", "worksteal"] if jobs > 1 and len(names) > 9 else []
-    plugins = ("no:cacheprovider", "tests.mutation.timings", "tests.mutation.fresh_starts")
+    plugins = ("no:cacheprovider", "tests.mutation.fresh_starts", "tests.mutation.timings")
     options = [
         "-q",
         "--no-header",
