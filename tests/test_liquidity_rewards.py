@@ -613,11 +613,15 @@ def test_a_cancelled_market_pays_nothing_any_more_even_if_it_opens_again() -> No
     assert earnings(ann) == [("2026-09-08", 200, "SKIPPED")]
 
 
-def test_a_market_cancelled_right_after_a_quote_pays_nothing_when_it_opens_again() -> None:
+@pytest.mark.parametrize("quoted", [True, False])
+def test_a_market_cancelled_right_after_a_quote_pays_nothing_when_it_opens_again(
+    quoted: bool,
+) -> None:
     """The quote is not looked at before the second is over, and then the program has ended."""
     world = world_of()
     ann = clients(world)[0]
-    bid(ann, 40, 10)
+    if quoted:
+        bid(ann, 40, 10)
     world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
     world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
     bid(ann, 40, 10)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.mutation import __main__ as runs
 from tests.mutation.areas import AREAS, ROOT, sources
-from tests.mutation.coverage_map import CoverageMap, names_defined, texts_of
+from tests.mutation.coverage_map import CoverageMap, imports_module, names_defined, texts_of
 from tests.mutation.operators import mutants, mutated
 from tests.mutation.results import known_equivalents
 from tests.mutation.runner import Job
@@ -177,6 +177,14 @@ def test_tests_with_names_akin_to_the_code_are_tried_before_the_others_of_their_
     limit = mutants("ask.py", source)[0]
     assert measured.covering(limit, source, 100)[:27] == [*range(25), 1600, 1500]
     assert measured.covering(limit, source, 100, seconds=0) == [*range(25)]
+
+
+def test_tests_of_a_file_that_imports_the_module_are_akin_to_it() -> None:
+    rewards, core = "tests/test_liquidity_rewards.py", "sim/core"
+    assert imports_module(rewards, f"{core}/incentives/scoring.py")
+    assert imports_module(rewards, f"{core}/incentives/incentives.py")
+    assert not imports_module(rewards, f"{core}/incentives/rebates.py")
+    assert not imports_module(rewards, f"{core}/market_data/scoring.py")
 
 
 def test_only_what_pytest_collects_is_measured() -> None:

@@ -329,7 +329,7 @@ def test_any_other_kind_of_partner_order_is_refused_by_the_name_of_the_field(
 ) -> None:
     """M25."""
     exchange = small_exchange()
-    with pytest.raises(InvalidRequest, match=field):
+    with pytest.raises(InvalidRequest, match=rf"order\.{field}"):
         vendor(exchange, **{field: value})
     assert len(exchange.trading.orders) == 0
 

@@ -236,6 +236,22 @@ def test_self_match_prevention_comes_before_the_uncross_and_the_later_order_deci
     assert len(market.trading.trades) == 0
 
 
+def test_orders_of_one_owner_that_do_not_meet_each_other_trade() -> None:
+    """L19: each bid meets the offer of the other account, whichever is larger."""
+    own = {"smp_id": "g", "smp": SelfMatchPrevention.REMOVE_BOTH}
+    for bids, offers in (((5, 5), (5, 5)), ((5, 8), (8, 5)), ((8, 5), (8, 5))):
+        market = collecting()
+        orders = [
+            market.buy("a", bids[0], 60, **own),
+            market.buy("b", bids[1], 59),
+            market.sell("c", offers[0], 50),
+            market.sell("a", offers[1], 51, **own),
+        ]
+        market.move(S.OPEN)
+        traded = min(sum(bids), sum(offers))
+        assert sum(market.now(order).cum_qty for order in orders) == 2 * traded
+
+
 def test_a_strict_limit_stands_aside_from_the_uncross() -> None:
     """M22."""
     market = Market()

@@ -293,6 +293,8 @@ def test_a_limit_can_be_raised_for_one_firm_before_and_after_its_first_call() ->
         limits.raise_limit("firms/Acme", "list_symbol", 1)
     with pytest.raises(ValueError, match="at least one"):
         limits.raise_limit("firms/Acme", "list_symbols", 0)
+    with pytest.raises(ValueError, match="1000000 calls"):
+        limits.raise_limit("firms/Acme", "list_symbols", 1_000_001)
 
 
 def test_idle_addresses_are_forgotten() -> None:

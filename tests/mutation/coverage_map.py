@@ -107,8 +107,9 @@ class CoverageMap:
         return nearest + sorted(spread, key=lambda at: order[self._file(at)])
 
     def _akin(self, chosen: list[int], path: str, code: str) -> list[int]:
-        """Those whose names share words with some code, rare words and names of files first: of
-        hundreds of tests that run a line of a table, few are about that line.
+        """Those in files that import the module, and those whose names share words with some code,
+        rare words and names of files first: of hundreds of tests that run a line of a table, few
+        are about that line.
         """
         words, stem = _words(code), _words(Path(path).stem)
         shared = {at: _words(self.tests[at]) & words for at in chosen}
@@ -116,6 +117,7 @@ class CoverageMap:
         weight = {
             at: sum(1 / count[word] for word in found)
             + len(stem & _words(Path(self._file(at)).stem))
+            + imports_module(self._file(at), path)
             for at, found in shared.items()
         }
         return sorted((at for at in chosen if weight[at]), key=lambda at: -weight[at])
@@ -178,6 +180,18 @@ class CoverageMap:
     def keep_only(self, names: set[str]) -> None:
         """Drop every other test."""
         self.tests = [name if name in names else "" for name in self.tests]
+
+
+@cache
+def imports_module(test_file: str, path: str) -> bool:
+    """Whether a test file imports the module of a path by its name."""
+    package, _, name = path.removesuffix(".py").replace("/", ".").rpartition(".")
+    imports = re.compile(
+        rf"^from {re.escape(package)}\.{name} import|^from {re.escape(package)} import .*\b{name}\b",
+        re.MULTILINE,
+    )
+    file = ROOT / test_file
+    return file.exists() and bool(imports.search(file.read_text()))
 
 
 def _words(text: str) -> set[str]:
