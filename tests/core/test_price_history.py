@@ -245,3 +245,20 @@ def test_a_level_is_hit_by_the_mean_of_a_whole_minute(seconds: int, hits: bool) 
     )
     assert read.hits(above, above.ends) is hits
     assert not read.hits(above, WHOLE_HOUR + begun)
+
+
+@pytest.mark.parametrize(
+    ("begins", "hits"),
+    [(0, True), (420, True), (480, True), (481, False), (540, False), (1_800, False)],
+)
+def test_only_whole_minutes_after_the_beginning_of_a_level_count(begins: int, hits: bool) -> None:
+    """The price is there from the sixth minute of an hour to the end of the ninth."""
+    read = by_hand((0, 100), (360 * NS_PER_S, 200), (541 * NS_PER_S, 100))
+    above = IndexCondition(
+        asset="crypto:x",
+        family=Family.HIT,
+        begins=WHOLE_HOUR + begins * NS_PER_S,
+        ends=WHOLE_HOUR + 7_200 * NS_PER_S,
+        strike=200 * PRICE_SCALE,
+    )
+    assert read.hits(above, above.ends) is hits
