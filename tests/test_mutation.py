@@ -132,6 +132,12 @@ def test_what_is_kept_in_constants_and_caches_is_tried_in_a_fresh_process() -> N
     }
     assert fresh["nesting"]
     assert not fresh["part"] and not fresh["error_frame"]
+    path = "sim/engine/time_travel.py"
+    source = (ROOT / path).read_text()
+    fresh = {
+        one.function: CoverageMap().runs_at_import(one, source) for one in mutants(path, source)
+    }
+    assert fresh["all_or_nothing"] and not fresh["leave"]
 
 
 def test_a_name_that_only_a_constant_uses_is_tried_with_the_tests_of_that_constant() -> None:

@@ -161,7 +161,7 @@ class CoverageMap:
 
     def runs_at_import(self, mutant: Mutant, source: str) -> bool:
         """Whether the line may run once for all tests, so that its effect is kept: in a constant,
-        whose module the first test may have imported, or in a cache.
+        whose module the first test may have imported, in a decorator, or in a cache.
         """
         text = source.splitlines()[mutant.line - 1].strip()
         return (
@@ -169,6 +169,7 @@ class CoverageMap:
             or (mutant.path, mutant.function, text) in self.imported
             or mutant.function in functions_with_cache(source)
             or makes_constants(mutant.function)
+            or mutant.function in _decorators()
         )
 
     def forget(self, gone: set[str]) -> None:
@@ -401,6 +402,15 @@ def _constants() -> list[tuple[str, str, str]]:
                 path = str(file.relative_to(ROOT))
                 found += [(path, name, text) for name in names_defined(source, node.lineno)]
     return found
+
+
+@cache
+def _decorators() -> set[str]:
+    """Names of all functions that decorate something."""
+    names = re.compile(r"^ *@(?:\w+\.)*(\w+)", re.MULTILINE)
+    return {
+        name for file in (ROOT / "sim").rglob("*.py") for name in names.findall(file.read_text())
+    }
 
 
 def makes_constants(function: str) -> bool:

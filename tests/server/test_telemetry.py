@@ -202,6 +202,14 @@ def families(exchange: ServedExchange) -> dict[str, Any]:
     return {family.name: family for family in text_string_to_metric_families(text)}
 
 
+def test_metrics_of_an_empty_world_count_what_its_scenario_lists() -> None:
+    listed = "[{symbol: a, state: OPEN}, {symbol: b, state: OPEN}]"
+    sim = Simulation(load_scenario(f"name: two\nworld: {{base: empty, instruments: {listed}}}"))
+    found = {family.name: [value for _, value in family.samples] for family in metrics(sim.engine)}
+    counts = ("sim_instruments", "sim_open_orders", "sim_trades_total", "sim_inputs_total")
+    assert [found[name] for name in counts] == [[2], [0], [0], [0]]
+
+
 def test_prometheus_reads_every_metric_with_its_help(exchange: ServedExchange) -> None:
     families(exchange)  # latencies count from the first reading on
     fault = {"match": {"operation": "ListLeagues"}, "act": {"status": 503}, "times": 1}
