@@ -456,6 +456,31 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
 # ---- what people say
 
 
+@pytest.mark.parametrize("slug", [slug for slug in GAMES if not slug.startswith("lib")])
+@pytest.mark.parametrize(("home", "away"), [(0, 2), (2, 0)])
+def test_a_result_told_after_a_delay_wins_over_what_the_clock_had_reached(
+    world: Connection, slug: str, home: int, away: int
+) -> None:
+    """The delay keeps the score and the periods of the clock, the result replaces both."""
+    start = event(world, slug)["startTime"]
+    world.advance_to(parse_instant(start) + HOUR)
+    before = event(world, slug)["eventState"]["periodScores"]
+    world.simulation.control("event.update", slug, {"period": "DELAY"})
+    assert event(world, slug)["eventState"]["periodScores"] == before != []
+    world.simulation.control(
+        "event.update", slug, {"home_score": home, "away_score": away, "ended": True}
+    )
+    world.advance("2m")
+    shown = event(world, slug)
+    assert (shown["score"], shown["eventState"].get("periodScores", [])) == (
+        {"home": home, "away": away},
+        [],
+    )
+    long_side = world.simulation.exchange.instruments.require(f"aec-{slug}").game_condition.long
+    assert settled(world, f"aec-{slug}") == float((home > away) == (long_side == "home"))
+
+
+
 def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: Connection) -> None:
     slug = "mlb-bos-nyy-2026-09-08"
     over = world.simulation.exchange.games.plan.event_end(slug)

@@ -188,7 +188,8 @@ def _legs(league: str, final: Game, slug: str) -> Iterator[Leg]:
     for number, name in enumerate(names, 1):
         if sport.period == "I":
             # The home team does not bat in the last inning if it leads already.
-            decided = number == sport.periods == len(names) and home_leads
+            last = number == sport.periods == len(names)
+            decided = last and home_leads and not final.periods.get(name, (0, 0))[0]
             for half in "T" if decided else "TB":
                 yield Leg(f"{half}{number}", name, at, at + sport.minutes // 2)
                 at += sport.minutes // 2 + 1

@@ -34,7 +34,7 @@ _SCORES: dict[str, Sequence[int]] = {
     "nhl": range(7),
 }
 # The parts in which these sports score: name, number, and what breaks a tie, and when.
-_PARTS = {"nfl": ("Q", 4, 3, "OT1"), "mlb": ("I", 8, 1, "X10"), "nhl": ("P", 3, 1, "OT1")}
+_PARTS = {"nfl": ("Q", 4, 3, "OT1"), "mlb": ("I", 9, 1, "X10"), "nhl": ("P", 3, 1, "OT1")}
 _SETS = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6))
 _BEST_OF = {"atp": ("S", 2), "wta": ("S", 2), "wtt": ("S", 3), "lol": ("M", 2), "cs2": ("M", 2)}
 _STATS = {
@@ -197,12 +197,18 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
         early = spread(before[place], f"{slug}:{side}early", max(1, first - 1))
         late = spread(total, f"{slug}:{side}late", parts + 1 - first, units)
         sides.append([*early[: first - 1], *late])
-    by_part = {f"{mark}{number}": score for number, score in enumerate(zip(*sides, strict=True), 1)}
     if league == "mlb":
-        by_part["I9"] = (0, 0)
+        _end_when_home_leads(*sides)
+    by_part = {f"{mark}{number}": score for number, score in enumerate(zip(*sides, strict=True), 1)}
     if sum(sides[0]) == sum(sides[1]):
         by_part[extra] = (more, 0) if draw(slug, "overtime", 2) else (0, more)
     return by_part
+
+
+def _end_when_home_leads(home: list[int], away: list[int]) -> None:
+    """Take away the runs of the home team in the last inning after it leads."""
+    needed = sum(away) - sum(home[:-1]) + 1
+    home[-1] = min(home[-1], max(0, needed))
 
 
 def _quarters(slug: str, least: int, more: int) -> Periods:

@@ -106,10 +106,13 @@ class Games:
     def update(self, slug: str, **facts: Any) -> Game:
         """Change some reported facts of a game and keep the others; periods and players are merged.
 
-        A game that ends is no longer live unless the report says so.
+        The first result replaces what the clock had simulated. A game that ends is no longer live
+        unless the report says so.
         """
         former = self.get(slug)
         facts = {name: value for name, value in facts.items() if value is not None and value != ""}
+        if former.simulated and not facts.keys().isdisjoint(_RESULTS):
+            former = former.summary()
         for name, before in (("periods", former.periods), ("players", former.players)):
             if name in facts:
                 facts[name] = {**before, **facts[name]}
@@ -189,8 +192,7 @@ class GameReports:
             if self.lifecycle.state(instrument.symbol) in OVER_STATES:
                 self.lifecycle.materialise(instrument.symbol)
         if simulated is not None and not games.is_reported(slug):
-            replaced = any(facts.get(name) not in (None, "") for name in _RESULTS)
-            games.set_start(slug, simulated.summary() if replaced else simulated)
+            games.set_start(slug, structs.replace(simulated, simulated=True))
         game = games.update(slug, **facts)
         self.books.game_reported(slug)
         if simulated is not None and simulated.ended and not game.ended:

@@ -23,7 +23,8 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `periods` holds points (home, away) by period, `players` holds statistics by player. `advances`
     is the side that advances. `result` is "no_result" or "abandoned" for a game without a winner.
-    `at` is the instant of the last report, 0 for never.
+    `at` is the instant of the last report, 0 for never. `simulated` is true while the score and its
+    details are those that the game clock had reached: no report has given a result.
     """
 
     home_score: int | None = None
@@ -38,6 +39,7 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     advances: str = ""
     result: str = ""
     at: Instant = 0
+    simulated: bool = False
 
     def summary(self) -> Game:
         """Return score, period and clock only, without details that a new report may contradict."""
