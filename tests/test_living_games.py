@@ -480,7 +480,6 @@ def test_a_result_told_after_a_delay_wins_over_what_the_clock_had_reached(
     assert settled(world, f"aec-{slug}") == float((home > away) == (long_side == "home"))
 
 
-
 def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: Connection) -> None:
     slug = "mlb-bos-nyy-2026-09-08"
     over = world.simulation.exchange.games.plan.event_end(slug)

@@ -7,6 +7,14 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from errno import EMFILE, ENFILE
+
+from sim.kernel.journal import RunEnded
+
+NO_MEMORY = "this process has no memory left for the request"
+_NO_DESCRIPTORS = "this process has no file descriptors left for the request"
+
+_log = logging.getLogger("sim.server")
 
 
 class _Json(logging.Formatter):
@@ -29,3 +37,24 @@ def set_up_logging(form: str) -> None:
         _Json() if form == "json" else logging.Formatter("%(levelname)s %(name)s: %(message)s")
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+def lacking(error: BaseException | None) -> str:
+    """Return what the process has too little of, if that is why it failed; else an empty text."""
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    if isinstance(error, OSError) and error.errno in (EMFILE, ENFILE):
+        return _NO_DESCRIPTORS
+    return ""
+
+
+def log_failure(error: BaseException, what: str, *names: object) -> None:
+    """Log that something failed: `what` is a format for `names`.
+
+    A failure that may be a bug has a traceback. A full disk or another error of the system has
+    none. After the end of a run nothing is logged, because the server says why it stops.
+    """
+    if isinstance(error, RunEnded):
+        return
+    trace = None if lacking(error) or isinstance(error, OSError) else error
+    _log.error(f"{what}: %s", *names, lacking(error) or error, exc_info=trace)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from sim.kernel.journal import RunEnded
-
-log = logging.getLogger("sim.server")
+from sim.server.logs import log_failure
 
 
 class Tasks:
@@ -33,5 +30,5 @@ class Tasks:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, RunEnded):
-            log.error("a task of the host failed", exc_info=error)
+        if error is not None:
+            log_failure(error, "a task of the host failed")

@@ -4,6 +4,7 @@ that is not in the journal. `tests/test_fault_injection.py` covers every place t
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import signal
@@ -12,6 +13,7 @@ import struct
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import ANY
 from urllib.error import HTTPError
 
 import grpc
@@ -22,7 +24,9 @@ from test_hostile_text import signed
 from test_tester_tools import bearer
 
 from sim.analysis.replay import replay_file
+from sim.kernel.journal import JournalLost, RunEnded
 from sim.loader.load import load_scenario
+from sim.server.logs import log_failure
 from sim.testing.exchange_fixture import ServedExchange
 
 # The first fill fails, in the middle of an order.
@@ -312,3 +316,24 @@ def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog) 
     origin.clock.advance("1s")
     assert [row["rpc"] for row in origin.control("GET", "/streams")["streams"]] == []
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize(
+    ("error", "says", "traced"),
+    [
+        (ZeroDivisionError("on purpose"), "a call failed: Insert: on purpose", True),
+        (JournalLost(27, "File too large"), "a call failed: Insert: [Errno 27] File too", False),
+        (OSError(errno.EMFILE, "Too many open files"), "no file descriptors left", False),
+        (MemoryError(), "no memory left", False),
+        (RunEnded("this run has ended early"), "", False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_only_what_may_be_a_bug_is_logged_with_a_traceback(
+    caplog: pytest.LogCaptureFixture, error: Exception, says: str, traced: bool
+) -> None:
+    log_failure(error, "a call failed: %s", "Insert")
+    assert [record.getMessage() for record in caplog.records] == ([ANY] if says else [])
+    for record in caplog.records:
+        assert says in record.getMessage()
+        assert bool(record.exc_info) is traced

@@ -7,7 +7,6 @@ Within the server only this package imports grpc.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
@@ -17,12 +16,12 @@ import grpc.aio
 
 from sim.api.pipeline.inputs import Close, Reply
 from sim.core.model.refusals import Refusal
-from sim.kernel.journal import RunEnded
 from sim.server.grpc.health import HEALTH, Health
 from sim.server.grpc.lasting_server import LastingServer
 from sim.server.grpc.ports import add_ports, on_free_port
 from sim.server.host import Host
 from sim.server.listeners import caller_address, port_taken
+from sim.server.logs import lacking, log_failure
 from sim.server.stream_buffer import StreamBuffer
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 else:
     _GenericHandler = grpc.GenericRpcHandler  # only its stubs are generic
 
-log = logging.getLogger("sim.server")
 
 _OPTIONS = [
     # A port in use is an error; it is not shared.
@@ -247,8 +245,9 @@ class _Handlers(_GenericHandler):
 
 
 async def _failed(method: str, context: Context, error: Exception) -> NoReturn:
-    if not isinstance(error, RunEnded):
-        log.error("a call failed: %s", method, exc_info=error)
+    log_failure(error, "a call failed: %s", method)
+    if lack := lacking(error):
+        await context.abort(grpc.StatusCode.UNAVAILABLE, lack)
     await context.abort(grpc.StatusCode.INTERNAL, "internal error")
 
 

@@ -4,34 +4,18 @@ JSON.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from errno import EMFILE, ENFILE
 from typing import Any
 
 from aiohttp import HttpVersion10, HttpVersion11, web
 from msgspec import json
 
 from sim.kernel.instants import Instant
-from sim.kernel.journal import RunEnded
 from sim.server.http.body import BodyTooSlow, BodyUnreadable, Uploads, read_body
 from sim.server.http.fast_path import Connection, Handler, ImmediateHandler
 from sim.server.http.response import Response
+from sim.server.logs import NO_MEMORY, lacking, log_failure
 from sim.server.platforms import reset_on_close
-
-log = logging.getLogger("sim.server")
-
-NO_MEMORY = "this process has no memory left for the request"
-_NO_DESCRIPTORS = "this process has no file descriptors left for the request"
-
-
-def _lacking(error: BaseException | None) -> str:
-    """What the process has too little of, if that is why a request failed; else empty."""
-    if isinstance(error, MemoryError):
-        return NO_MEMORY
-    if isinstance(error, OSError) and error.errno in (EMFILE, ENFILE):
-        return _NO_DESCRIPTORS
-    return ""
 
 
 class _Connection(Connection):
@@ -49,15 +33,10 @@ class _Connection(Connection):
         """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not
         sent.
         """
-        if lacking := _lacking(exc):
-            log.error("a request failed: %s %s: %s", request.method, request.path, lacking)
-            return self._error(503, 14, lacking)
-        if status >= 500 and not isinstance(exc, RunEnded):
-            # An OSError such as a full disk is no bug of ours: log it without a traceback.
-            cause = None if isinstance(exc, OSError) else exc
-            log.error(
-                "a request failed: %s %s: %s", request.method, request.path, exc, exc_info=cause
-            )
+        if exc is not None and (status >= 500 or lacking(exc)):
+            log_failure(exc, "a request failed: %s %s", request.method, request.path)
+        if lack := lacking(exc):
+            return self._error(503, 14, lack)
         code, text = (13, "internal error") if status >= 500 else (3, "bad request")
         return self._error(status, code, text)
 

@@ -8,7 +8,6 @@ socket.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import TypeAlias
@@ -22,9 +21,8 @@ from sim.server.host import Host
 from sim.server.http.response import SERVER, http_date
 from sim.server.http.server import error_response, reset_connection
 from sim.server.listeners import caller_address
+from sim.server.logs import log_failure
 from sim.server.stream_buffer import StreamBuffer
-
-log = logging.getLogger("sim.server")
 
 FAILED = Close(0, Code.INTERNAL, "internal error", 1011)
 
@@ -63,7 +61,7 @@ async def serve_web_socket(
         pass  # the client has left while a ping of its own was answered
     except Exception as error:
         # The upgrade is over, so this cannot be answered as HTTP any more.
-        log.error("a frame failed: %s", path, exc_info=error)
+        log_failure(error, "a frame failed: %s", path)
         stream.end(FAILED, at_once=True)
     finally:
         ended_by_us = stream.ended

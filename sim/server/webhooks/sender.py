@@ -9,7 +9,6 @@ signatures are made when an attempt is sent, outside the digest.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,12 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from sim.api.pipeline.inputs import Post
 from sim.api.pipeline.settings import Settings
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
-from sim.kernel.journal import RunEnded
+from sim.server.logs import log_failure
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-log = logging.getLogger("sim.server")
 
 # Real time; an attempt takes no virtual time.
 _TIMEOUT_MAX_S = 5.0
@@ -101,16 +99,15 @@ class WebhookSender:
             attempt, task = self._sent[0]
             try:
                 answer = await task
-            except Exception:
+            except Exception as error:
                 # A bug of ours must not keep later answers from arriving.
-                log.exception("a webhook attempt failed: %s", attempt.shown_url)
+                log_failure(error, "a webhook attempt failed: %s", attempt.shown_url)
                 answer = ReceiverResponse(0, "not sent")
             self._sent.popleft()
             try:
                 self._answered(attempt, answer)
             except Exception as error:
-                if not isinstance(error, RunEnded):
-                    log.exception("the answer of a receiver failed: %s", attempt.shown_url)
+                log_failure(error, "the answer of a receiver failed: %s", attempt.shown_url)
                 return
 
     async def _attempt(self, attempt: Post) -> ReceiverResponse:
