@@ -456,6 +456,47 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
 # ---- what people say
 
 
+OWN_GAME = """
+name: own-game
+extends: quickstart
+world:
+  instruments:
+    - {symbol: winner, state: OPEN, event: my-game, sports_market_type: basketball_team_full_game_winner, long: home}
+    - {symbol: total, state: OPEN, event: my-game, sports_market_type: basketball_team_full_game_total, line: "50.5"}
+    - {symbol: half, state: OPEN, event: my-game, sports_market_type: basketball_team_first_half_winner, long: home}
+"""
+HALVES = {"Q1": [10, 5], "Q2": [10, 5]}  # 20-10
+
+
+@pytest.mark.parametrize(
+    ("reports", "winner", "total", "half"),
+    [
+        ([{"periods": HALVES}], 1, 0, 1),
+        ([{"periods": HALVES}, {"home_score": 30, "away_score": 40}], 0, 1, 1),
+        ([{"home_score": 30, "away_score": 40}, {"periods": HALVES}], 1, 0, 1),
+        ([{"home_score": 30, "away_score": 40, "periods": HALVES}], 1, 0, 1),
+        ([{"periods": HALVES}, {"away_score": 40}, {"home_score": 30}], 0, 1, 1),
+        ([{"periods": HALVES}, {"home_score": 30}], 1, 0, 1),
+        ([{"home_score": 30, "away_score": 40}], 0, 1, None),
+    ],
+)
+def test_the_last_report_of_a_score_or_its_periods_decides_markets_of_the_whole_game(
+    reports: list[dict[str, Any]], winner: float, total: float, half: float | None
+) -> None:
+    """Markets of a half are decided by its periods only."""
+    world = connect(Simulation(load_scenario(OWN_GAME)))
+    for report in reports:
+        world.simulation.control("event.update", "my-game", report)
+        world.advance("1m")
+    world.simulation.control("event.update", "my-game", {"ended": True})
+    world.advance("2m")
+    assert [settled(world, symbol) for symbol in ("winner", "total", "half")] == [
+        winner,
+        total,
+        half,
+    ]
+
+
 @pytest.mark.parametrize("slug", [slug for slug in GAMES if not slug.startswith("lib")])
 @pytest.mark.parametrize(("home", "away"), [(0, 2), (2, 0)])
 def test_a_result_told_after_a_delay_wins_over_what_the_clock_had_reached(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sim import load_scenario
+from sim.analysis.headless_run import run_scenario
 from sim.scenario.yaml_tree import ScenarioError
 
 HEAD = """\
@@ -192,9 +193,49 @@ def test_a_wrong_assumption_beside_a_world_of_its_own_is_told() -> None:
     ]
 
 
-def test_a_book_is_no_larger_than_an_order_may_be() -> None:
-    world = "name: slips\nextends: quickstart\nworld: {instruments: [{symbol: a, state: OPEN}], "
-    book = "books: [{symbol: a, mid: '0.5', spread: '0.02', sizes: ['10', '%s']}]}\n"
-    (message,) = told(world + book % "9999999999999")
-    assert message.endswith("sizes is out of range")
-    assert load_scenario(world + book % "1000")
+BOOK = (
+    "name: slips\nextends: quickstart\nworld: {instruments: [{symbol: a, state: OPEN, tick_size: '0.01'}],"
+    " books: [{symbol: %s, mid: '%s', spread: '0.02', sizes: ['10', '%s']}]}\n"
+)
+GENERATED = "aec-mlb-tor-lad-2026-09-08"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "mid", "size", "told_text"),
+    [
+        ("a", "0.5", "9999999999999", "size 9999999999999 is more than an order of a can have"),
+        ("a", "0.5", "0.5", "size 0.5 is not a multiple of 1, the smallest quantity of a"),
+        ("a", "1.5", "5", "mid 1.5 is outside the price band, 0.01 to 0.99"),
+        (GENERATED, "0.5", "0.5", "size 0.5 is not a multiple of 1, the smallest quantity"),
+        ("cpc-btc-updown-1h-2026-09-09-1600z", "0.5", "0.001", "is not a multiple of 0.01"),
+        (
+            "cpc-btc-updown-1h-2026-09-19-1600z",
+            "0.5",
+            "5",
+            "not listed before 2026-09-18T16:00:00Z",
+        ),
+    ],
+)
+def test_a_book_has_orders_that_its_market_accepts(
+    symbol: str, mid: str, size: str, told_text: str
+) -> None:
+    (message,) = told(BOOK % (symbol, mid, size))
+    assert told_text in message
+
+
+@pytest.mark.parametrize("symbol", ["a", GENERATED, "cpc-btc-updown-1h-2026-09-09-1600z"])
+def test_a_book_may_be_of_any_market_that_is_listed_at_the_start(symbol: str) -> None:
+    assert not run_scenario(load_scenario(BOOK % (symbol, "0.5", "100"))).broken
+
+
+@pytest.mark.parametrize(
+    ("terms", "told_text"),
+    [
+        ("qty: '0.5', price: '0.5'", "qty 0.5 is not a multiple of 1"),
+        ("qty: '5', price: '0.00005'", "price 0.00005 is not a multiple of the tick"),
+    ],
+)
+def test_an_order_of_a_generated_market_has_its_units(terms: str, told_text: str) -> None:
+    order = f"{{symbol: {GENERATED}, side: buy, as: maker, {terms}}}"
+    messages = told(f"name: slips\nextends: quickstart\nworld: {{orders: [{order}]}}\n")
+    assert any(told_text in message for message in messages)

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from sim.core.catalogue.assumption_values import Assumptions
-from sim.core.catalogue.bounds import ORDER_QUANTITY
-from sim.core.model.quantities import scaled
 from sim.core.model.refusals import InvalidRequest
-from sim.core.trading.order_checks import beyond_quantity, check_combination, check_shape
+from sim.core.trading.order_checks import check_combination, check_shape
 from sim.loader.nodes import items_of
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
-from sim.scenario.world_entries import BookEntry, OrderEntry
+from sim.scenario.world_entries import OrderEntry
 from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.orders import command_of
 from sim.world.world import World
@@ -28,17 +26,16 @@ _KEYS = {
 
 
 def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Problem]:
-    """Orders of `world.orders` and `world.books` that the exchange would refuse as malformed."""
+    """Orders of `world.orders` that the exchange would refuse as malformed."""
     assumptions = Assumptions()
     for name, value in scenario.assumptions.items():
         with suppress(KeyError, ValueError):  # reported as a problem of the assumption
             assumptions.change(name, value)
-    terms = {instrument.symbol: instrument for instrument in world.instruments}
     for item in items_of(node, "world", "orders"):
         entry = record(OrderEntry).read(item, [])
         if not isinstance(entry, OrderEntry):
             continue
-        instrument, user = terms.get(entry.symbol), world.parties.user(entry.as_)
+        instrument, user = world.terms(entry.symbol), world.parties.user(entry.as_)
         if instrument is None or user is None:
             continue
         try:
@@ -50,9 +47,3 @@ def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Pro
             for field, key in _KEYS.items():
                 text = text.replace(field, key)
             yield problem(item.at, text)
-    for item in items_of(node, "world", "books"):
-        book = record(BookEntry).read(item, [])
-        if isinstance(book, BookEntry) and (instrument := terms.get(book.symbol)) is not None:
-            quantities = (scaled(size, instrument.qty_scale) for size in book.sizes)
-            if any(quantity > ORDER_QUANTITY.high for quantity in quantities):
-                yield problem(item.at, beyond_quantity("sizes").message)

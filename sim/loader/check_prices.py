@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from sim.core.catalogue.bounds import ORDER_QUANTITY
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import NotADecimal, decimal_text, scaled
-from sim.loader.nodes import text_at
+from sim.core.model.quantities import NotADecimal, decimal_text, scaled, scaled_down
+from sim.loader.nodes import items_of, text_at
 from sim.scenario.yaml_tree import Mapping as MappingNode
-from sim.scenario.yaml_tree import Node, Problem, problem
+from sim.scenario.yaml_tree import Node, Problem, Scalar, problem
+from sim.world.world import World
 
 
-def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Problem]:
+def price_problems(entry: Node, world: World) -> Iterator[Problem]:
     """Problems of the prices of an order entry that the exchange would reject (rules M4, M5)."""
-    symbol = text_at(entry, "symbol")
-    instrument = terms.get(symbol.text) if symbol is not None else None
+    instrument = _terms(entry, world)
     if instrument is None:
         return
     scale, low, high = instrument.price_scale, instrument.price_low, instrument.price_high
     tick = decimal_text(instrument.tick, scale)
     band = f"{decimal_text(low, scale)} to {decimal_text(high, scale)}"
-    yield from _quantity(entry, instrument)
+    for key in ("qty", "min_qty"):
+        if (qty := text_at(entry, key)) is not None:
+            yield from _quantity(key, qty, instrument)
     kind = text_at(entry, "type")
     if isinstance(entry, MappingNode) and "price" not in entry.items:
         if (kind is None or kind.text.lower() == "limit") and "cash" not in entry.items:
@@ -42,26 +44,43 @@ def price_problems(entry: Node, terms: Mapping[str, Instrument]) -> Iterator[Pro
             yield problem(price.at, f"{key} {price.text} is outside the price band, {band}")
 
 
-def _quantity(entry: Node, instrument: Instrument) -> Iterator[Problem]:
+def book_problems(entry: Node, world: World) -> Iterator[Problem]:
+    """Problems of an entry of `world.books`, whose orders the exchange would reject."""
+    instrument = _terms(entry, world)
+    if instrument is None:
+        return
+    middle = text_at(entry, "mid")
+    if middle is not None:
+        scale, low, high = instrument.price_scale, instrument.price_low, instrument.price_high
+        if not low <= scaled_down(middle.text, scale) <= high:
+            band = f"{decimal_text(low, scale)} to {decimal_text(high, scale)}"
+            yield problem(middle.at, f"mid {middle.text} is outside the price band, {band}")
+    for size in items_of(entry, "sizes"):
+        if (qty := text_at(size)) is not None:
+            yield from _quantity("size", qty, instrument)
+
+
+def _terms(entry: Node, world: World) -> Instrument | None:
+    symbol = text_at(entry, "symbol")
+    return world.terms(symbol.text) if symbol is not None else None
+
+
+def _quantity(key: str, qty: Scalar, instrument: Instrument) -> Iterator[Problem]:
     """A quantity with too many decimals, below the instrument's minimum, or above the largest
     order.
     """
     symbol, scale = instrument.symbol, instrument.qty_scale
-    for key in ("qty", "min_qty"):
-        qty = text_at(entry, key)
-        if qty is None:
-            continue
-        subject = f"{key} {qty.text} is"
-        try:
-            units = scaled(qty.text, scale)
-        except NotADecimal:
-            step = f"not a multiple of {decimal_text(1, scale)}, the smallest quantity of {symbol}"
-            hint = "set `fractional_qty_scale` in its entry to trade fractions"
-            yield problem(qty.at, f"{subject} {step}; {hint}")
-            continue
-        if key == "qty" and 0 < units < instrument.min_qty:
-            least = decimal_text(instrument.min_qty, scale)
-            yield problem(qty.at, f"{subject} below the minimum of {symbol}, {least}")
-        elif units > ORDER_QUANTITY.high:
-            most = decimal_text(ORDER_QUANTITY.high, scale)
-            yield problem(qty.at, f"{subject} more than an order of {symbol} can have, {most}")
+    subject = f"{key} {qty.text} is"
+    try:
+        units = scaled(qty.text, scale)
+    except NotADecimal:
+        step = f"not a multiple of {decimal_text(1, scale)}, the smallest quantity of {symbol}"
+        hint = "set `fractional_qty_scale` in its entry to trade fractions"
+        yield problem(qty.at, f"{subject} {step}; {hint}")
+        return
+    if key != "min_qty" and 0 < units < instrument.min_qty:
+        least = decimal_text(instrument.min_qty, scale)
+        yield problem(qty.at, f"{subject} below the minimum of {symbol}, {least}")
+    elif units > ORDER_QUANTITY.high:
+        most = decimal_text(ORDER_QUANTITY.high, scale)
+        yield problem(qty.at, f"{subject} more than an order of {symbol} can have, {most}")

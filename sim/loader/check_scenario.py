@@ -77,7 +77,7 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
     ):
         world = build_world(scenario)
         problems = [
-            *world_problems(node, world),
+            *world_problems(node, world, scenario.clock.start),
             *order_problems(node, scenario, world),
             *_money(node, world),
             *participant_problems(scenario, node, world),

@@ -120,8 +120,7 @@ class _Checker:
         )
         self._receivers = [receiver.name for receiver in scenario.world.receivers]
         self._participants = [trader.name for trader in scenario.participants.traders]
-        self._terms = {terms.symbol: terms for terms in world.instruments}
-        self._symbols = list(self._terms)
+        self._symbols = [instrument.symbol for instrument in world.instruments]
         expected = [each for step in steps if step.expect is not None for each in step.expect.order]
         self.rejects = any(each.state is OrderState.REJECTED for each in expected)
 
@@ -219,7 +218,7 @@ class _Checker:
         """A price that the exchange would reject, in a step that does not expect it."""
         entry = node_at(step, "order")
         if not self.rejects and "expect" not in step.items and isinstance(entry, Mapping):
-            yield from price_problems(entry, self._terms)
+            yield from price_problems(entry, self._world)
 
     def _dollar(self, step: Mapping) -> Iterator[Problem]:
         """A settlement or fair price that is not between 0 and 1 dollar."""

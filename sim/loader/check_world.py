@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from sim.core.webhooks.payloads import url_problem
-from sim.loader.check_prices import price_problems
+from sim.kernel.instants import Instant, format_instant
+from sim.loader.check_prices import book_problems, price_problems
 from sim.loader.nodes import items_of, text_at, unknown
 from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.world import World
@@ -17,12 +18,15 @@ _ANSWERS = ("status", "hang", "reset")
 SECTIONS = ("books", "orders", "incentives")
 
 
-def world_problems(node: Node, world: World) -> Iterator[Problem]:
+def world_problems(node: Node, world: World, start: Instant) -> Iterator[Problem]:
     """Problems of the entries that are written in this file, not in one that it extends."""
-    terms = {instrument.symbol: instrument for instrument in world.instruments}
-    symbols = list(terms)
+    symbols = [instrument.symbol for instrument in world.instruments]
     for order in items_of(node, "world", "orders"):
-        yield from price_problems(order, terms)
+        yield from price_problems(order, world)
+        yield from _unlisted(order, world, start)
+    for book in items_of(node, "world", "books"):
+        yield from book_problems(book, world)
+        yield from _unlisted(book, world, start)
     yield from _receivers(node, world)
     for item in (each for section in SECTIONS for each in items_of(node, "world", section)):
         symbol, user = (text_at(item, key, empty=True) for key in ("symbol", "as"))
@@ -36,6 +40,19 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
             if account is not None and world.parties.account(account.text) is None:
                 text = f"no account is called {account.text!r}: add it under world.accounts"
                 yield problem(account.at, text)
+
+
+def _unlisted(entry: Node, world: World, start: Instant) -> Iterator[Problem]:
+    """The problem of orders in a recurring market that is not listed yet."""
+    symbol = text_at(entry, "symbol")
+    slot = None if symbol is None else world.reference.recurring.slot_of_symbol(symbol.text)
+    if symbol is None or slot is None:
+        return
+    terms = world.terms(symbol.text)
+    if terms is not None and terms.created > start:
+        listed = format_instant(terms.created)
+        text = f"{symbol.text} is not listed before {listed}: place its orders in a step"
+        yield problem(symbol.at, text)
 
 
 def _receivers(node: Node, world: World) -> Iterator[Problem]:

@@ -69,7 +69,7 @@ class World:
         self.dormant: DormantInstruments = reference.generated
         self.results = Results(reference, instruments, now)
         self.instruments = instruments
-        self._symbols = frozenset(terms.symbol for terms in instruments)
+        self._terms = {terms.symbol: terms for terms in instruments}
         self.assets = assets
         self.periods = periods
         self.rewards = rewards
@@ -78,11 +78,18 @@ class World:
 
     def has(self, symbol: str) -> bool:
         """Return whether an instrument exists at the start, or will be listed later."""
-        return (
-            symbol in self._symbols
-            or self.dormant.find(symbol) is not None
-            or self.reference.recurring.slot_of_symbol(symbol) is not None
-        )
+        return self.terms(symbol) is not None
+
+    def terms(self, symbol: str) -> Instrument | None:
+        """Return the terms of an instrument that exists at the start, or will be listed later; else
+        None.
+        """
+        terms = self._terms.get(symbol) or self.dormant.find(symbol)
+        if terms is None:
+            recurring = self.reference.recurring
+            slot = recurring.slot_of_symbol(symbol)
+            return None if slot is None else recurring.instrument(slot)
+        return terms
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
         """List an instrument on the gateway too, and return it with its metadata.

@@ -116,6 +116,10 @@ class Games:
         for name, before in (("periods", former.periods), ("players", former.players)):
             if name in facts:
                 facts[name] = {**before, **facts[name]}
+        if not facts.keys().isdisjoint(("periods", "goals")):
+            facts["score_is_last"] = False
+        elif not facts.keys().isdisjoint(("home_score", "away_score")):
+            facts["score_is_last"] = True
         if facts.get("ended") and "live" not in facts:
             facts["live"] = False
         game = self._games[slug] = structs.replace(former, at=self._ctx.now, **facts)

@@ -62,14 +62,18 @@ def _rule(kind: str) -> Rule | None:
 
 
 def _final_score(game: Game) -> Score | None:
-    """Return the final score, including extra time."""
+    """Return the final score, including extra time: that of the last report, and the sum of its
+    periods or goals if a report gives both.
+    """
+    home, away = game.home_score, game.away_score
+    reported = None if home is None or away is None else (home, away)
+    if game.score_is_last and reported is not None:
+        return reported
     if game.periods:
         return _sum(game.periods.values())
     if game.goals:
         return _goals(game.goals)
-    if game.home_score is None or game.away_score is None:
-        return None
-    return game.home_score, game.away_score
+    return reported
 
 
 def _part(game: Game, names: tuple[str, ...]) -> Score | None:
