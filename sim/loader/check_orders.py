@@ -8,6 +8,7 @@ from contextlib import suppress
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.model.refusals import InvalidRequest
 from sim.core.trading.order_checks import check_combination, check_shape
+from sim.loader.check_prices import price_problems
 from sim.loader.nodes import items_of
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
@@ -26,7 +27,9 @@ _KEYS = {
 
 
 def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Problem]:
-    """Orders of `world.orders` that the exchange would refuse as malformed."""
+    """Orders of `world.orders` that the exchange would refuse as malformed, other than for their
+    prices and quantities.
+    """
     assumptions = Assumptions()
     for name, value in scenario.assumptions.items():
         with suppress(KeyError, ValueError):  # reported as a problem of the assumption
@@ -36,7 +39,7 @@ def order_problems(node: Node, scenario: Scenario, world: World) -> Iterator[Pro
         if not isinstance(entry, OrderEntry):
             continue
         instrument, user = world.terms(entry.symbol), world.parties.user(entry.as_)
-        if instrument is None or user is None:
+        if instrument is None or user is None or any(price_problems(item, world)):
             continue
         try:
             command = command_of(instrument, user, entry)
