@@ -223,6 +223,13 @@ def test_a_book_has_orders_that_its_market_accepts(
     assert told_text in message
 
 
+@pytest.mark.parametrize("state", ["HALTED", "PENDING", "CLOSED"])
+def test_a_book_needs_a_market_that_accepts_orders(state: str) -> None:
+    (message,) = told((BOOK % ("a", "0.5", "5")).replace("state: OPEN", f"state: {state}"))
+    assert message.endswith(f"a is {state} at the start and accepts no orders")
+    assert load_scenario((BOOK % ("a", "0.5", "5")).replace("state: OPEN", "state: PREOPEN"))
+
+
 @pytest.mark.parametrize("symbol", ["a", GENERATED, "cpc-btc-updown-1h-2026-09-09-1600z"])
 def test_a_book_may_be_of_any_market_that_is_listed_at_the_start(symbol: str) -> None:
     assert not run_scenario(load_scenario(BOOK % (symbol, "0.5", "100"))).broken

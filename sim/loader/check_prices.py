@@ -1,10 +1,11 @@
-"""Checks of prices against the terms of their instrument: the tick and the band."""
+"""Checks of prices and quantities against the terms of their instrument."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from sim.core.catalogue.bounds import ORDER_QUANTITY
+from sim.core.lifecycle.states import ENTRY_STATES
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled, scaled_down
 from sim.loader.nodes import items_of, text_at
@@ -49,7 +50,9 @@ def book_problems(entry: Node, world: World) -> Iterator[Problem]:
     instrument = _terms(entry, world)
     if instrument is None:
         return
-    middle = text_at(entry, "mid")
+    state, symbol, middle = instrument.opening_state, instrument.symbol, text_at(entry, "mid")
+    if state is not None and state not in ENTRY_STATES:
+        yield problem(entry.at, f"{symbol} is {state.name} at the start and accepts no orders")
     if middle is not None:
         scale, low, high = instrument.price_scale, instrument.price_low, instrument.price_high
         if not low <= scaled_down(middle.text, scale) <= high:
