@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
@@ -394,6 +395,60 @@ steps:
     assert looked == "refused: ${order} has no value: ask saved none"
     shown = " ".join(" ".join(report.lines()).split())
     assert f"text:10: look at 2026-09-08T18:00:00Z: {looked}" in shown
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("call: {plane: grpc, rpc: '${league}', as: mara-voss}", "no operation is called 'nfl'"),
+        ("call: {plane: grpc, rpc: '${league}${rest}', as: mara-voss}", "no operation is called"),
+        ("subscribe: {name: s, rpc: '${league}', as: mara-voss}", "no operation is called 'nfl'"),
+    ],
+)
+def test_a_saved_value_that_names_no_operation_fails_its_step(step: str, said: str) -> None:
+    report = ran(f"""
+steps:
+  - call: {{plane: gateway, get: /v2/leagues}}
+    save: {{league: leagues.0.slug, rest: leagues.1.slug}}
+  - {{{step}}}
+""")
+    (failure,) = failures(report)
+    assert failure.startswith(f"refused: {said}")
+    assert not report.broken
+
+
+@pytest.mark.parametrize(
+    ("saved", "step", "said"),
+    [
+        (
+            "OrderEntryAPI.CreateOrderSubscription",
+            "call: {plane: grpc, rpc: RPC, as: maker}",
+            "a call",
+        ),
+        ("OrderEntryAPI.InsertOrder", "subscribe: {name: s, rpc: RPC, as: maker}", "a stream"),
+        ("GatewayHealthAPI.GetGatewayHealth", "call: {plane: grpc, rpc: RPC, as: maker}", "a call"),
+    ],
+)
+def test_a_saved_name_of_another_kind_of_operation_fails_its_step(
+    saved: str, step: str, said: str
+) -> None:
+    scenario = load_scenario(
+        "name: saved\nextends: quickstart\nsteps:\n  - call: {plane: gateway, get: /v2/leagues}\n"
+        f"    save: {{league: leagues.0.slug}}\n  - {step.replace('RPC', repr('${league}'))}\n"
+    )
+    first, second = scenario.steps
+    part = second.call or second.subscribe
+    assert part is not None
+    named = {("call" if second.call else "subscribe"): replace(part, rpc=saved)}
+    report = run_scenario(replace(scenario, steps=(first, replace(second, **named))))
+    (failure,) = failures(report)
+    assert failure == f"refused: {saved} is not {said} of gRPC"
+
+
+def test_a_reference_that_does_not_end_is_no_reference() -> None:
+    step = "steps: [{call: {plane: grpc, rpc: '${', as: mara-voss}}]"
+    with pytest.raises(ScenarioError, match=r"gRPC has no method '\$\{'"):
+        load_scenario(f"name: open\nextends: quickstart\n{step}\n")
 
 
 def test_a_wrong_answer_is_shown_once_and_names_no_order_that_has_no_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sim.scenario.expansion import REFERENCE
 from sim.scenario.suggestions import suggestion
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, problem
 
@@ -41,6 +42,6 @@ def text_at(node: Node | None, *path: str, empty: bool = False) -> Scalar | None
     Empty text counts as missing, unless `empty` is true.
     """
     below = node_at(node, *path)
-    if not isinstance(below, Scalar) or "${" in below.text:
+    if not isinstance(below, Scalar) or REFERENCE.search(below.text):
         return None
     return below if below.text or empty else None

@@ -28,8 +28,8 @@ from sim.api.pipeline.inputs import (
     StreamOpened,
     VerifiedCredential,
 )
-from sim.contract.contract import Plane
-from sim.core.model.refusals import Code, InvalidRequest
+from sim.contract.contract import Operation, Plane, UnknownOperation
+from sim.core.model.refusals import Code, InvalidRequest, NotFound
 from sim.engine.engine import Engine
 from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
@@ -99,9 +99,20 @@ class ClientCalls:
 
     def _rpc(self, step: CallStep) -> RpcCall:
         credential, participant = self._caller(step)
-        operation = self._engine.contract.by_name(step.rpc)
+        operation = self._operation(step.rpc)
         message = _message(operation.request, step.json)
         return RpcCall(operation.full_methods[0], message, participant, credential, SCRIPT)
+
+    def _operation(self, name: str, *, streams: bool = False) -> Operation:
+        """The gRPC operation of a name, which a saved value may have completed."""
+        try:
+            operation = self._engine.contract.by_name(name)
+        except UnknownOperation as error:
+            raise NotFound(str(error), rule="script") from None
+        if not operation.grpc or streams is (operation.kind == "unary"):
+            kind = "a stream" if streams else "a call"
+            raise InvalidRequest(f"{name} is not {kind} of gRPC", rule="script")
+        return operation
 
     def _rest(self, step: CallStep) -> RestCall:
         credential, participant = self._caller(step)
@@ -126,7 +137,7 @@ class ClientCalls:
         if bool(step.rpc) is bool(step.web_socket):
             raise InvalidRequest("`subscribe` needs either `rpc` or `web_socket`", rule="script")
         credential, participant = self._identity(step.as_)
-        operation = None if step.web_socket else self._engine.contract.by_name(step.rpc)
+        operation = None if step.web_socket else self._operation(step.rpc, streams=True)
         message = b""
         if operation is not None and operation.kind == "server":
             message = _message(operation.request, step.json)
