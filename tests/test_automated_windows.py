@@ -157,6 +157,20 @@ def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_term
         assert state(to(world, instant)) == wanted, instant
 
 
+def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on() -> None:
+    world = world_of(
+        "assumptions: {settlement.delay_after_close: 1m, settlement.preliminary_for: 10m}"
+    )
+
+    def at(instant: str) -> bool:
+        to(world, instant)
+        answer = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{WINDOW}")
+        return "crypto_settlement_price" in answer.json()["instrument"]["metadata"]
+
+    seconds = ("2026-09-08T18:30:59Z", "2026-09-08T18:31:00Z", "2026-09-08T18:41:00Z")
+    assert [at(second) for second in seconds] == [False, True, True]
+
+
 @pytest.mark.spec("S2.10-1")
 @pytest.mark.observed("crypto.metadata", "crypto.terms")
 def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) -> None:

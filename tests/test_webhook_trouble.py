@@ -108,6 +108,27 @@ def test_a_fault_strikes_the_attempts_that_it_names(
         assert seen[struck:] == [(struck + 1, "delivered", "")]
 
 
+@pytest.mark.parametrize(
+    ("match", "hit"),
+    [
+        ({"operation": "kyc.rejected"}, True),
+        ({"operation": "kyc.approved"}, False),
+        ({"caller": "firms/atlas"}, True),
+        ({"caller": "firms/borealis"}, False),
+        ({"operation": "kyc.rejected", "caller": "firms/atlas"}, True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("act", ["drop", "duplicate"])
+def test_a_fault_of_a_whole_delivery_is_chosen_by_kind_and_firm(
+    match: dict[str, str], hit: bool, act: str
+) -> None:
+    fault = {"match": {"plane": "webhook", **match}, "act": {act: True}}
+    seen = attempts(after("1m", scenario(faults=[fault])))
+    delivered = sum(outcome == "delivered" for _, outcome, _ in seen)
+    assert delivered == (1 if not hit else 0 if act == "drop" else 2)
+
+
 @pytest.mark.parametrize("which", ["2", "2..3"])
 def test_a_later_attempt_is_struck_when_the_receiver_failed_the_first(which: str) -> None:
     fault = {"match": {"plane": "webhook", "attempts": which}, "act": {"status": 503}}

@@ -411,6 +411,15 @@ def test_trade_dates_roll_at_five_in_the_afternoon_eastern(exchange: Exchange) -
     assert found is not None and found.total_trade_count == 1
 
 
+def test_the_last_nanosecond_of_a_trade_date_belongs_to_it(exchange: Exchange) -> None:
+    eighth = wire.Date(year=2026, month=9, day=8)
+    advance(exchange, parse_instant("2026-09-08T17:00:00-04:00") - 1)
+    insert_order(exchange, eve(exchange), limit(Side.SELL, 60, 1))
+    insert_order(exchange, caller(exchange), limit(Side.BUY, 60, 1))
+    found = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
+    assert found is not None and found.total_trade_count == 3
+
+
 @pytest.mark.parametrize(
     "asked",
     [
