@@ -467,6 +467,23 @@ def test_a_game_is_played_as_its_sport_is(league: str) -> None:
     assert len(lengths) > 2
 
 
+def test_a_game_of_soccer_has_up_to_four_minutes_more_than_usual() -> None:
+    lengths = {duration("epl", slug) // MINUTE for slug in slugs("epl", 100)}
+    assert lengths == set(range(109, 114))
+
+
+@pytest.mark.parametrize("league", ["nba", "wnba"])
+def test_most_baskets_score_two_points(league: str) -> None:
+    plays: list[int] = []
+    for slug in slugs(league, 12):
+        clock = GameClock(league, slug, START, planned(league, slug))
+        totals = [(game.home_score, game.away_score) for _, game, _ in changes(clock)]
+        for before, after in pairwise(totals):
+            plays += [new - old for old, new in zip(before, after, strict=True) if new != old]
+    assert set(plays) >= {1, 2, 3}  # more where two fall into one second
+    assert plays.count(2) > max(plays.count(1), plays.count(3))
+
+
 def course_lines(clock: GameClock) -> Iterator[str]:
     for at, game, before_next in changes(clock):
         parts = " ".join(f"{name}:{home}-{away}" for name, (home, away) in game.periods.items())

@@ -504,6 +504,9 @@ def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(
     assert "987654321" not in call.body
     assert json.loads(call.body)["first_name"] == "Ada"
     assert json.loads(call.body)["ssn"].startswith("sealed:d9:")
+    escaped = b'{"s\\u0073n": "987654321"}'
+    call = redact_rest(house, "exchange", "POST", path, "", {}, escaped, "peer", None)
+    assert json.loads(call.body)["ssn"].startswith("sealed:d9:")
 
 
 def test_other_bodies_pass_unchanged_and_bytes_stay_bytes(house: RedactionContext) -> None:
