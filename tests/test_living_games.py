@@ -475,7 +475,7 @@ HALVES = {"Q1": [10, 5], "Q2": [10, 5]}  # 20-10
         ([{"periods": HALVES}, {"home_score": 30, "away_score": 40}], 0, 1, 1),
         ([{"home_score": 30, "away_score": 40}, {"periods": HALVES}], 1, 0, 1),
         ([{"home_score": 30, "away_score": 40, "periods": HALVES}], 1, 0, 1),
-        ([{"periods": HALVES}, {"away_score": 40}, {"home_score": 30}], 0, 1, 1),
+        ([{"periods": HALVES}, {"away_score": 40}, {"home_score": 30}], 1, 0, 1),
         ([{"periods": HALVES}, {"home_score": 30}], 1, 0, 1),
         ([{"home_score": 30, "away_score": 40}], 0, 1, None),
     ],
@@ -483,7 +483,7 @@ HALVES = {"Q1": [10, 5], "Q2": [10, 5]}  # 20-10
 def test_the_last_report_of_a_score_or_its_periods_decides_markets_of_the_whole_game(
     reports: list[dict[str, Any]], winner: float, total: float, half: float | None
 ) -> None:
-    """Markets of a half are decided by its periods only."""
+    """Markets of a half are decided by its periods only, and half a score decides nothing."""
     world = connect(Simulation(load_scenario(OWN_GAME)))
     for report in reports:
         world.simulation.control("event.update", "my-game", report)
@@ -495,6 +495,104 @@ def test_the_last_report_of_a_score_or_its_periods_decides_markets_of_the_whole_
         total,
         half,
     ]
+
+
+MATCHES = """
+name: matches
+extends: quickstart
+world:
+  instruments:
+    - {symbol: won, state: OPEN, event: my-match, sports_market_type: drawable_outcome, long: home}
+    - {symbol: goals, state: OPEN, event: my-match, sports_market_type: totals, line: "3.5"}
+    - {symbol: set, state: OPEN, event: my-tennis, sports_market_type: tennis_match_winner, long: home}
+    - {symbol: sets, state: OPEN, event: my-tennis, sports_market_type: tennis_match_total_sets, line: "2.5"}
+"""
+GOALS = [{"team": "home", "minute": 10}]
+
+
+@pytest.mark.parametrize(
+    ("reports", "settles"),
+    [
+        ([{"goals": GOALS}], {"won": 1, "goals": 0}),
+        ([{"goals": GOALS}, {"home_score": 1, "away_score": 4}], {"won": 0, "goals": 1}),
+        ([{"home_score": 1, "away_score": 4}, {"goals": GOALS}], {"won": 1, "goals": 0}),
+        ([{"home_score": 3, "away_score": 2}, {"goals": []}], {"won": 0, "goals": 0}),
+        (
+            [
+                {"periods": {"1H": [1, 0], "2H": [0, 1], "ET1": [0, 3]}},
+                {"home_score": 1, "away_score": 4},
+            ],
+            {"won": 0, "goals": 1},
+        ),
+    ],
+)
+def test_the_last_report_decides_a_match_of_soccer(
+    reports: list[dict[str, Any]], settles: dict[str, float]
+) -> None:
+    assert reported(MATCHES, "my-match", reports, settles) == settles
+
+
+@pytest.mark.parametrize(
+    ("reports", "settles"),
+    [
+        ([{"periods": {"S1": [6, 4], "S2": [6, 3]}}], {"set": 1, "sets": 0}),
+        (
+            [{"periods": {"S1": [6, 4], "S2": [6, 3]}}, {"home_score": 1, "away_score": 2}],
+            {"set": 0, "sets": 1},
+        ),
+        (
+            [{"home_score": 1, "away_score": 2}, {"periods": {"S1": [6, 4], "S2": [6, 3]}}],
+            {"set": 1, "sets": 0},
+        ),
+    ],
+)
+def test_the_last_report_decides_a_match_of_sets(
+    reports: list[dict[str, Any]], settles: dict[str, float]
+) -> None:
+    assert reported(MATCHES, "my-tennis", reports, settles) == settles
+
+
+def reported(
+    scenario: str, slug: str, reports: list[dict[str, Any]], settles: dict[str, float]
+) -> dict[str, float | None]:
+    """What markets of a game pay after reports of it and its end."""
+    world = connect(Simulation(load_scenario(scenario)))
+    for report in (*reports, {"ended": True}):
+        world.simulation.control("event.update", slug, report)
+        world.advance("2m")
+    return {symbol: settled(world, symbol) for symbol in settles}
+
+
+@pytest.mark.parametrize(
+    ("slug", "reports", "market"),
+    [
+        (
+            "lib-pal-boc-2026-09-08",
+            [{"advances": "home"}, {"goals": [{"team": "home", "minute": 80}]}],
+            "soccer_game_to_advance, long: home",
+        ),
+        (
+            "nba-min-nyk-2026-09-08",
+            [{"players": {"Ada Ray": {"points": 30}}}, {"home_score": 100, "away_score": 90}],
+            'basketball_player_points, player: Ada Ray, line: "20.5"',
+        ),
+        (
+            "nba-min-nyk-2026-09-08",
+            [{"elapsed": "5:00"}, {"periods": {"Q4": [30, 20]}}],
+            "basketball_team_first_half_total, line: '10'",
+        ),
+    ],
+)
+def test_what_was_reported_or_over_before_a_result_stays(
+    slug: str, reports: list[dict[str, Any]], market: str
+) -> None:
+    listed = f"{{symbol: m, state: OPEN, event: {slug}, sports_market_type: {market}}}"
+    world = connect(Simulation(load_scenario(f"{UNLIMITED}world: {{instruments: [{listed}]}}\n")))
+    world.advance_to("2026-09-09T01:20:00Z")
+    for report in (*reports, {"ended": True}):
+        world.simulation.control("event.update", slug, report)
+    world.advance("2m")
+    assert settled(world, "m") == 1
 
 
 @pytest.mark.parametrize("slug", [slug for slug in GAMES if not slug.startswith("lib")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sim import load_scenario
@@ -205,7 +207,7 @@ GENERATED = "aec-mlb-tor-lad-2026-09-08"
     [
         ("a", "0.5", "9999999999999", "size 9999999999999 is more than an order of a can have"),
         ("a", "0.5", "0.5", "size 0.5 is not a multiple of 1, the smallest quantity of a"),
-        ("a", "1.5", "5", "mid 1.5 is outside the price band, 0.01 to 0.99"),
+        ("a", "1.5", "5", "mid 1.5 with spread 0.02 makes no price in the band of a, 0.01"),
         (GENERATED, "0.5", "0.5", "size 0.5 is not a multiple of 1, the smallest quantity"),
         ("cpc-btc-updown-1h-2026-09-09-1600z", "0.5", "0.001", "is not a multiple of 0.01"),
         (
@@ -214,6 +216,7 @@ GENERATED = "aec-mlb-tor-lad-2026-09-08"
             "5",
             "not listed before 2026-09-18T16:00:00Z",
         ),
+        ("cpc-btc-updown-1h-2026-09-07-1600z", "0.5", "5", "is closed since 2026-09-07T17:00:00Z"),
     ],
 )
 def test_a_book_has_orders_that_its_market_accepts(
@@ -228,6 +231,37 @@ def test_a_book_needs_a_market_that_accepts_orders(state: str) -> None:
     (message,) = told((BOOK % ("a", "0.5", "5")).replace("state: OPEN", f"state: {state}"))
     assert message.endswith(f"a is {state} at the start and accepts no orders")
     assert load_scenario((BOOK % ("a", "0.5", "5")).replace("state: OPEN", "state: PREOPEN"))
+
+
+@pytest.mark.parametrize("mid", ["1", "0.995", "0.001"])
+def test_a_book_may_have_one_side(mid: str) -> None:
+    assert load_scenario(BOOK % ("a", mid, "5"))
+
+
+@pytest.mark.parametrize(
+    ("inherited", "text"),
+    [
+        ("books: [{symbol: x, mid: '0.5', sizes: ['0.5']}]", "size 0.5 is finer than 1/1"),
+        (
+            "orders: [{symbol: x, as: maker, side: buy, qty: '0.5', price: '0.5'}]",
+            "qty 0.5 is finer",
+        ),
+    ],
+)
+def test_inherited_orders_fit_the_instrument_that_a_file_changes(
+    tmp_path: Path, inherited: str, text: str
+) -> None:
+    terms = "{symbol: x, state: OPEN, tick_size: '0.01', fractional_qty_scale: 100}"
+    head = "name: base\nextends: quickstart\nworld:\n"
+    (tmp_path / "base.yaml").write_text(f"{head}  instruments: [{terms}]\n  {inherited}\n")
+    child = tmp_path / "child.yaml"
+    changed = "{symbol: x, fractional_qty_scale: 1}"
+    whole = f"name: child\nextends: base.yaml\nworld: {{instruments: [{changed}]}}\n"
+    child.write_text(whole)
+    (message,) = told(str(child))
+    assert f"x inherits an order: {text}" in message
+    child.write_text(whole.replace("scale: 1}", "scale: 1000}"))
+    assert load_scenario(str(child))
 
 
 @pytest.mark.parametrize("symbol", ["a", GENERATED, "cpc-btc-updown-1h-2026-09-09-1600z"])

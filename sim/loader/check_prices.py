@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from sim.core.catalogue.bounds import ORDER_QUANTITY
 from sim.core.lifecycle.states import ENTRY_STATES
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import NotADecimal, decimal_text, scaled, scaled_down
+from sim.core.model.quantities import NotADecimal, decimal_text, scaled
 from sim.loader.nodes import items_of, text_at
+from sim.scenario.struct_types import record
+from sim.scenario.world_entries import BookEntry
 from sim.scenario.yaml_tree import Mapping as MappingNode
 from sim.scenario.yaml_tree import Node, Problem, Scalar, problem
+from sim.world.orders import levels_of
 from sim.world.world import World
 
 
@@ -50,17 +53,44 @@ def book_problems(entry: Node, world: World) -> Iterator[Problem]:
     instrument = _terms(entry, world)
     if instrument is None:
         return
-    state, symbol, middle = instrument.opening_state, instrument.symbol, text_at(entry, "mid")
+    state, symbol, book = (
+        instrument.opening_state,
+        instrument.symbol,
+        record(BookEntry).read(entry, []),
+    )
     if state is not None and state not in ENTRY_STATES:
         yield problem(entry.at, f"{symbol} is {state.name} at the start and accepts no orders")
-    if middle is not None:
+    if isinstance(book, BookEntry):
         scale, low, high = instrument.price_scale, instrument.price_low, instrument.price_high
-        if not low <= scaled_down(middle.text, scale) <= high:
+        prices = [price for _, *pair in levels_of(book, instrument) for price in pair]
+        if not any(low <= price <= high for price in prices):
             band = f"{decimal_text(low, scale)} to {decimal_text(high, scale)}"
-            yield problem(middle.at, f"mid {middle.text} is outside the price band, {band}")
+            text = (
+                f"mid {book.mid} with spread {book.spread} makes no price in the band of {symbol}"
+            )
+            yield problem(entry.at, f"{text}, {band}")
     for size in items_of(entry, "sizes"):
         if (qty := text_at(size)) is not None:
             yield from _quantity("size", qty, instrument)
+
+
+def inherited_problems(symbol: Scalar, world: World) -> Iterator[Problem]:
+    """Numbers of inherited books and orders that are too fine for an instrument."""
+    instrument = world.terms(symbol.text)
+    if instrument is None:
+        return
+    sizes = [
+        ("size", size) for book in world.books if book.symbol == symbol.text for size in book.sizes
+    ]
+    orders = [order for order in world.orders if order.symbol == symbol.text]
+    sizes += [(key, getattr(order, key)) for order in orders for key in ("qty", "min_qty")]
+    prices = [(key, getattr(order, key)) for order in orders for key in ("price", "stop_price")]
+    for numbers, scale in ((sizes, instrument.qty_scale), (prices, instrument.price_scale)):
+        for key, number in numbers:
+            try:
+                scaled(number or "0", scale)
+            except NotADecimal as error:
+                yield problem(symbol.at, f"{symbol.text} inherits an order: {key} {error}")
 
 
 def _terms(entry: Node, world: World) -> Instrument | None:

@@ -69,7 +69,7 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
         *_firms(node),
         *_twice(node),
     ]
-    named = any(items_of(node, "world", section) for section in (*SECTIONS, *_WHO))
+    named = any(items_of(node, "world", name) for name in (*SECTIONS, *_WHO, "instruments"))
     if (
         not problems
         and not _unbuildable(names)

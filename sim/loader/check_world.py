@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sim.core.webhooks.payloads import url_problem
 from sim.kernel.instants import Instant, format_instant
-from sim.loader.check_prices import book_problems, price_problems
+from sim.loader.check_prices import book_problems, inherited_problems, price_problems
 from sim.loader.nodes import items_of, text_at, unknown
 from sim.scenario.yaml_tree import Node, Problem, problem
 from sim.world.world import World
@@ -27,6 +27,7 @@ def world_problems(node: Node, world: World, start: Instant) -> Iterator[Problem
     for book in items_of(node, "world", "books"):
         yield from book_problems(book, world)
         yield from _unlisted(book, world, start)
+    yield from _inherited(node, world)
     yield from _receivers(node, world)
     for item in (each for section in SECTIONS for each in items_of(node, "world", section)):
         symbol, user = (text_at(item, key, empty=True) for key in ("symbol", "as"))
@@ -42,8 +43,18 @@ def world_problems(node: Node, world: World, start: Instant) -> Iterator[Problem
                 yield problem(account.at, text)
 
 
+def _inherited(node: Node, world: World) -> Iterator[Problem]:
+    """Problems of orders that this file inherits, in an instrument that it changes."""
+    own = (*items_of(node, "world", "books"), *items_of(node, "world", "orders"))
+    checked = {symbol.text for item in own if (symbol := text_at(item, "symbol")) is not None}
+    for item in items_of(node, "world", "instruments"):
+        symbol = text_at(item, "symbol")
+        if symbol is not None and symbol.text not in checked:
+            yield from inherited_problems(symbol, world)
+
+
 def _unlisted(entry: Node, world: World, start: Instant) -> Iterator[Problem]:
-    """The problem of orders in a recurring market that is not listed yet."""
+    """The problem of orders in a recurring market that is not listed yet or any more."""
     symbol = text_at(entry, "symbol")
     slot = None if symbol is None else world.reference.recurring.slot_of_symbol(symbol.text)
     if symbol is None or slot is None:
@@ -53,6 +64,9 @@ def _unlisted(entry: Node, world: World, start: Instant) -> Iterator[Problem]:
         listed = format_instant(terms.created)
         text = f"{symbol.text} is not listed before {listed}: place its orders in a step"
         yield problem(symbol.at, text)
+    elif terms is not None and terms.closes <= start:
+        closed = format_instant(terms.closes)
+        yield problem(symbol.at, f"{symbol.text} is closed since {closed}: it accepts no orders")
 
 
 def _receivers(node: Node, world: World) -> Iterator[Problem]:

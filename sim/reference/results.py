@@ -189,7 +189,7 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
     others; a tie is broken after them.
     """
     mark, parts, more, extra = _PARTS[league]
-    scores = _SCORES[league]
+    scores, first = _SCORES[league], min(first, parts)
     sides = []
     for place, side in enumerate(("home", "away")):
         total = scores[draw(slug, side, len(scores))]

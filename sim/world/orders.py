@@ -7,6 +7,7 @@ instrument.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sim.core.exchange import Exchange
@@ -14,9 +15,9 @@ from sim.core.identity.firms import User
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, OrderType, Side
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import NotADecimal, scaled
+from sim.core.model.quantities import NotADecimal, Price, scaled, scaled_down
 from sim.core.model.refusals import InvalidRequest
-from sim.scenario.world_entries import OrderEntry
+from sim.scenario.world_entries import BookEntry, OrderEntry
 from sim.world.accounts import SANDBOX_FIRM
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ def in_units(text: str, scale: int, name: str) -> int:
         return scaled(text, scale)
     except NotADecimal as error:
         raise InvalidRequest(f"{name}: {error}", rule="M3") from error
+
+
+def levels_of(book: BookEntry, instrument: Instrument) -> Iterator[tuple[str, Price, Price]]:
+    """Yield size, bid and offer of each level of a book, the best one first. Prices may be outside
+    the price band.
+    """
+    tick, scale = instrument.tick, instrument.price_scale
+    middle, half = scaled_down(book.mid, scale), scaled_down(book.spread, scale) // 2
+    bid, offer = (middle - half) // tick * tick, -(-(middle + half) // tick) * tick
+    for level, size in enumerate(book.sizes):
+        yield size, bid - level * tick, offer + level * tick
 
 
 def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry) -> PlaceOrder:

@@ -15,13 +15,13 @@ from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import BUY, SCRIPT, SELL, LedgerEntryType, TimeInForce
 from sim.core.model.funding_records import FundingType
 from sim.core.model.games import Game
-from sim.core.model.quantities import scaled, scaled_down
+from sim.core.model.quantities import scaled
 from sim.core.service import presets
 from sim.scenario.fees_entries import fee_rows, rebate_steps
 from sim.scenario.world_entries import BookEntry
 from sim.world.event_overrides import FACTS
 from sim.world.maintenance_windows import add_maintenance
-from sim.world.orders import order_command
+from sim.world.orders import levels_of, order_command
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
@@ -147,18 +147,9 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     """Place resting orders around a price: on each side one for each size, one tick apart."""
     instrument = exchange.instruments.require(book.symbol)
     user = world.parties.require_user(book.as_)
-    middle, spread = (
-        scaled_down(book.mid, instrument.price_scale),
-        scaled_down(book.spread, instrument.price_scale),
-    )
-    bid = (middle - spread // 2) // instrument.tick * instrument.tick
-    offer = -(-(middle + spread // 2) // instrument.tick) * instrument.tick
-    for level, size in enumerate(book.sizes):
+    for size, bid, offer in levels_of(book, instrument):
         qty = scaled(size, instrument.qty_scale)
-        for side, price in (
-            (BUY, bid - level * instrument.tick),
-            (SELL, offer + level * instrument.tick),
-        ):
+        for side, price in ((BUY, bid), (SELL, offer)):
             if instrument.price_low <= price <= instrument.price_high:
                 exchange.trading.order_service.place(
                     PlaceOrder(

@@ -37,8 +37,10 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.quantities import Price
 from sim.kernel.instants import Instant
 
-# A report of one of these replaces the simulated facts from which scores are computed.
-_RESULTS = ("home_score", "away_score", "periods", "goals", "result")
+# A report of one of these replaces the simulated facts from which scores are computed. Periods do
+# so in the first report of a game only.
+_SCORES = ("home_score", "away_score", "goals", "result")
+_RESULTS = (*_SCORES, "periods")
 
 
 class EventPlan(Protocol):
@@ -106,19 +108,19 @@ class Games:
     def update(self, slug: str, **facts: Any) -> Game:
         """Change some reported facts of a game and keep the others; periods and players are merged.
 
-        The first result replaces what the clock had simulated. A game that ends is no longer live
-        unless the report says so.
+        The first result replaces the periods and goals that the clock had simulated; a period alone
+        is merged into them. A game that ends is no longer live unless the report says so.
         """
         former = self.get(slug)
         facts = {name: value for name, value in facts.items() if value is not None and value != ""}
-        if former.simulated and not facts.keys().isdisjoint(_RESULTS):
-            former = former.summary()
+        if former.simulated and not facts.keys().isdisjoint(_SCORES):
+            former = structs.replace(former, periods={}, goals=None, simulated=False)
         for name, before in (("periods", former.periods), ("players", former.players)):
             if name in facts:
                 facts[name] = {**before, **facts[name]}
         if not facts.keys().isdisjoint(("periods", "goals")):
             facts["score_is_last"] = False
-        elif not facts.keys().isdisjoint(("home_score", "away_score")):
+        elif facts.keys() >= {"home_score", "away_score"}:
             facts["score_is_last"] = True
         if facts.get("ended") and "live" not in facts:
             facts["live"] = False
@@ -196,7 +198,9 @@ class GameReports:
             if self.lifecycle.state(instrument.symbol) in OVER_STATES:
                 self.lifecycle.materialise(instrument.symbol)
         if simulated is not None and not games.is_reported(slug):
-            games.set_start(slug, structs.replace(simulated, simulated=True))
+            replaced = any(facts.get(name) not in (None, "") for name in _RESULTS)
+            start = simulated.summary() if replaced else structs.replace(simulated, simulated=True)
+            games.set_start(slug, start)
         game = games.update(slug, **facts)
         self.books.game_reported(slug)
         if simulated is not None and simulated.ended and not game.ended:

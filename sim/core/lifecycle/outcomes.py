@@ -65,15 +65,19 @@ def _final_score(game: Game) -> Score | None:
     """Return the final score, including extra time: that of the last report, and the sum of its
     periods or goals if a report gives both.
     """
-    home, away = game.home_score, game.away_score
-    reported = None if home is None or away is None else (home, away)
+    reported = _reported(game)
     if game.score_is_last and reported is not None:
         return reported
     if game.periods:
         return _sum(game.periods.values())
-    if game.goals:
+    if game.goals is not None:
         return _goals(game.goals)
     return reported
+
+
+def _reported(game: Game) -> Score | None:
+    home, away = game.home_score, game.away_score
+    return None if home is None or away is None else (home, away)
 
 
 def _part(game: Game, names: tuple[str, ...]) -> Score | None:
@@ -84,7 +88,12 @@ def _part(game: Game, names: tuple[str, ...]) -> Score | None:
 
 
 def _regulation(game: Game) -> Score | None:
-    """Return the goals of the ninety minutes, including stoppage time."""
+    """Return the goals of the ninety minutes, including stoppage time. A score that was reported
+    last has no others, unless extra time is known.
+    """
+    extra = game.periods.keys() - {"1H", "2H"}
+    if game.score_is_last and not extra:
+        return _reported(game)
     if game.goals is not None:
         return _goals(goal for goal in game.goals if goal.minute <= 90)
     return _part(game, ("1H", "2H")) if game.periods else _final_score(game)
@@ -222,8 +231,12 @@ def _sets(game: Game) -> list[Score]:
 
 
 def _sets_won(game: Game) -> Score | None:
+    if not _sets(game):
+        return None
+    if game.score_is_last:
+        return _reported(game)
     winners = [home > away for home, away in _sets(game) if home != away]
-    return (winners.count(True), winners.count(False)) if _sets(game) else None
+    return winners.count(True), winners.count(False)
 
 
 def _games_won(game: Game) -> Score | None:
@@ -236,6 +249,8 @@ def _match_winner(condition: GameCondition, game: Game) -> Outcome | None:
 
 
 def _total_sets(condition: GameCondition, game: Game) -> Outcome | None:
+    if game.score_is_last:
+        return _total(condition, _sets_won(game))
     return _total(condition, (len(_sets(game)), 0)) if _sets(game) else None
 
 

@@ -24,8 +24,8 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `periods` holds points (home, away) by period, `players` holds statistics by player. `advances`
     is the side that advances. `result` is "no_result" or "abandoned" for a game without a winner.
     `at` is the instant of the last report, 0 for never. `simulated` is true while the score and its
-    details are those that the game clock had reached: no report has given a result. `score_is_last`
-    is true if a later report than that of the periods and goals gave the score.
+    details are those that the game clock had reached: no report has given a score. `score_is_last`
+    is true if a later report than that of the periods and goals gave both scores.
     """
 
     home_score: int | None = None

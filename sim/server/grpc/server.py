@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 else:
     _GenericHandler = grpc.GenericRpcHandler  # only its stubs are generic
 
-
 _OPTIONS = [
     # A port in use is an error; it is not shared.
     ("grpc.so_reuseport", 0),

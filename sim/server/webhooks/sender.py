@@ -22,7 +22,6 @@ from sim.server.logs import log_failure
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-
 # Real time; an attempt takes no virtual time.
 _TIMEOUT_MAX_S = 5.0
 
