@@ -47,7 +47,7 @@ def ready_facts(
             "audience": addresses.exchange,
             "scopes": list(firm.scopes),
             "users": [user.name for user in firm.users],
-            "accounts": [user.account for user in firm.users],
+            "accounts": [*dict.fromkeys(user.account for user in firm.users)],
             "participants": {user.name: user.account for user in firm.users},
             "clearing_account": firm.clearing_account,
         }

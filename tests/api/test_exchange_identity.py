@@ -14,6 +14,7 @@ from small_exchange import (
     caller,
     small_exchange,
 )
+from stream_clients import twins
 
 from sim.api.exchange.accounts import get_who_am_i, health_check, list_accounts, list_users
 from sim.api.exchange.kyc import (
@@ -27,6 +28,7 @@ from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import minutes
 from sim.messages import exchange_kyc_v1 as kyc
 from sim.messages import exchange_v1 as wire
+from tests.journeys import order
 
 
 def test_the_caller_learns_its_user_firm_and_audience() -> None:
@@ -173,3 +175,31 @@ def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(
     found = webhook_registration(exchange, settled)
     assert (settled.id, found.validated) == (pending.pending_on, validated) and found.message
     assert (exchange.webhooks.registration("firms/acme") is not None) is validated
+
+
+def test_what_users_share_is_there_once_for_each_of_them_and_for_their_firm() -> None:
+    """An account, its orders, its money and its ledger."""
+    world = twins()
+    partner = world.simulation.exchange.firms.require("firms/twin")
+    shared = partner.users[0].account
+    instrument = world.simulation.exchange.instruments.require("one")
+    users = [world.exchange(partner, user.name) for user in partner.users]
+    for number, user in enumerate(users):
+        sent = user.post("/v1/trading/orders", json=order(instrument, "buy", 40 + number, 1))
+        assert sent.status == 200, sent
+    searched = {"symbol": "one"}
+    for user in users:
+        assert user.get("/v1/accounts").json()["accounts"] == [shared]
+        assert len(user.get("/v1/trading/orders/open").json()["orders"]) == 2
+        assert len(user.post("/v1/report/orders/search", json=searched).json()["order"]) == 2
+        assert len(user.get("/v1/funding/transactions").json()["transactions"]) == 1
+        query = {"account": shared}
+        assert len(user.get("/v1/funding/balance-ledger", params=query).json()["entries"]) == 1
+    firm_itself = world.exchange(partner)
+    assert firm_itself.get("/v1/accounts").json()["accounts"] == [shared]
+    rows = firm_itself.get("/v1/funding/accounts").json()["accounts"]
+    assert [row["id"] for row in rows].count(shared) == 1
+    moved = firm_itself.get("/v1/funding/transactions").json()["transactions"]
+    assert [row["accountId"] for row in moved].count(shared) == 1
+    over_grpc = world.rpc(partner).call("AccountsAPI.ListAccounts", wire.ListAccountsRequest())
+    assert over_grpc.accounts == [shared]

@@ -57,7 +57,8 @@ def list_accounts(
 ) -> wire.ListAccountsResponse:
     """List the trading accounts of a user.
 
-    Without a user, list those of the participant the call acts for, or else of the whole firm.
+    Without a user, list those of the participant the call acts for, or else of the whole firm. An
+    account that users share has the display name of the first of them.
     """
     firm = firm_of(exchange, caller)
     name = request.user or caller.participant
@@ -66,10 +67,10 @@ def list_accounts(
         raise PermissionDenied(
             rule="S5.1-6", remedy="GET /v1/users lists the participants this firm may act for"
         )
-    return wire.ListAccountsResponse(
-        accounts=[user.account for user in users],
-        display_names=[user.display_name for user in users],
-    )
+    names: dict[str, str] = {}
+    for user in users:
+        names.setdefault(user.account, user.display_name)
+    return wire.ListAccountsResponse(accounts=[*names], display_names=[*names.values()])
 
 
 @handles("HealthAPI.HealthCheck")
