@@ -127,16 +127,14 @@ register(5)
 def test_what_is_kept_in_constants_and_caches_is_tried_in_a_fresh_process() -> None:
     path = "sim/api/streams/shared_frames.py"
     source = (ROOT / path).read_text()
-    fresh = {
-        one.function: CoverageMap().runs_at_import(one, source) for one in mutants(path, source)
-    }
+    one_each = {one.function: one for one in mutants(path, source)}
+    fresh = {name: CoverageMap().runs_at_import(one, source) for name, one in one_each.items()}
     assert fresh["nesting"]
     assert not fresh["part"] and not fresh["error_frame"]
     path = "sim/engine/time_travel.py"
     source = (ROOT / path).read_text()
-    fresh = {
-        one.function: CoverageMap().runs_at_import(one, source) for one in mutants(path, source)
-    }
+    one_each = {one.function: one for one in mutants(path, source)}
+    fresh = {name: CoverageMap().runs_at_import(one, source) for name, one in one_each.items()}
     assert fresh["all_or_nothing"] and not fresh["leave"]
 
 

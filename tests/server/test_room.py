@@ -22,6 +22,7 @@ from test_held_answers import signed
 from test_kyc_and_webhooks import Partner
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine"),
     pytest.mark.asyncio(loop_scope="module"),
 ]

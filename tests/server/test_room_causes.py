@@ -17,6 +17,7 @@ from test_room import room as room
 from test_room import watched as watched
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
