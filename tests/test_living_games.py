@@ -4,6 +4,7 @@ nothing settles before they have ended.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -461,9 +462,12 @@ name: own-game
 extends: quickstart
 world:
   instruments:
-    - {symbol: winner, state: OPEN, event: my-game, sports_market_type: basketball_team_full_game_winner, long: home}
-    - {symbol: total, state: OPEN, event: my-game, sports_market_type: basketball_team_full_game_total, line: "50.5"}
-    - {symbol: half, state: OPEN, event: my-game, sports_market_type: basketball_team_first_half_winner, long: home}
+    - {symbol: winner, state: OPEN, event: my-game, long: home, sports_market_type:
+       basketball_team_full_game_winner}
+    - {symbol: total, state: OPEN, event: my-game, line: "50.5", sports_market_type:
+       basketball_team_full_game_total}
+    - {symbol: half, state: OPEN, event: my-game, long: home, sports_market_type:
+       basketball_team_first_half_winner}
 """
 HALVES = {"Q1": [10, 5], "Q2": [10, 5]}  # 20-10
 
@@ -484,17 +488,8 @@ def test_the_last_report_of_a_score_or_its_periods_decides_markets_of_the_whole_
     reports: list[dict[str, Any]], winner: float, total: float, half: float | None
 ) -> None:
     """Markets of a half are decided by its periods only, and half a score decides nothing."""
-    world = connect(Simulation(load_scenario(OWN_GAME)))
-    for report in reports:
-        world.simulation.control("event.update", "my-game", report)
-        world.advance("1m")
-    world.simulation.control("event.update", "my-game", {"ended": True})
-    world.advance("2m")
-    assert [settled(world, symbol) for symbol in ("winner", "total", "half")] == [
-        winner,
-        total,
-        half,
-    ]
+    settles = {"winner": winner, "total": total, "half": half}
+    assert reported(OWN_GAME, "my-game", reports, settles) == settles
 
 
 MATCHES = """
@@ -504,63 +499,48 @@ world:
   instruments:
     - {symbol: won, state: OPEN, event: my-match, sports_market_type: drawable_outcome, long: home}
     - {symbol: goals, state: OPEN, event: my-match, sports_market_type: totals, line: "3.5"}
-    - {symbol: set, state: OPEN, event: my-tennis, sports_market_type: tennis_match_winner, long: home}
-    - {symbol: sets, state: OPEN, event: my-tennis, sports_market_type: tennis_match_total_sets, line: "2.5"}
+    - {symbol: set, state: OPEN, event: my-tennis, long: home, sports_market_type:
+       tennis_match_winner}
+    - {symbol: sets, state: OPEN, event: my-tennis, line: "2.5", sports_market_type:
+       tennis_match_total_sets}
 """
 GOALS = [{"team": "home", "minute": 10}]
+AWAY = {"home_score": 1, "away_score": 4}
+ONE_TO_TWO = {"home_score": 1, "away_score": 2}
+
+
+SETS = {"S1": [6, 4], "S2": [6, 3]}
+EXTRA = {"1H": [1, 0], "2H": [0, 1], "ET1": [0, 3]}
 
 
 @pytest.mark.parametrize(
-    ("reports", "settles"),
+    ("slug", "reports", "settles"),
     [
-        ([{"goals": GOALS}], {"won": 1, "goals": 0}),
-        ([{"goals": GOALS}, {"home_score": 1, "away_score": 4}], {"won": 0, "goals": 1}),
-        ([{"home_score": 1, "away_score": 4}, {"goals": GOALS}], {"won": 1, "goals": 0}),
-        ([{"home_score": 3, "away_score": 2}, {"goals": []}], {"won": 0, "goals": 0}),
-        (
-            [
-                {"periods": {"1H": [1, 0], "2H": [0, 1], "ET1": [0, 3]}},
-                {"home_score": 1, "away_score": 4},
-            ],
-            {"won": 0, "goals": 1},
-        ),
+        ("my-match", [{"goals": GOALS}], {"won": 1, "goals": 0}),
+        ("my-match", [{"goals": GOALS}, AWAY], {"won": 0, "goals": 1}),
+        ("my-match", [AWAY, {"goals": GOALS}], {"won": 1, "goals": 0}),
+        ("my-match", [AWAY, {"goals": []}], {"won": 0, "goals": 0}),
+        ("my-match", [{"periods": EXTRA}, AWAY], {"won": 0, "goals": 1}),
+        ("my-tennis", [{"periods": SETS}], {"set": 1, "sets": 0}),
+        ("my-tennis", [{"periods": SETS}, ONE_TO_TWO], {"set": 0, "sets": 1}),
+        ("my-tennis", [ONE_TO_TWO, {"periods": SETS}], {"set": 1, "sets": 0}),
     ],
 )
-def test_the_last_report_decides_a_match_of_soccer(
-    reports: list[dict[str, Any]], settles: dict[str, float]
+def test_the_last_report_decides_a_match(
+    slug: str, reports: list[dict[str, Any]], settles: dict[str, float]
 ) -> None:
-    assert reported(MATCHES, "my-match", reports, settles) == settles
-
-
-@pytest.mark.parametrize(
-    ("reports", "settles"),
-    [
-        ([{"periods": {"S1": [6, 4], "S2": [6, 3]}}], {"set": 1, "sets": 0}),
-        (
-            [{"periods": {"S1": [6, 4], "S2": [6, 3]}}, {"home_score": 1, "away_score": 2}],
-            {"set": 0, "sets": 1},
-        ),
-        (
-            [{"home_score": 1, "away_score": 2}, {"periods": {"S1": [6, 4], "S2": [6, 3]}}],
-            {"set": 1, "sets": 0},
-        ),
-    ],
-)
-def test_the_last_report_decides_a_match_of_sets(
-    reports: list[dict[str, Any]], settles: dict[str, float]
-) -> None:
-    assert reported(MATCHES, "my-tennis", reports, settles) == settles
+    assert reported(MATCHES, slug, reports, settles) == settles
 
 
 def reported(
-    scenario: str, slug: str, reports: list[dict[str, Any]], settles: dict[str, float]
+    scenario: str, slug: str, reports: list[dict[str, Any]], symbols: Iterable[str]
 ) -> dict[str, float | None]:
     """What markets of a game pay after reports of it and its end."""
     world = connect(Simulation(load_scenario(scenario)))
     for report in (*reports, {"ended": True}):
         world.simulation.control("event.update", slug, report)
         world.advance("2m")
-    return {symbol: settled(world, symbol) for symbol in settles}
+    return {symbol: settled(world, symbol) for symbol in symbols}
 
 
 @pytest.mark.parametrize(

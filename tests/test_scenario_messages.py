@@ -216,7 +216,7 @@ GENERATED = "aec-mlb-tor-lad-2026-09-08"
             "5",
             "not listed before 2026-09-18T16:00:00Z",
         ),
-        ("cpc-btc-updown-1h-2026-09-07-1600z", "0.5", "5", "is closed since 2026-09-07T17:00:00Z"),
+        ("cpc-btc-updown-1h-2026-09-07-1600z", "0.5", "5", "closed at 2026-09-07T17:00:00Z"),
     ],
 )
 def test_a_book_has_orders_that_its_market_accepts(

@@ -53,13 +53,10 @@ def book_problems(entry: Node, world: World) -> Iterator[Problem]:
     instrument = _terms(entry, world)
     if instrument is None:
         return
-    state, symbol, book = (
-        instrument.opening_state,
-        instrument.symbol,
-        record(BookEntry).read(entry, []),
-    )
+    state, symbol = instrument.opening_state, instrument.symbol
     if state is not None and state not in ENTRY_STATES:
         yield problem(entry.at, f"{symbol} is {state.name} at the start and accepts no orders")
+    book = record(BookEntry).read(entry, [])
     if isinstance(book, BookEntry):
         scale, low, high = instrument.price_scale, instrument.price_low, instrument.price_high
         prices = [price for _, *pair in levels_of(book, instrument) for price in pair]

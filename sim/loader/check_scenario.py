@@ -69,7 +69,8 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
         *_firms(node),
         *_twice(node),
     ]
-    named = any(items_of(node, "world", name) for name in (*SECTIONS, *_WHO, "instruments"))
+    named = any(items_of(node, "world", section) for section in (*SECTIONS, *_WHO))
+    named = named or bool(scenario.world.books or scenario.world.orders)  # perhaps inherited
     if (
         not problems
         and not _unbuildable(names)

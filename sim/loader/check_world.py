@@ -54,19 +54,19 @@ def _inherited(node: Node, world: World) -> Iterator[Problem]:
 
 
 def _unlisted(entry: Node, world: World, start: Instant) -> Iterator[Problem]:
-    """The problem of orders in a recurring market that is not listed yet or any more."""
+    """The problem of orders in a recurring market that is not listed yet, or is closed already."""
     symbol = text_at(entry, "symbol")
     slot = None if symbol is None else world.reference.recurring.slot_of_symbol(symbol.text)
     if symbol is None or slot is None:
         return
-    terms = world.terms(symbol.text)
-    if terms is not None and terms.created > start:
+    terms = world.reference.recurring.instrument(slot)
+    if terms.created > start:
         listed = format_instant(terms.created)
         text = f"{symbol.text} is not listed before {listed}: place its orders in a step"
         yield problem(symbol.at, text)
-    elif terms is not None and terms.closes <= start:
+    elif terms.closes <= start:
         closed = format_instant(terms.closes)
-        yield problem(symbol.at, f"{symbol.text} is closed since {closed}: it accepts no orders")
+        yield problem(symbol.at, f"{symbol.text} closed at {closed} and accepts no orders")
 
 
 def _receivers(node: Node, world: World) -> Iterator[Problem]:

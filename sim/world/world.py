@@ -85,11 +85,11 @@ class World:
         None.
         """
         terms = self._terms.get(symbol) or self.dormant.find(symbol)
-        if terms is None:
-            recurring = self.reference.recurring
-            slot = recurring.slot_of_symbol(symbol)
-            return None if slot is None else recurring.instrument(slot)
-        return terms
+        if terms is not None:
+            return terms
+        recurring = self.reference.recurring
+        slot = recurring.slot_of_symbol(symbol)
+        return None if slot is None else recurring.instrument(slot)
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
         """List an instrument on the gateway too, and return it with its metadata.

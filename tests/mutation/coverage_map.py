@@ -187,10 +187,8 @@ class CoverageMap:
 def imports_module(test_file: str, path: str) -> bool:
     """Whether a test file imports the module of a path by its name."""
     package, _, name = path.removesuffix(".py").replace("/", ".").rpartition(".")
-    imports = re.compile(
-        rf"^from {re.escape(package)}\.{name} import|^from {re.escape(package)} import .*\b{name}\b",
-        re.MULTILINE,
-    )
+    of_package = re.escape(package)
+    imports = re.compile(rf"^from {of_package}(\.{name} import| import .*\b{name}\b)", re.MULTILINE)
     file = ROOT / test_file
     return file.exists() and bool(imports.search(file.read_text()))
 

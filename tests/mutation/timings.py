@@ -1,5 +1,6 @@
-"""A pytest plugin: how long each test that passed took, as JSON in the file `MUTATION_TIMINGS`. Each
-makes its world anew, so that all that makes one is measured.
+"""A pytest plugin: how long each test that passed took, as JSON in the file `MUTATION_TIMINGS`.
+
+Each test makes its world anew, so that all that makes one is measured.
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ class Games:
     def update(self, slug: str, **facts: Any) -> Game:
         """Change some reported facts of a game and keep the others; periods and players are merged.
 
-        The first result replaces the periods and goals that the clock had simulated; a period alone
-        is merged into them. A game that ends is no longer live unless the report says so.
+        A score or goals replace the periods and goals that the clock had simulated; periods without
+        a score are merged into them. A game that ends is no longer live unless the report says so.
         """
         former = self.get(slug)
         facts = {name: value for name, value in facts.items() if value is not None and value != ""}

@@ -62,8 +62,8 @@ def _rule(kind: str) -> Rule | None:
 
 
 def _final_score(game: Game) -> Score | None:
-    """Return the final score, including extra time: that of the last report, and the sum of its
-    periods or goals if a report gives both.
+    """Return the final score, including extra time: the sum of the periods or goals, unless a later
+    report gave the score.
     """
     reported = _reported(game)
     if game.score_is_last and reported is not None:
@@ -88,8 +88,9 @@ def _part(game: Game, names: tuple[str, ...]) -> Score | None:
 
 
 def _regulation(game: Game) -> Score | None:
-    """Return the goals of the ninety minutes, including stoppage time. A score that was reported
-    last has no others, unless extra time is known.
+    """Return the goals of the ninety minutes, including stoppage time.
+
+    A reported score counts as theirs, unless periods of extra time are known.
     """
     extra = game.periods.keys() - {"1H", "2H"}
     if game.score_is_last and not extra:
