@@ -26,21 +26,21 @@ test: $(VENV)/.ready      ## the test suite; with ALL=1 also the tests that take
 	$(BIN)/python -m pytest -q -rs -n 3 --dist worksteal $(if $(ALL),-m "not soak")
 
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
-	$(BIN)/python -m tests.mutation $(MUTANTS)
+	$(BIN)/python -m tools.mutation $(MUTANTS)
 
 detection: $(VENV)/.ready ## plant forty bugs and see which tool finds which; goes on where it stopped
-	nice -n 12 $(BIN)/python -m tests.detection $(DETECTION)
+	nice -n 12 $(BIN)/python -m tools.detection $(DETECTION)
 
 soak: $(VENV)/.ready      ## long runs: kills, fuzzers, public clients, tests in the other reading
-	$(BIN)/python -m tests.soak.kills --rounds $(or $(ROUNDS),100)
-	$(BIN)/python -m tests.soak.trouble --rounds $(or $(TROUBLES),40)
-	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),15) --seed $(or $(SEED),1)
-	$(BIN)/python -m tests.soak.edge --minutes $(or $(MINUTES),15) --seed $(or $(SEED),1) --preset hostile
-	$(BIN)/python -m tests.soak.scenario_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
-	$(BIN)/python -m tests.soak.journal_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
-	$(BIN)/python -m tests.soak.witness --count $(or $(SEEDS),1000) --seed $(or $(SEED),1)
+	$(BIN)/python -m tools.soak.kills --rounds $(or $(ROUNDS),100)
+	$(BIN)/python -m tools.soak.trouble --rounds $(or $(TROUBLES),40)
+	$(BIN)/python -m tools.soak.edge --minutes $(or $(MINUTES),15) --seed $(or $(SEED),1)
+	$(BIN)/python -m tools.soak.edge --minutes $(or $(MINUTES),15) --seed $(or $(SEED),1) --preset hostile
+	$(BIN)/python -m tools.soak.scenario_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+	$(BIN)/python -m tools.soak.journal_mutants --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+	$(BIN)/python -m tools.soak.witness --count $(or $(SEEDS),1000) --seed $(or $(SEED),1)
 	$(BIN)/sim hunt --minutes $(or $(MINUTES),15) --jobs 2 --seed $(or $(SEED),1) --keep-going
-	$(BIN)/python -m tests.soak.sdk_versions
+	$(BIN)/python -m tools.soak.sdk_versions
 	$(BIN)/python -m pytest -q -m soak
 	RECORD_ROUNDS=200 $(BIN)/python -m pytest -q tests/server/test_record_sdk.py
 	SIM_READING=observed $(BIN)/python -m pytest -q -n 2 --dist worksteal
@@ -70,7 +70,7 @@ lint: $(VENV)/.ready      ## ruff
 types: $(VENV)/.ready     ## mypy, strict
 	$(BIN)/mypy
 
-contract: $(VENV)/.ready  ## regenerate sim/messages and sim/pb from proto/
+contract: $(VENV)/.ready  ## regenerate sim/contract/messages and sim/contract/pb from proto/
 	$(BIN)/python -m sim.contract.compile
 
 docs: $(VENV)/.ready      ## renew what README.md and docs/ take from the code

@@ -21,7 +21,7 @@ class LedgerHook(BuildHookInterface):
         if version == "editable" or not (root / "tests" / "ledger.yaml").is_file():
             return
         spec = importlib.util.spec_from_file_location(
-            "ledger", root / "sim" / "analysis" / "spec_coverage.py"
+            "ledger", root / "sim" / "read" / "spec_coverage.py"
         )
         assert spec is not None and spec.loader is not None
         ledger = importlib.util.module_from_spec(spec)

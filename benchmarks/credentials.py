@@ -11,7 +11,7 @@ from typing import Any
 
 def token(ready: dict[str, Any], name: str = "") -> str:
     """An access token of a firm, the first one if none is named."""
-    from sim.testing.credentials import token_form
+    from sim.run.client.credentials import token_form
 
     firm = next(firm for firm in ready["firms"] if name in ("", firm["firm"]))
     form = token_form(firm, int(time.time()), f"bench-{time.time_ns()}")

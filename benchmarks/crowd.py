@@ -23,8 +23,8 @@ from typing import NamedTuple
 from benchmarks.areas.memory import resident
 from benchmarks.areas.participants import crowd, event_count
 from sim import Simulation
-from sim.analysis.search.workers import cluster_of
 from sim.kernel.instants import MINUTE, Span
+from sim.search.workers import cluster_of
 
 MARKETS = 50  # of one run
 EACH = 2 * MARKETS  # participants of one run

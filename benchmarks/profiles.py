@@ -27,9 +27,9 @@ from benchmarks.areas.participants import busy
 from benchmarks.flows import mixed
 from sim import Simulation, load_scenario
 from sim.kernel.instants import DAY, HOUR, MINUTE
+from sim.run.client.client import Connection, connect
 from sim.server.host import Host
 from sim.server.journal_file import spooled_journal
-from sim.testing.client import Connection, connect
 
 SAMPLE_S = 0.001
 ROWS = 24
@@ -98,7 +98,7 @@ def _order() -> Work:
 
 def _rpc() -> Work:
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     world, host = _served()
     asked = protobuf_encoder(wire.GetOrderBookRequest)(
@@ -134,7 +134,7 @@ def _year() -> Work:
 def _stream() -> Work:
     """Market data of everything, a virtual hour of refreshes at a time; the frames go nowhere."""
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     world, _ = _served()
     sim = world.simulation

@@ -153,7 +153,7 @@ async def _fetched(session: Any, url: str) -> None:
 
 def _follow(channel: Any, bearer: str) -> Any:
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     asked = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(
         wire.CreateMarketDataSubscriptionRequest(symbols=["bench-orders"])
@@ -165,7 +165,7 @@ def _follow(channel: Any, bearer: str) -> Any:
 
 async def _book(channel: Any, bearer: str) -> None:
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     asked = protobuf_encoder(wire.GetOrderBookRequest)(
         wire.GetOrderBookRequest(symbol=SYMBOL, depth=10)

@@ -21,6 +21,7 @@ from generator import (
     default_world,
     detection,
     files_shown,
+    packages,
     python_api,
     room_rules,
     scenario_keys,
@@ -29,7 +30,8 @@ from generator import (
 )
 from generator.links import ROOT, RULES, SPECIFICATION, linked
 
-from sim.testing import client, exchange_fixture, webhook_receiver
+from sim.run.client import client
+from sim.testing import exchange_fixture, webhook_receiver
 
 DETECTION = "docs/explanation/detection-power.md"
 BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
@@ -95,6 +97,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "detection-misses": (DETECTION, detection.misses),
     "detection-sentences": (DETECTION, detection.sentences),
     "commands": ("docs/reference/cli.md", command_line.commands),
+    "packages": ("docs/explanation/architecture.md", packages.table),
     "world-firms": ("docs/reference/default-world.md", default_world.firms),
     "world-participants": ("docs/reference/default-world.md", default_world.participants),
     "world-keys": ("docs/reference/default-world.md", default_world.api_keys),

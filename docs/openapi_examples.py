@@ -22,13 +22,13 @@ import msgspec
 from openapi_tour import tour
 
 from sim import Simulation, load_scenario
-from sim.analysis.headless_run import run_scenario
 from sim.api.pipeline.inputs import RestCall, recorded_input
 from sim.contract.contract import load_contract
+from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import fields_of
 from sim.kernel.journal_reader import read_journal, read_line
-from sim.messages import Message, find_message
-from sim.testing.client import Connection, connect
+from sim.read.headless_run import run_scenario
+from sim.run.client.client import Connection, connect
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "fixtures" / "openapi-examples.json"

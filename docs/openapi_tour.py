@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, Http, Response, connect
+from sim.run.client.client import Connection, Http, Response, connect
 
 WORLD = """\
 name: tour

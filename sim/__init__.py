@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sim.loader.load import load_scenario
-    from sim.simulation import Simulation
+    from sim.run.loader.load import load_scenario
+    from sim.run.simulation import Simulation
 
 __all__ = ["Simulation", "load_scenario"]
 
@@ -16,11 +16,11 @@ __all__ = ["Simulation", "load_scenario"]
 def __getattr__(name: str) -> Any:
     # Late, so that `sim --help` and the plugin's registration cost nothing.
     if name == "Simulation":
-        from sim.simulation import Simulation
+        from sim.run.simulation import Simulation
 
         return Simulation
     if name == "load_scenario":
-        from sim.loader.load import load_scenario
+        from sim.run.loader.load import load_scenario
 
         return load_scenario
     if name == "__version__":

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from sim import Simulation, load_scenario
 from sim.core.invariants import violations
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests import reading
 
 # These start first: at the end of a run with two workers, one would wait for the other.

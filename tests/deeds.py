@@ -11,7 +11,7 @@ from sim import Simulation
 from sim.api.pipeline.inputs import Input, recorded_input
 from sim.core.model.refusals import Refusal
 from sim.kernel.journal_reader import read_line
-from sim.testing.client import Connection, RpcError
+from sim.run.client.client import Connection, RpcError
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
-from sim.simulation import Simulation
-from sim.testing.client import Connection, Http, Rpc
+from sim.run.client.client import Connection, Http, Rpc
+from sim.run.simulation import Simulation
 
 # The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
 # hundreds of them otherwise, and a view of every instrument shows thousands.

@@ -19,8 +19,8 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation
-from sim.analysis import replay
 from sim.core.catalogue.observations import DOCUMENTED, READINGS
+from sim.read import replay
 
 VARIABLE = "SIM_READING"
 CHOSEN = os.environ.get(VARIABLE) or DOCUMENTED

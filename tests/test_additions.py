@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import DAY, EASTERN, NS_PER_S, parse_instant, to_datetime
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Response, RpcError, connect
+from sim.run.client.client import Connection, Response, RpcError, connect
 from tests.journeys import firm, key, order, quiet, trader
 
 TEXT = "name: dated\nextends: quickstart\nclock: {{start: {start}}}\nworld: {{games: 40}}\n"

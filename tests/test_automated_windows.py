@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.api.gateway.live_views import market_view
+from sim.contract.messages import exchange_settlement_v1 as settlement_wire
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
-from sim.messages import exchange_settlement_v1 as settlement_wire
-from sim.messages import exchange_v1 as wire
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm, key, order, retail_order, trader
 
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern

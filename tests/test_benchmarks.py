@@ -149,7 +149,7 @@ def test_a_run_of_the_crowd_trades_the_same_for_every_worker_and_weighs_the_firs
 def test_the_control_room_is_fetched_with_every_file_that_a_browser_asks_for() -> None:
     with served("quickstart") as ready:
         paths = pages._with_its_files(ready["control"])
-    room = Path(pages.__file__).parents[2] / "sim" / "room"
+    room = Path(pages.__file__).parents[2] / "sim" / "server" / "room"
     scripts = {"/" + str(file.relative_to(room)) for file in room.rglob("*.js")}
     assert scripts - {*paths} <= {"/recorded.js"}
     assert "/style.css" in paths

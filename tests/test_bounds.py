@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.analysis.replay import simulation_of, verify
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.bounds import BOUNDS, CONTRACTS, MONEY, ORDER_QUANTITY
 from sim.core.model.refusals import Refusal
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.journal_reader import read_journal
-from sim.messages import exchange_v1 as wire
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, RpcError, connect
+from sim.read.replay import simulation_of, verify
+from sim.run.client.client import Connection, RpcError, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm, key, order, retail_order, rpc_trader, trader
 
 INT64 = 2**63 - 1

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.analysis.tables import print_table
 from sim.cli.main import COMMANDS, NAMES, command_of, main
+from sim.read.tables import print_table
 
 STEP = """
 name: one-step
@@ -48,9 +48,9 @@ def scenario(tmp_path):
 @pytest.fixture
 def journal(tmp_path):
     """A small journal."""
-    from sim.loader.load import load_scenario
+    from sim.run.loader.load import load_scenario
+    from sim.run.simulation import Simulation
     from sim.server.journal_file import open_journal
-    from sim.simulation import Simulation
 
     path = tmp_path / "run.ndjson"
     with open_journal(path) as file:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import firm, order, trader
 
 LADDER = """

@@ -17,12 +17,12 @@ from urllib.error import HTTPError, URLError
 
 import pytest
 
-from sim.analysis import spec_coverage
 from sim.cli.main import main
 from sim.kernel import journal_reader
-from sim.loader.load import load_scenario
+from sim.read import spec_coverage
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
 from sim.server.journal_file import open_journal
-from sim.simulation import Simulation
 
 FAILING = (
     "name: ../up\nextends: quickstart\nsteps: [{at: +1s, expect: {open_orders: {as: maker, count:"

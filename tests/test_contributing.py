@@ -19,7 +19,7 @@ IMPORTS = """
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import order, quiet, trader
 """
 TESTS = """
@@ -119,9 +119,12 @@ def date_a_rule(house: House) -> None:
     text = text.replace("depth or DEPTH_DEFAULT", "depth or DEPTH_DEFAULT.at(exchange.now)")
     text = text.replace("{DEPTH_DEFAULT} levels", "{DEPTH_DEFAULT.at(exchange.now)} levels")
     module.write_text(
-        text.replace("from sim.messages", "from sim.kernel.dated import Dated\nfrom sim.messages")
+        text.replace(
+            "from sim.contract.messages",
+            "from sim.kernel.dated import Dated\nfrom sim.contract.messages",
+        )
     )
-    dates = "sim/analysis/dates.py"
+    dates = "sim/read/dates.py"
     name = "from sim.api.exchange.market_data import DEPTH_DEFAULT\n"
     house.insert(dates, name, before="from sim.api.rendering.retention import")
     house.insert(dates, "    DEPTH_DEFAULT,\n", before="    STREAMS_PER_FIRM,\n")
@@ -129,13 +132,13 @@ def date_a_rule(house: House) -> None:
 
 def add_a_step(house: House) -> None:
     body, function, row, described = snippets("A step")
-    steps = "sim/scenario/steps.py"
+    steps = "sim/world/format/steps.py"
     house.insert(steps, f"{body}\n\n", before="class When(Struct, frozen=True, kw_only=True):\n")
     key = "    clear: ClearStep | None = None\n"
     house.insert(steps, key, before="    settle: SettleStep | None = None\n")
-    markets, actions = "sim/actors/operator/markets.py", "sim/actors/operator/actions.py"
+    markets, actions = "sim/run/actors/operator/markets.py", "sim/run/actors/operator/actions.py"
     house.insert(markets, function)
-    house.insert(markets, "ClearStep, ", after="from sim.scenario.steps import CancelStep, ")
+    house.insert(markets, "ClearStep, ", after="from sim.world.format.steps import CancelStep, ")
     indented = "".join(f"    {line}\n" for line in row.strip().splitlines())
     house.insert(actions, f"{indented.rstrip()},\n", before='    Action("trade.bust"')
     house.insert(actions, "    ClearStep,\n", before="    SettleStep,\n    StateStep,\n")
@@ -144,7 +147,7 @@ def add_a_step(house: House) -> None:
 
 def add_a_conformance_rule(house: House) -> None:
     (check,) = snippets("A conformance rule")
-    house.insert("sim/analysis/conformance/usage.py", check)
+    house.insert("sim/read/conformance/usage.py", check)
     pair = '    "client-order-ids": (orders("a", "b"), orders("", "")),\n'
     house.insert("tests/test_judge.py", pair, before='    "fresh-jti": ')
 

@@ -12,7 +12,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.kernel.instants import parse_instant
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import firm, trader
 
 STARTS = (

@@ -12,11 +12,11 @@ from importlib import import_module
 
 import pytest
 
-from sim.analysis.catalogues import rows
-from sim.analysis.dates import RULES
 from sim.cli.main import main
 from sim.kernel.dated import Dated
 from sim.kernel.instants import parse_instant
+from sim.read.catalogues import rows
+from sim.read.dates import RULES
 from tests.test_house import SIM, pure_files
 
 DATE = re.compile(r"20\d\d-\d\d-\d\d(T.*)?$")

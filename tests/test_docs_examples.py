@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from generator.files_shown import MARKER
 
-from sim.analysis.headless_run import run_scenario
-from sim.loader.load import load_scenario, scenario_variants
+from sim.read.headless_run import run_scenario
+from sim.run.loader.load import load_scenario, scenario_variants
 from sim.testing.exchange_fixture import ServedExchange
 
 ROOT = Path(__file__).parent.parent

@@ -12,16 +12,16 @@ import io
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.replay import NotAJournal, simulation_of
 from sim.cli.main import main
 from sim.core.catalogue.bounds import CONTRACTS, MONEY, REBATES, SEED, OutOfBounds
 from sim.core.model.refusals import Refusal
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import parse_instant
 from sim.kernel.journal_reader import read_journal
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, connect
+from sim.read.headless_run import run_scenario
+from sim.read.replay import NotAJournal, simulation_of
+from sim.run.client.client import Connection, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import PERSON, firm, key, trader
 from tests.oracles.test_page_sizes import LISTS, List, _retail
 from tests.oracles.worlds import world_of

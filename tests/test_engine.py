@@ -7,25 +7,26 @@ from typing import cast
 import pytest
 from msgspec import Raw, Struct
 
-from sim import Simulation, simulation
-from sim.actors.operator.actions import act
-from sim.actors.participants.participants import Participants
-from sim.actors.script.runner import Script
+from sim import Simulation
 from sim.api.pipeline.inputs import Advanced, Input, Outcome, OutcomeHandlers, RestCall
 from sim.api.pipeline.settings import Settings
 from sim.api.registry import FINISHERS, handlers
 from sim.core.identity.kyc import Kyc
 from sim.core.service.maintenance import Maintenance
-from sim.engine import time_travel
-from sim.engine.engine import Behaviour, Engine
-from sim.engine.extension import Extension
-from sim.engine.prepared_starts import PreparedStarts
-from sim.engine.run import Run
 from sim.kernel.instants import MINUTE
 from sim.kernel.journal import Header, Journal
 from sim.kernel.timers import TimerHandlers, TimerOwnershipError
-from sim.loader.load import load_scenario
-from sim.world.world import build_world
+from sim.run import simulation
+from sim.run.actors.operator.actions import act
+from sim.run.actors.participants.participants import Participants
+from sim.run.actors.script.runner import Script
+from sim.run.engine import time_travel
+from sim.run.engine.engine import Behaviour, Engine
+from sim.run.engine.extension import Extension
+from sim.run.engine.prepared_starts import PreparedStarts
+from sim.run.engine.run import Run
+from sim.run.loader.load import load_scenario
+from sim.world.start.world import build_world
 
 
 def _start() -> Simulation:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.journeys import firm, key, open_ones, order, quiet, retail_order, rpc_trader, trader
 
 STOPGAP = "Global Rate Limit Exceeded"

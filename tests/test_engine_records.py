@@ -15,9 +15,9 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Fired, Outcome, Post, Reply, Resolve, Send, StepResult
 from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.refusals import Conflict
-from sim.engine.journal_record import library_versions, record_of
 from sim.kernel.release import RELEASE
-from sim.testing.client import connect
+from sim.run.client.client import connect
+from sim.run.engine.journal_record import library_versions, record_of
 from tests.journeys import order, quiet, trader
 
 NOW = 1_000

@@ -10,15 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_orderfunding_v1 as funding
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.incentives.incentives import Reward
 from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes, parse_instant
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_orderfunding_v1 as funding
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, RpcError, connect
+from sim.run.client.client import Connection, Http, RpcError, connect
 from tests import journeys
 from tests.journeys import PERSON, firm, in_state, order, poor_firm, quiet, rpc_trader, trader
 

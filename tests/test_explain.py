@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import deliveries
-from sim.analysis.explain import explain
-from sim.analysis.explain.text import lines
 from sim.cli.main import main
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import OrderState, Side
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, RpcError, connect
+from sim.read.explain import explain
+from sim.read.explain.text import lines
+from sim.run.actors.operator.views import deliveries
+from sim.run.client.client import Connection, Http, RpcError, connect
 from tests.deeds import do
 from tests.journeys import (
     FEW_GAMES,

@@ -18,21 +18,21 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.analysis.replay import simulation_of, verify
 from sim.api.pipeline import inputs, pipeline
 from sim.api.pipeline.pipeline import Path
 from sim.api.registry import FINISHERS
 from sim.api.streams.hub import FEEDS
 from sim.contract.contract import load_contract
-from sim.engine import engine as engine_module
-from sim.engine import time_travel
-from sim.engine.engine import Engine
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import HOUR, seconds
 from sim.kernel.journal import JournalLost, RunEnded
 from sim.kernel.journal_reader import read_journal
-from sim.loader.load import load_submitted
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, connect
+from sim.read.replay import simulation_of, verify
+from sim.run.client.client import Connection, connect
+from sim.run.engine import engine as engine_module
+from sim.run.engine import time_travel
+from sim.run.engine.engine import Engine
+from sim.run.loader.load import load_submitted
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 
 

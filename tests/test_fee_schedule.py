@@ -14,8 +14,8 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.model.quantities import CENT
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, Response, connect
+from sim.run.client.client import Connection, Response, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm
 from tests.test_synchronous_orders import two
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from sim import Simulation, load_scenario
-from sim.analysis.report.figures import TABLES, figures_of
 from sim.cli.main import main
-from sim.testing.client import connect
+from sim.read.report.figures import TABLES, figures_of
+from sim.run.client.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 
 ORDERS = st.lists(

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.replay import replay
-from sim.analysis.search.fuzz import with_random_steps
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Refusal
-from sim.testing.client import connect
+from sim.read.headless_run import run_scenario
+from sim.read.replay import replay
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import connect
+from sim.search.fuzz import with_random_steps
 from tests.api import stream_clients as streams
 from tests.deeds import do, inputs_since
 from tests.journeys import FEW_GAMES, firm, quiet, rpc_trader

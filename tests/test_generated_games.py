@@ -11,28 +11,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.recurring.markets import Slot
-from sim.indexes.ordered_index import MISSING, flagged
+from sim.kernel.indexes.ordered_index import MISSING, flagged
 from sim.kernel.instants import DAY, HOUR, MINUTE, Instant, parse_instant
-from sim.messages.gateway_v1 import Event, Market
-from sim.reference.catalogue import row_of
-from sim.reference.event_texts import event_texts
-from sim.reference.futures import add_topic
-from sim.reference.game_clock import duration
-from sim.reference.games import FIRST_GAME
-from sim.reference.generated_games import (
+from sim.world.format.recurring_entries import WindowsEntry
+from sim.world.reference.catalogue import row_of
+from sim.world.reference.event_texts import event_texts
+from sim.world.reference.futures import add_topic
+from sim.world.reference.game_clock import duration
+from sim.world.reference.games import FIRST_GAME
+from sim.world.reference.generated_games import (
     FIRST_EVENT,
     FIRST_MARKET,
     MARKETS_PER_EVENT,
     GeneratedGames,
 )
-from sim.reference.leagues import Leagues
-from sim.reference.market_pair import Facts, Side
-from sim.reference.recurring_markets import RecurringEvents
-from sim.reference.reference import Reference
-from sim.scenario.recurring_entries import WindowsEntry
+from sim.world.reference.leagues import Leagues
+from sim.world.reference.market_pair import Facts, Side
+from sim.world.reference.recurring_markets import RecurringEvents
+from sim.world.reference.reference import Reference
 
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
 

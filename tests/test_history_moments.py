@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import VIEWS
-from sim.actors.operator.views import view as read_view
-from sim.analysis.history import moments
-from sim.analysis.history.history import History
-from sim.analysis.history.work import done
-from sim.analysis.replay import replay_file, simulation_of, verify
 from sim.core.model.refusals import Refusal
-from sim.engine import snapshots
 from sim.kernel.instants import format_instant, minutes
 from sim.kernel.journal_reader import read_journal
-from sim.testing.client import Connection, connect
+from sim.read.history import moments
+from sim.read.history.history import History
+from sim.read.history.work import done
+from sim.read.replay import replay_file, simulation_of, verify
+from sim.run.actors.operator.views import VIEWS
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import Connection, connect
+from sim.run.engine import snapshots
 from tests.deeds import do
 from tests.journeys import FEW_GAMES, key, order, quiet, rpc_trader, trader
 

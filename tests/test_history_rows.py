@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from sim.analysis.history import pages
-from sim.analysis.history.history import History
-from sim.messages.exchange_v1 import CreateOrderSubscriptionRequest
-from sim.testing.client import connect
+from sim.contract.messages.exchange_v1 import CreateOrderSubscriptionRequest
+from sim.read.history import pages
+from sim.read.history.history import History
+from sim.run.client.client import connect
 from sim.testing.control import ControlError
 from tests.journeys import key, quiet, rpc_trader
 from tests.test_synchronous_orders import slow, synchronous

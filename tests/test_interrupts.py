@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import pytest
 
+from sim.evidence.recording.files import Message, RecordingFile
 from sim.kernel.instants import parse_instant
-from sim.loader.load import load_scenario
-from sim.recording.files import Message, RecordingFile
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
 from sim.server.journal_file import open_journal
-from sim.simulation import Simulation
 
 LINES = 20_000
 ORDER = '{order: {as: maker, symbol: rain, side: buy, price: "0.20", qty: "1"}}'

@@ -14,15 +14,15 @@ from xml.etree import ElementTree
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis.conformance import check, rulebook
-from sim.analysis.explain import explain
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.api.pipeline.inputs import recorded_input
 from sim.cli.main import main
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import NotFound
 from sim.kernel.journal_reader import read_line
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, connect
+from sim.read.conformance import check, rulebook
+from sim.read.explain import explain
+from sim.run.client.client import Connection, RpcError, connect
 from tests.api import test_retail_rfqs as rfqs
 from tests.journeys import APPLICATION, firm, key, order, quiet, rpc_trader, trader
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.journeys import firm, order, quiet, rpc_trader, trader
 
 SYMBOL = "aec-nba-bos-nyk-2026-09-09"

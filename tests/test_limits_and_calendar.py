@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
 from sim.contract import changelog
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, minutes, parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Response, RpcError, connect
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import Connection, Response, RpcError, connect
 from tests.journeys import firm, key, order, quiet, rpc_trader, trader
 
 Call = Callable[[], Response]

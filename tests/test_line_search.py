@@ -11,9 +11,9 @@ import re
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis import line_search
-from sim.analysis.history.work import done
-from sim.analysis.line_search import lines_with, prepare
+from sim.read import line_search
+from sim.read.history.work import done
+from sim.read.line_search import lines_with, prepare
 from tests.journeys import FEW_GAMES
 from tests.test_history_moments import Traveller
 

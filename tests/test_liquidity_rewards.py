@@ -21,8 +21,8 @@ from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, NS_PER_MS, NS_PER_S, eastern_date, parse_instant
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, Http, connect
+from sim.run.client.client import Connection, Http, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import trader
 from tests.test_synchronous_orders import two
 

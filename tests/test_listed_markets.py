@@ -9,15 +9,22 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.index_conditions import Family, IndexCondition
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
-from sim.messages import gateway_v1 as wire
-from sim.reference.futures import add_future, add_topic
-from sim.reference.games import mid_of, terms_of
-from sim.reference.market_pair import Facts, Side, market_of, metadata_of, new_event, with_metadata
-from sim.reference.reference import Reference
+from sim.world.reference.futures import add_future, add_topic
+from sim.world.reference.games import mid_of, terms_of
+from sim.world.reference.market_pair import (
+    Facts,
+    Side,
+    market_of,
+    metadata_of,
+    new_event,
+    with_metadata,
+)
+from sim.world.reference.reference import Reference
 
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
 CREATED = parse_instant("2026-03-01T12:00:00-05:00")  # at noon in New York

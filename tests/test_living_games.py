@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.analysis.explain import explain
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
-from sim.reference.game_clock import duration
-from sim.testing.client import Connection, connect
+from sim.read.explain import explain
+from sim.run.client.client import Connection, connect
+from sim.world.reference.game_clock import duration
 from tests.journeys import firm, order, trader
 from tests.wide_numbers import wide
 

@@ -14,7 +14,7 @@ from sim import Simulation, load_scenario
 from sim.core.lifecycle.outcomes import Outcome, outcome_of
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import firm, order, trader
 
 SPORTS_MARKET_TYPES = [

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from sim.cli.init import CI
 from sim.cli.main import main
 from sim.kernel.release import RELEASE
-from sim.scenario.json_schema import scenario_schema
+from sim.world.format.json_schema import scenario_schema
 
 
 def init(folder: Path, *words: str) -> list[Path]:

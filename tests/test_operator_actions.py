@@ -10,22 +10,22 @@ import pytest
 from msgspec import defstruct
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.action import (
+from sim.core.model.refusals import InvalidRequest, Refusal
+from sim.kernel import resources
+from sim.run.actors.operator.action import (
     Action,
     ActionTableError,
     check_actions,
     check_steps,
     read_entry,
 )
-from sim.actors.operator.actions import ACTIONS
-from sim.actors.script.runner import CLIENT_KEYS, TIMING_KEYS
-from sim.core.model.refusals import InvalidRequest, Refusal
-from sim.kernel import resources
-from sim.scenario.steps import KycStep, SettleStep, StateStep, Step
-from sim.scenario.struct_types import record
-from sim.scenario.yaml_tree import ScenarioError
+from sim.run.actors.operator.actions import ACTIONS
+from sim.run.actors.script.runner import CLIENT_KEYS, TIMING_KEYS
+from sim.run.client.client import Connection
 from sim.server.control.routes import ROUTES
-from sim.testing.client import Connection
+from sim.world.format.steps import KycStep, SettleStep, StateStep, Step
+from sim.world.format.struct_types import record
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm, quiet
 
 OTHERS = (*TIMING_KEYS, *CLIENT_KEYS)
@@ -130,7 +130,7 @@ def test_what_a_control_call_means_can_be_written_as_a_step(row: Action) -> None
 
 
 def _tree(value: object) -> Any:
-    from sim.scenario.yaml_tree import tree_of
+    from sim.world.format.yaml_tree import tree_of
 
     return tree_of(value)
 

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.participants.participants import participants_of
-from sim.analysis.replay import replay
 from sim.cli.main import main
 from sim.core.model.enums import OrderState
 from sim.kernel.instants import NS_PER_S
-from sim.scenario.order_flow import (
+from sim.read.replay import replay
+from sim.run.actors.participants.participants import participants_of
+from sim.run.client.client import connect
+from sim.world.format.order_flow import (
     PART_LINES,
     FlowError,
     PackedFile,
@@ -28,8 +29,7 @@ from sim.scenario.order_flow import (
     pack_file,
     packed_of,
 )
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm
 
 SCENARIO = """

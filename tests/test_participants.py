@@ -17,17 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
-from sim.actors.participants.participants import participants_of
-from sim.analysis.replay import replay
 from sim.api.pipeline.inputs import Outcome
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.invariants import violations
 from sim.core.model.enums import ExecutionType, Side
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, connect
+from sim.read.replay import replay
+from sim.run.actors.operator.views import view as read_view
+from sim.run.actors.participants.participants import participants_of
+from sim.run.client.client import Connection, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm, key
 
 WORLD = """

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sim.analysis.explain import explain
 from sim.api.registry import handlers
-from sim.testing.client import Connection, Response
+from sim.read.explain import explain
+from sim.run.client.client import Connection, Response
 from tests.journeys import firm, key, order, poor_firm, quiet, trader
 
 Prepare = Callable[[Connection], None]

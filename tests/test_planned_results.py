@@ -11,9 +11,9 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.model.games import Game
 from sim.kernel.instants import NS_PER_S, parse_instant
-from sim.reference.game_clock import GameClock
-from sim.reference.results import final
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
+from sim.world.reference.game_clock import GameClock
+from sim.world.reference.results import final
 from tests.journeys import firm, order, trader
 
 LATER = "2026-10-05T12:00:00Z"

@@ -17,17 +17,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from sim import Simulation, load_scenario, simulation
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.search.fuzz import with_random_steps
+from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
-from sim.engine.engine import Engine
-from sim.engine.prepared_starts import PreparedStarts
-from sim.engine.run import Run
-from sim.engine.start import Start
-from sim.scenario.scenario import Scenario
-from sim.testing.client import connect
+from sim.read.headless_run import run_scenario
+from sim.run import simulation
+from sim.run.client.client import connect
+from sim.run.engine.engine import Engine
+from sim.run.engine.prepared_starts import PreparedStarts
+from sim.run.engine.run import Run
+from sim.run.engine.start import Start
+from sim.search.fuzz import with_random_steps
+from sim.world.format.scenario import Scenario
 from tests.deeds import do
 from tests.journeys import FEW_GAMES, key, quiet, retail_order
 

@@ -12,13 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.analysis.catalogues import rows
 from sim.cli.main import main
 from sim.core.catalogue.observations import READINGS, catalogue
 from sim.core.catalogue.observations.observation import EVIDENCE
-from sim.loader.load import scenario_from_document
+from sim.read.catalogues import rows
+from sim.run.client.client import Connection, connect
+from sim.run.loader.load import scenario_from_document
 from sim.testing import plugin
-from sim.testing.client import Connection, connect
 
 pytestmark = pytest.mark.reading("documented")
 

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from sim import Simulation, load_scenario
+from sim.contract.messages.gateway_v1 import Event
 from sim.core.lifecycle.outcomes import Outcome
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition, Instrument
 from sim.kernel.instants import MINUTE, NS_PER_S
-from sim.messages.gateway_v1 import Event
-from sim.reference.game_clock import GameClock, GameInProgress, duration, spread
-from sim.reference.reference import Reference
-from sim.reference.results import Results, final
+from sim.world.reference.game_clock import GameClock, GameInProgress, duration, spread
+from sim.world.reference.reference import Reference
+from sim.world.reference.results import Results, final
 from tests.recorded import check_recorded
 
 # League: what its periods are called, how many there are in regular time, what the clock of one

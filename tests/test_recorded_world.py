@@ -11,7 +11,7 @@ import pytest
 from msgspec import json
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import trader
 from tests.recorded import check_recorded
 

@@ -12,15 +12,15 @@ import pytest
 from sim.core.model.index_conditions import IndexObservation
 from sim.core.recurring.markets import EPOCH, Slot
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, eastern, parse_instant
-from sim.reference.leagues import Leagues
-from sim.reference.recurring_markets import (
+from sim.world.format.recurring_entries import WindowsEntry
+from sim.world.reference.leagues import Leagues
+from sim.world.reference.recurring_markets import (
     FIRST_NUMBER,
     NUMBERS,
     RecurringEvents,
     incomplete,
     series_of,
 )
-from sim.scenario.recurring_entries import WindowsEntry
 
 
 def entry(**fields: Any) -> WindowsEntry:

@@ -13,7 +13,7 @@ import sim
 from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.kernel.release import RELEASE
-from sim.scenario.yaml_tree import ScenarioError
+from sim.world.format.yaml_tree import ScenarioError
 
 NUMBERS = [int(part) for part in RELEASE.split(".")]
 LATER = [f"{NUMBERS[0]}.{NUMBERS[1] + 1}", f"{NUMBERS[0] + 1}.0.0"]

@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
-from sim.analysis.replay import replay, simulation_at
 from sim.api.pipeline.settings import Settings
 from sim.cli.main import main
 from sim.kernel.instants import parse_instant
-from sim.testing.client import connect
+from sim.read.replay import replay, simulation_at
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 
 BENCH = str(Path(__file__).parents[1] / "benchmarks" / "areas" / "bench.yaml")

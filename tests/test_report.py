@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.history.history import History
-from sim.analysis.history.recorded import RecordedRun
-from sim.analysis.history.work import done
-from sim.analysis.replay import replaying, simulation_of
-from sim.analysis.report import packing, states
-from sim.analysis.report.report import write_report
-from sim.analysis.search.fuzz import with_random_steps
 from sim.cli.main import main
 from sim.kernel.journal_reader import read_journal
+from sim.read.headless_run import run_scenario
+from sim.read.history.history import History
+from sim.read.history.recorded import RecordedRun
+from sim.read.history.work import done
+from sim.read.replay import replaying, simulation_of
+from sim.read.report import packing, states
+from sim.read.report.report import write_report
+from sim.run.actors.operator.views import view
+from sim.search.fuzz import with_random_steps
 from tests.journeys import FEW_GAMES
 from tests.report_file import ReportFile, Rows
 from tests.test_history_moments import Recorder

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
 from sim.cli.main import main
 from sim.core.model.enums import TradeState
 from sim.core.model.refusals import Refusal
-from sim.engine import snapshots
-from sim.testing.client import connect
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import connect
+from sim.run.engine import snapshots
 from tests.deeds import do
 from tests.journeys import FEW_GAMES, key, order, quiet, retail_order, trader
 

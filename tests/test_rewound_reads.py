@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis.replay import simulation_of, verify
 from sim.contract.contract import Plane, load_contract
 from sim.core.identity.firms import Firm
-from sim.engine import snapshots
 from sim.kernel.journal_reader import read_journal
-from sim.testing.client import Connection, Http, connect
+from sim.read.replay import simulation_of, verify
+from sim.run.client.client import Connection, Http, connect
+from sim.run.engine import snapshots
 from tests.deeds import inputs_since
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from sim import load_scenario
-from sim.scenario.yaml_tree import ScenarioError
+from sim.world.format.yaml_tree import ScenarioError
 
 HEAD = """\
 name: bodies

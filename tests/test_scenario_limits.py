@@ -7,10 +7,10 @@ from __future__ import annotations
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis import invariant_checks
-from sim.analysis.headless_run import run_scenario
-from sim.scenario.yaml_tree import ScenarioError
+from sim.read import invariant_checks
+from sim.read.headless_run import run_scenario
 from sim.testing.control import ControlError
+from sim.world.format.yaml_tree import ScenarioError
 
 HEAD = "name: limits\nextends: quickstart\n"
 LISTED = "world: {instruments: [{symbol: q1, state: OPEN}]}\n"

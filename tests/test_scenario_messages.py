@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sim import load_scenario
-from sim.analysis.headless_run import run_scenario
-from sim.scenario.yaml_tree import ScenarioError
+from sim.read.headless_run import run_scenario
+from sim.world.format.yaml_tree import ScenarioError
 
 HEAD = """\
 name: slips

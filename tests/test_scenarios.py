@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from sim import Simulation, load_scenario
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.replay import replay
 from sim.cli.main import main
-from sim.loader.load import scenario_variants
-from sim.scenario.json_schema import scenario_schema
-from sim.scenario.yaml_tree import read_file, value_of
+from sim.read.headless_run import run_scenario
+from sim.read.replay import replay
+from sim.run.loader.load import scenario_variants
+from sim.world.format.json_schema import scenario_schema
+from sim.world.format.yaml_tree import read_file, value_of
 from tests.test_digests import recorded_digests
 
 FILES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.yaml"))

@@ -14,12 +14,12 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.replay import replay
 from sim.cli.main import main
-from sim.loader.load import scenario_variants
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import connect
+from sim.read.headless_run import run_scenario
+from sim.read.replay import replay
+from sim.run.client.client import connect
+from sim.run.loader.load import scenario_variants
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import order, trader
 
 HEAD = """

@@ -11,10 +11,10 @@ from itertools import pairwise
 import pytest
 
 from sim.kernel.instants import DAY, EASTERN, MINUTE, eastern, to_datetime
-from sim.reference import season_plan
-from sim.reference.games import Game
-from sim.reference.leagues import Leagues
-from sim.reference.season_plan import plan
+from sim.world.reference import season_plan
+from sim.world.reference.games import Game
+from sim.world.reference.leagues import Leagues
+from sim.world.reference.season_plan import plan
 from tests.recorded import check_recorded
 
 # The days on which a league plays and the hour of its first games, in New York.

@@ -15,10 +15,10 @@ from msgspec import Raw
 from sim import Simulation, load_scenario
 from sim.api.pipeline.request_log import RequestLog
 from sim.core.history import FirstRows, History
-from sim.engine import snapshots
-from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import Checkpoint, Header, Journal
+from sim.run.engine import snapshots
+from sim.run.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
 from sim.testing import connect
 from tests.journeys import order, quiet, trader
 

@@ -1,7 +1,7 @@
 """A scenario with something wrong in it is told so, or runs: it never ends in a mistake of ours. The
 same holds for journals and the commands that read them.
 
-These are small shares, from fixed seeds, of the searches in `tests/soak`.
+These are small shares, from fixed seeds, of the searches in `tools/soak`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from sim import load_scenario
-from sim.analysis.headless_run import run_scenario
-from tests.soak import journal_mutants, scenario_mutants
-from tests.soak.corpus import WHOLE
+from sim.read.headless_run import run_scenario
+from tools.soak import journal_mutants, scenario_mutants
+from tools.soak.corpus import WHOLE
 
 SHARES = 6
 

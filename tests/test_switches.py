@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import NS_PER_S
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, RpcError, connect
+from sim.run.client.client import Connection, Http, RpcError, connect
 from tests.api import stream_clients as streams
 from tests.api import test_exchange_funding as funding
 from tests.api import test_exchange_kyc_prefill as prefill

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis.conformance.recorded_run import Run
-from sim.analysis.explain import explain
-from sim.analysis.history.rows import rows
-from sim.analysis.replay import replay
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal_reader import read_journal
-from sim.testing.client import Connection, Http, Response, connect
+from sim.read.conformance.recorded_run import Run
+from sim.read.explain import explain
+from sim.read.history.rows import rows
+from sim.read.replay import replay
+from sim.run.client.client import Connection, Http, Response, connect
 from tests.api.retail_world import types
 from tests.journeys import key, quiet, retail_order
 

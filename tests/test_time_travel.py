@@ -15,12 +15,12 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Advanced, Close, Controlled, RestCall, StreamHungUp
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, Refusal
-from sim.engine import snapshots, time_travel
-from sim.engine.extension import Extension
 from sim.kernel.instants import BEYOND, MINUTE, NS_PER_S, format_instant
 from sim.kernel.journal import Journal, RunEnded
 from sim.kernel.journal_reader import read_journal, read_line
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
+from sim.run.engine import snapshots, time_travel
+from sim.run.engine.extension import Extension
 from tests.journeys import FEW_GAMES, firm, key, order, quiet, rpc_trader, trader
 
 DROP_COPY = "DropCopyAPI.CreateDropCopySubscription"
@@ -602,7 +602,7 @@ class Requester(Extension):
 
 
 def with_requester() -> tuple[Simulation, Requester]:
-    from sim import simulation
+    from sim.run import simulation
 
     made = simulation.Behaviour
 

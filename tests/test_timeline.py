@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sim.analysis.history.rows import KINDS
 from sim.cli.journals import timeline as cli_timeline
 from sim.cli.main import main
+from sim.read.history.rows import KINDS
 
 SCENARIO = """
 name: shown

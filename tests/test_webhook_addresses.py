@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import VIEWS, view
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.replay import replay
 from sim.cli.main import main
 from sim.core.webhooks.payloads import shown_url
-from sim.testing.client import connect
+from sim.read.headless_run import run_scenario
+from sim.read.replay import replay
+from sim.run.actors.operator.views import VIEWS, view
+from sim.run.client.client import connect
 from tests.journeys import firm
 from tests.report_file import ReportFile
 from tests.test_webhook_trouble import PERSON

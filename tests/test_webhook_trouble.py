@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.metrics import metrics
-from sim.actors.operator.views import deliveries, view
-from sim.analysis.explain import explain
-from sim.analysis.headless_run import run_scenario
 from sim.cli.main import main
-from sim.scenario.scenario import Scenario
+from sim.read.explain import explain
+from sim.read.headless_run import run_scenario
+from sim.run.actors.operator.metrics import metrics
+from sim.run.actors.operator.views import deliveries, view
+from sim.run.client.client import connect
 from sim.server.control.metrics import prometheus_text
-from sim.testing.client import connect
 from sim.testing.exchange_fixture import ServedExchange
+from sim.world.format.scenario import Scenario
 
 URL = "https://hooks.receiver.invalid/"
 PERSON = {

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.metrics import metrics
-from sim.actors.operator.views import view as read_view
-from sim.testing.client import Connection, connect
+from sim.run.actors.operator.metrics import metrics
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import Connection, connect
 from tests.journeys import firm, order, quiet, trader
 
 

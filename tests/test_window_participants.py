@@ -7,13 +7,13 @@ from __future__ import annotations
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.actors.participants.participants import participants_of
-from sim.analysis.headless_run import run_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import Side
 from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, connect
+from sim.read.headless_run import run_scenario
+from sim.run.actors.participants.participants import participants_of
+from sim.run.client.client import Connection, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm
 
 WORLD = """

@@ -11,11 +11,12 @@ from typing import Any
 from unittest import mock
 
 from benchmarks.figures import Figure
-from sim import load_scenario, simulation
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.search.campaign import RunPlan, finished
-from sim.analysis.search.fast_rerun import FastRerun
-from sim.engine.prepared_starts import PreparedStarts
+from sim import load_scenario
+from sim.read.headless_run import run_scenario
+from sim.run import simulation
+from sim.run.engine.prepared_starts import PreparedStarts
+from sim.search.campaign import RunPlan, finished
+from sim.search.fast_rerun import FastRerun
 
 RUNS = 60
 STEPS = 100

@@ -15,7 +15,7 @@ from benchmarks.figures import Figure
 from benchmarks.serving import Server, control, floor, port_of, request, resident_kb, served
 from sim import Simulation, load_scenario
 from sim.core.model.enums import InstrumentState
-from sim.testing.client import connect
+from sim.run.client.client import connect
 
 SCENARIO = str(Path(__file__).parent / "large.yaml")
 ASKED = (

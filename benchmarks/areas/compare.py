@@ -14,9 +14,9 @@ from msgspec import json
 from benchmarks.figures import Figure, Goal
 from benchmarks.recordings import timed
 from sim import Simulation, load_scenario
-from sim.fidelity.compare import compare
-from sim.recording.reading import read_recording, uncollected
-from sim.testing.client import connect
+from sim.evidence.compare.compare import compare
+from sim.evidence.recording.reading import read_recording, uncollected
+from sim.run.client.client import connect
 
 COUNT = 100_000
 _PATHS = ("/v1/markets?limit=1", "/v2/leagues", "/v1/nothing", "/v1/events?limit=1")

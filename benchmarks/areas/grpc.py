@@ -28,7 +28,7 @@ def figures(rounds: int) -> list[Figure]:
 
 async def _figures(rounds: int) -> list[Figure]:
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     asked = protobuf_encoder(wire.GetOrderBookRequest)(
         wire.GetOrderBookRequest(symbol=SYMBOL, depth=10)
@@ -54,7 +54,7 @@ async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
     read, encoded and journalled on the way.
     """
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     everything = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(
         wire.CreateMarketDataSubscriptionRequest()

@@ -12,12 +12,12 @@ from time import process_time
 
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
-from sim.analysis.features.features import FeatureReader, totals
-from sim.analysis.invariant_checks import InvariantChecks
-from sim.analysis.search.fuzz import with_random_steps
 from sim.core.lifecycle.states import EDGES
-from sim.hunt.campaign import Campaign, CampaignState, HuntFinding, HuntPlan
-from sim.hunt.roots import roots_of
+from sim.read.features.features import FeatureReader, totals
+from sim.read.invariant_checks import InvariantChecks
+from sim.search.fuzz import with_random_steps
+from sim.search.hunt.campaign import Campaign, CampaignState, HuntFinding, HuntPlan
+from sim.search.hunt.roots import roots_of
 
 SECONDS = 60.0  # of processor time a side
 STEPS = 150  # of a storm

@@ -13,9 +13,9 @@ from msgspec import json
 
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
-from sim.fidelity.inference.infer import infer
-from sim.recording.reading import read_recording
-from sim.testing.client import connect
+from sim.evidence.compare.inference.infer import infer
+from sim.evidence.recording.reading import read_recording
+from sim.run.client.client import connect
 
 SHORT, LONG = 50, 200
 _PATHS = ("/v1/markets?limit=1", "/v2/leagues", "/v1/nothing", "/v1/events?limit=1")

@@ -63,8 +63,8 @@ def _trades(count: int) -> Callable[[], object]:
 
 def _placing(count: int, terms: Callable[[int], tuple[str, int]]) -> Callable[[], object]:
     from sim import Simulation, load_scenario
+    from sim.run.client.client import connect
     from sim.server.journal_file import spooled_journal
-    from sim.testing.client import connect
 
     sim = Simulation(
         load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
@@ -114,8 +114,8 @@ def _markets(count: int) -> Callable[[], object]:
 def _subscribers(count: int) -> Callable[[], object]:
     """WebSockets, each following the market data of one symbol."""
     from sim import Simulation, load_scenario
+    from sim.run.client.client import connect
     from sim.server.journal_file import spooled_journal
-    from sim.testing.client import connect
 
     sim = Simulation(
         load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()

@@ -21,11 +21,11 @@ from benchmarks.areas.participants import BUSY, INSTRUMENTS, listed
 from benchmarks.figures import Figure
 from benchmarks.serving import floor, port_of, request, served
 from sim import Simulation, load_scenario
-from sim.analysis.history.recorded import RecordedRun
-from sim.analysis.replay import simulation_of, verify
-from sim.analysis.report.report import write_report
 from sim.kernel.instants import MINUTE, NS_PER_S
 from sim.kernel.journal_reader import read_journal
+from sim.read.history.recorded import RecordedRun
+from sim.read.replay import simulation_of, verify
+from sim.read.report.report import write_report
 
 FETCHES = 20  # in one round
 TRADED = 15 * MINUTE  # of the run that the report shows

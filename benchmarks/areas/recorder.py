@@ -100,7 +100,7 @@ def _rpcs(metadata: tuple[tuple[str, str], ...]) -> Callable[[str], int]:
 
 def _messages(metadata: tuple[tuple[str, str], ...]) -> Callable[[str], int]:
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     encode = protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)
     asked = (

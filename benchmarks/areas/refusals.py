@@ -18,10 +18,10 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from benchmarks.areas.http import SCENARIO, SYMBOL
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
+from sim.run.client.client import Connection, connect
 from sim.server.host import Host
 from sim.server.http.rest import RestListener
 from sim.server.journal_file import spooled_journal
-from sim.testing.client import Connection, connect
 
 CALLS = 3_000
 RETAIL_ORDER = (

@@ -17,13 +17,13 @@ from msgspec import json
 from benchmarks.figures import Figure, Goal
 from benchmarks.profiles import ORDER
 from sim import Simulation, load_scenario
-from sim.analysis.replay import simulation_of, verify
 from sim.api.pipeline.inputs import recorded_input
-from sim.engine.journal_record import record_of
 from sim.kernel.journal import Journal
 from sim.kernel.journal_reader import read_journal, read_line
+from sim.read.replay import simulation_of, verify
+from sim.run.client.client import connect
+from sim.run.engine.journal_record import record_of
 from sim.server.journal_file import spooled_journal
-from sim.testing.client import connect
 
 COUNT = 4_000
 SIGNED = 1_000
@@ -91,7 +91,7 @@ def _recorded() -> tuple[float, float]:
         made_of.append(parts)
         return record_of(*parts)
 
-    with patch("sim.engine.engine.record_of", recording):
+    with patch("sim.run.engine.engine.record_of", recording):
         orders()
     inputs = [recorded_input(read_line(line)) for line in sim.journal.lines(before)]
     journal, encode = Journal(sim.journal.header, spooled_journal()), json.Encoder().encode

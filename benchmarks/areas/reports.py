@@ -79,10 +79,10 @@ class _World:
 
     def __init__(self, trades: int) -> None:
         from sim import Simulation, load_scenario
+        from sim.contract.messages import exchange_v1 as wire
         from sim.core.model.commands import PlaceOrder
         from sim.core.model.enums import ExecutionType, Side, TimeInForce, TradeType
-        from sim.messages import exchange_v1 as wire
-        from sim.testing.client import connect
+        from sim.run.client.client import connect
 
         self._wire = wire
         self._simulation = simulation = Simulation(load_scenario(SCENARIO))

@@ -18,8 +18,8 @@ from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Side, TimeInForce
-from sim.engine import time_travel
 from sim.kernel.instants import DAY
+from sim.run.engine import time_travel
 
 ORDERS = (1_000, 10_000, 100_000)
 MS = 1_000.0

@@ -28,7 +28,7 @@ def figures(rounds: int) -> list[Figure]:
 
 async def _figure(rounds: int) -> Figure:
     from sim.api.codecs.codecs import protobuf_encoder
-    from sim.messages import exchange_v1 as wire
+    from sim.contract.messages import exchange_v1 as wire
 
     def encoded(message: Any) -> bytes:
         return protobuf_encoder(type(message))(message)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
+from sim.run.client.client import connect
 from sim.server.journal_file import spooled_journal
-from sim.testing.client import connect
 
 MS, S = 1e3, 1.0
 LONG = 100_000

@@ -15,9 +15,9 @@ from msgspec import json
 
 from benchmarks.figures import Figure, Goal
 from benchmarks.recordings import timed
-from sim.recording.reading import read_recording, uncollected
-from sim.witness.recorded import observed
-from sim.witness.witness import judge
+from sim.evidence.recording.reading import read_recording, uncollected
+from sim.evidence.witness.recorded import observed
+from sim.evidence.witness.witness import judge
 
 COUNT = 100_000
 SYMBOL = "aec-nfl-dal-phi-2026-09-10"

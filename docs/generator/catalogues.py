@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from generator.test_index import listed
-from sim.analysis import dates, spec_coverage
-from sim.analysis.catalogues import rows
-from sim.analysis.conformance import rulebook
-from sim.analysis.tables import as_markdown
 from sim.contract.contract import load_contract
 from sim.core.identity import kyc_outcomes
 from sim.core.service.rate_limits import LIMITS, PLANE_LIMITS
-from sim.fidelity.scorecard_page import anchor
+from sim.evidence.compare.scorecard_page import anchor
+from sim.read import dates, spec_coverage
+from sim.read.catalogues import rows
+from sim.read.conformance import rulebook
+from sim.read.tables import as_markdown
 
 
 def operations() -> str:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.scenario_keys import link
-from sim.actors.operator.action import Action
-from sim.actors.operator.views import NARROWED, VIEWS, view
-from sim.analysis.tables import as_markdown
 from sim.kernel import resources
-from sim.loader.load import load_scenario
+from sim.read.tables import as_markdown
+from sim.run.actors.operator.action import Action
+from sim.run.actors.operator.views import NARROWED, VIEWS, view
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
 from sim.server.control.call import Endpoint
 from sim.server.control.routes import ROUTES
-from sim.simulation import Simulation
 
 
 def calls() -> str:

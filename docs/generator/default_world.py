@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from sim.actors.operator.views import view
-from sim.analysis.tables import as_markdown
-from sim.loader.load import load_scenario
+from sim.read.tables import as_markdown
+from sim.run.actors.operator.views import view
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
 from sim.server.ready_file import symbols
-from sim.simulation import Simulation
 
 _SHOWN = 3  # symbols of a state
 

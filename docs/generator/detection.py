@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from generator.links import ROOT
-from sim.analysis.tables import as_markdown
+from sim.read.tables import as_markdown
 
 sys.path.append(str(ROOT))  # the bugs and what became of them are kept among the tests
-from tests.detection.planted import EXCHANGE, MISSED, PLANTED, Planted
-from tests.detection.results import COLUMNS, Results
+from tools.detection.planted import EXCHANGE, MISSED, PLANTED, Planted
+from tools.detection.results import COLUMNS, Results
 
 EXCHANGE_COLUMNS = ("scenarios", "invariants", "witness", "conformance", "explore", "machines")
 CLIENT_COLUMNS = ("judge", "certify", "machines")

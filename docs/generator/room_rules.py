@@ -7,7 +7,7 @@ import re
 
 from generator.links import ROOT, RULES
 
-MODULE = ROOT / "sim" / "room" / "rules.js"
+MODULE = ROOT / "sim" / "server" / "room" / "rules.js"
 _ROW = re.compile(r'^\| <a id="\w+"></a>(\w+) \| (.*) \|$', re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 

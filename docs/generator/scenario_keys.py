@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from sim.analysis.tables import as_markdown
-from sim.scenario.json_schema import scenario_schema
+from sim.read.tables import as_markdown
+from sim.world.format.json_schema import scenario_schema
 
 
 @cache

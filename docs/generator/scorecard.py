@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from sim.analysis.tables import as_markdown
-from sim.fidelity import scorecard_page as page
-from sim.fidelity.scorecard import Scorecard, scorecard
+from sim.evidence.compare import scorecard_page as page
+from sim.evidence.compare.scorecard import Scorecard, scorecard
+from sim.read.tables import as_markdown
 
 LINK = page.in_documentation
 

@@ -7,9 +7,9 @@ from html import escape
 from itertools import groupby
 
 from generator.links import ROOT, RULES
-from sim.analysis.catalogues import rows
-from sim.analysis.spec_coverage import TESTS, tests_by_rule
-from sim.analysis.tables import as_markdown
+from sim.read.catalogues import rows
+from sim.read.spec_coverage import TESTS, tests_by_rule
+from sim.read.tables import as_markdown
 
 
 def statements() -> str:

@@ -1,5 +1,5 @@
-"""What `sim mcp` offers to coding agents: exchanges that live as long as a session, and tools that
-answer in short Markdown.
+"""The tools of `sim mcp` for coding agents: exchanges that live as long as a session, with answers
+in short Markdown.
 
 Only `mcp_server` depends on the protocol's library.
 """

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 from msgspec import DecodeError, json
 
 from sim.agents.answers import ToolError, quoted
-from sim.testing.credentials import retail_headers, token_form
+from sim.run.client.credentials import retail_headers, token_form
 from sim.testing.exchange_fixture import ServedExchange
 
 # An answer that takes longer than this waits for the clock, which only a command moves.

@@ -9,8 +9,8 @@ from typing import Any
 from sim.agents.answers import ToolError, answer, quoted
 from sim.agents.session import RunningExchange, Session
 from sim.core.model.refusals import Refusal
-from sim.scenario.scenario import Scenario
 from sim.testing.exchange_fixture import ServedExchange
+from sim.world.format.scenario import Scenario
 
 _SYMBOLS_SHOWN = 10
 _DIFFERENCES_MAX = 40
@@ -36,8 +36,8 @@ def start(session: Session, scenario: str = "quickstart", seed: int | None = Non
 
 def scenario_of(session: Session, what: str) -> Scenario:
     """Return a scenario by bundled name, as YAML text, or, unless confined, by path."""
-    from sim.loader.load import load_scenario, load_submitted
-    from sim.scenario.yaml_tree import ScenarioError
+    from sim.run.loader.load import load_scenario, load_submitted
+    from sim.world.format.yaml_tree import ScenarioError
 
     try:
         return load_submitted(what, None) if session.confined else load_scenario(what)

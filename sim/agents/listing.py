@@ -14,8 +14,8 @@ import msgspec
 from sim.agents import acting, exchanges, investigation, reading
 from sim.agents.answers import ToolError, line, quoted
 from sim.agents.session import Session
-from sim.analysis.catalogues import CATALOGUES
 from sim.core.model.refusals import Refusal
+from sim.read.catalogues import CATALOGUES
 
 _EXCHANGE = {"exchange": {"type": "string", "description": "which one, where several run"}}
 

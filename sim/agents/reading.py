@@ -53,7 +53,7 @@ def history(
 
 def explain(session: Session, subject: str, exchange: str = "") -> str:
     """Explain why a call was refused, or why something is in its state."""
-    from sim.analysis.explain.text import lines
+    from sim.read.explain.text import lines
 
     served = session.find(exchange).served
     if subject.isdecimal() and len(subject) < _REQUEST_ID:  # an input number
@@ -99,7 +99,7 @@ def catalogue(
     session: Session, kind: str = "operations", pattern: str = "*", exchange: str = ""
 ) -> str:
     """List the rows of a catalogue whose names match, with the current values of an exchange."""
-    from sim.analysis.catalogues import rows
+    from sim.read.catalogues import rows
 
     if kind == "scenarios":
         return answer(

@@ -1,3 +1,1 @@
-"""Messages in, messages out: contract, codecs, the pipeline and one handler per operation. Still
-pure, still no I/O.
-"""
+"""Messages in, messages out: codecs, the pipeline, streams, and one handler for each operation."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from sim.analysis.search.campaign import RunPlan
-    from sim.scenario.scenario import Scenario
+    from sim.search.campaign import RunPlan
+    from sim.world.format.scenario import Scenario
 
 T = TypeVar("T")
 FAILED, USAGE, DIVERGED, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 130, 143
@@ -99,7 +99,7 @@ def clock_mode(text: str) -> str:
     """A mode of the clock; "" keeps that of the scenario."""
     if not text:
         return text
-    from sim.scenario.clock_mode import parse_clock_mode
+    from sim.world.format.clock_mode import parse_clock_mode
 
     try:
         parse_clock_mode(text)
@@ -253,7 +253,7 @@ def campaign_problems(args: argparse.Namespace) -> Iterator[str]:
 
 def campaign_of(args: argparse.Namespace, **others: Any) -> RunPlan:
     """The plan from the options of `add_campaign` and of the scenario."""
-    from sim.analysis.search.campaign import RunPlan
+    from sim.search.campaign import RunPlan
 
     return from_options(RunPlan, args, params=dict(args.param), **others)
 
@@ -280,7 +280,7 @@ def check_writable(
 
 def check_regular_files(files: Sequence[str]) -> None:
     """Refuse a pipe for a command that reads a journal more than once. UsageError."""
-    from sim.analysis.errors import UsageError
+    from sim.read.errors import UsageError
 
     for name in files:
         if Path(name).exists() and not Path(name).is_file():
@@ -292,7 +292,7 @@ def check_regular_files(files: Sequence[str]) -> None:
 
 def read_scenario(name: str, args: argparse.Namespace) -> Scenario:
     """The scenario of this name or file, with the parameters of `--param`."""
-    from sim.loader.load import load_scenario
+    from sim.run.loader.load import load_scenario
 
     return load_scenario(name, dict(args.param))
 
@@ -301,7 +301,7 @@ def check_scenarios(args: argparse.Namespace) -> None:
     """Read every scenario before the first one runs. ScenarioError has the problems of all of
     them.
     """
-    from sim.scenario.yaml_tree import ScenarioError
+    from sim.world.format.yaml_tree import ScenarioError
 
     problems: list[Any] = []
     for name in args.scenarios:

@@ -18,8 +18,8 @@ def run(args: argparse.Namespace) -> int:
     from sim.contract.asyncapi import asyncapi_document
     from sim.contract.contract import load_contract
     from sim.core.catalogue.assumptions.webhooks import WEBHOOK_SHAPE
-    from sim.scenario.scenario import DEFAULT_START
     from sim.server.http.interface_documents import webhook_samples
+    from sim.world.format.scenario import DEFAULT_START
 
     at = DEFAULT_START if args.at is None else args.at
     samples = webhook_samples(str(WEBHOOK_SHAPE.default), at)

@@ -47,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.catalogues import name_of, rows
-    from sim.analysis.tables import as_markdown, print_table
-    from sim.scenario.suggestions import suggestion
+    from sim.read.catalogues import name_of, rows
+    from sim.read.tables import as_markdown, print_table
+    from sim.world.format.suggestions import suggestion
 
     entries = rows(args.kind, pattern=args.pattern)
     if not entries:

@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.loader.load import load_scenario, scenario_variants
-    from sim.scenario.problem_text import with_carets
-    from sim.scenario.yaml_tree import ScenarioError
+    from sim.run.loader.load import load_scenario, scenario_variants
+    from sim.world.format.problem_text import with_carets
+    from sim.world.format.yaml_tree import ScenarioError
 
     code, results, out = 0, [], text_output(args)
     for name in args.scenarios:

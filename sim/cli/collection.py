@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
 def _simulation(facts: dict[str, Any] | None) -> tuple[Any, bool]:
     """A run like the one that is served, and whether it is identical."""
     from sim.kernel import resources
-    from sim.loader.load import load_scenario
-    from sim.simulation import Simulation
+    from sim.run.loader.load import load_scenario
+    from sim.run.simulation import Simulation
 
     name = "quickstart" if facts is None else facts["scenario"]
     if name not in resources.bundled_scenarios():

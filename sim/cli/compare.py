@@ -41,9 +41,9 @@ from sim.cli.arguments import (
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
-    from sim.fidelity.compare import Comparison
-    from sim.fidelity.drift import Drift
-    from sim.scenario.scenario import Scenario
+    from sim.evidence.compare.compare import Comparison
+    from sim.evidence.compare.drift import Drift
+    from sim.world.format.scenario import Scenario
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,11 +68,11 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.fidelity.drift import Drift, NoComparison, read_accepted, read_earlier
-    from sim.fidelity.drift_report import write
-    from sim.fidelity.identities import Unmatched
-    from sim.recording.files import UnreadableRecording
-    from sim.recording.reading import uncollected
+    from sim.evidence.compare.drift import Drift, NoComparison, read_accepted, read_earlier
+    from sim.evidence.compare.drift_report import write
+    from sim.evidence.compare.identities import Unmatched
+    from sim.evidence.recording.files import UnreadableRecording
+    from sim.evidence.recording.reading import uncollected
 
     if args.propose and args.propose.exists():
         return usage_error(
@@ -99,9 +99,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_files(args: argparse.Namespace, drift: Drift) -> None:
-    from sim.analysis.junit import junit
-    from sim.fidelity.drift import proposed
-    from sim.fidelity.drift_report import suite
+    from sim.evidence.compare.drift import proposed
+    from sim.evidence.compare.drift_report import suite
+    from sim.read.junit import junit
 
     if args.junit:
         args.junit.write_bytes(junit([suite(drift)]))
@@ -110,8 +110,8 @@ def _write_files(args: argparse.Namespace, drift: Drift) -> None:
 
 
 def _compared(args: argparse.Namespace) -> Comparison:
-    from sim.fidelity.compare import compare, compare_with
-    from sim.recording.reading import read_recording
+    from sim.evidence.compare.compare import compare, compare_with
+    from sim.evidence.recording.reading import read_recording
 
     recording = read_recording(args.recording)
     if args.scenario:
@@ -122,7 +122,7 @@ def _compared(args: argparse.Namespace) -> Comparison:
 def _scenario(args: argparse.Namespace) -> Scenario:
     from msgspec.structs import replace
 
-    from sim.loader.load import load_scenario
+    from sim.run.loader.load import load_scenario
 
     scenario = load_scenario(args.scenario)
     return replace(scenario, reading=args.reading) if args.reading else scenario

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.exchange_coverage import document, lines, merged, read
+    from sim.read.exchange_coverage import document, lines, merged, read
 
     whole = merged(read(Path(name).read_bytes(), name) for name in args.files)
     out = text_output(args)

@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from sim.analysis.commands import sim_command
-    from sim.loader.load import load_scenario
+    from sim.read.commands import sim_command
+    from sim.run.loader.load import load_scenario
     from sim.testing.exchange_fixture import ServedExchange
 
     exchange = ServedExchange(load_scenario("quickstart"), journal=args.journal)
@@ -122,7 +122,7 @@ class Journey:
         """
         import time
 
-        from sim.testing.credentials import token_form
+        from sim.run.client.credentials import token_form
 
         form = token_form(self.firm, int(time.time()), f"demo-{time.time_ns()}")
         token = await self.json("POST", f"{self.exchange.auth}/oauth/token", data=form)
@@ -133,7 +133,7 @@ class Journey:
         """Sign a retail request with the API key's Ed25519 secret."""
         import time
 
-        from sim.testing.credentials import retail_headers
+        from sim.run.client.credentials import retail_headers
 
         return retail_headers(self.exchange.api_keys[0], verb, path, time.time_ns() // 1_000_000)
 
@@ -180,7 +180,7 @@ class Journey:
     # ---- the journey
 
     async def onboard_a_customer(self) -> None:
-        from sim.messages import exchange_cashmovement_v1 as cash
+        from sim.contract.messages import exchange_cashmovement_v1 as cash
 
         print("\n1  A partner onboards a customer", file=self.out)
         receiver = self.exchange.webhooks.receiver
@@ -222,7 +222,7 @@ class Journey:
         return str(answer["balance"])
 
     async def trade_with_a_retail_user(self) -> None:
-        from sim.messages import exchange_v1 as wire
+        from sim.contract.messages import exchange_v1 as wire
 
         print("\n2  The customer trades with a retail user", file=self.out)
         self.symbol, instrument = await self.find_empty_book()
@@ -245,7 +245,7 @@ class Journey:
         """Open the partner's stream of orders and the user's socket, and read the first frame of
         each.
         """
-        from sim.messages import exchange_v1 as wire
+        from sim.contract.messages import exchange_v1 as wire
 
         subscription = wire.CreateOrderSubscriptionRequest(symbols=[self.symbol])
         orders = self.rpc("OrderEntryAPI.CreateOrderSubscription", subscription, stream=True)

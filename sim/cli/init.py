@@ -71,7 +71,7 @@ def _texts(ci: str) -> dict[str, str]:
 
     from sim.kernel import resources
     from sim.kernel.release import RELEASE
-    from sim.scenario.json_schema import scenario_schema
+    from sim.world.format.json_schema import scenario_schema
 
     texts = {SCHEMA: json.dumps(scenario_schema(), indent=2) + "\n"}
     for source, name in {**FILES, **CI[ci]}.items():

@@ -88,7 +88,7 @@ def give_json(args: argparse.Namespace, document: object) -> bool:
         return False
     from msgspec import json
 
-    from sim.analysis.progress import was_interrupted
+    from sim.read.progress import was_interrupted
 
     if was_interrupted() and isinstance(document, dict):
         document = {**document, "interrupted": True}

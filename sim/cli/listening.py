@@ -26,8 +26,8 @@ from sim.cli.arguments import (
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
+    from sim.run.simulation import Simulation
     from sim.server.watching import ScenarioWatch
-    from sim.simulation import Simulation
 
 TOKEN_VARIABLE = "SIM_CONTROL_TOKEN"
 _TOKEN_MAX = 4096
@@ -126,9 +126,9 @@ def listen(
 ) -> int:
     """Serve the simulation that `build` returns, with the options of `add_listening`."""
     from sim.api.pipeline.settings import Settings
-    from sim.scenario.clock_mode import parse_clock_mode
     from sim.server.listeners import CouldNotListen
     from sim.server.logs import set_up_logging
+    from sim.world.format.clock_mode import parse_clock_mode
 
     args.control_token = _control_token(args)
     set_up_logging(args.log_format)
@@ -162,7 +162,7 @@ def _control_token(args: argparse.Namespace) -> str:
     """The token of the control plane from the option, its file or the environment; "" for none.
     UsageError for text that cannot be in a header; OSError.
     """
-    from sim.analysis.errors import UsageError
+    from sim.read.errors import UsageError
 
     if args.control_token:
         name, token = "--control-token", args.control_token

@@ -113,7 +113,7 @@ def _run(args: argparse.Namespace) -> int:
         return USAGE
     if args.command in SERVING:  # they handle the end themselves, and import only what they need
         return int(args.run(args))
-    from sim.analysis.progress import reporting
+    from sim.read.progress import reporting
 
     with reporting(sys.stderr) as report:
         code = int(args.run(args))
@@ -158,12 +158,12 @@ def _file_error(error: OSError) -> int:
 
 def _expected_error(error: Exception) -> int:
     """Print an error about the user's input; raise any other error again, because it is a bug."""
-    from sim.analysis.errors import UnreadableJournal, UsageError
-    from sim.analysis.replay import Divergence
     from sim.core.model.refusals import NotFound
-    from sim.scenario.order_flow import FlowError
-    from sim.scenario.problem_text import with_carets
-    from sim.scenario.yaml_tree import ScenarioError
+    from sim.read.errors import UnreadableJournal, UsageError
+    from sim.read.replay import Divergence
+    from sim.world.format.order_flow import FlowError
+    from sim.world.format.problem_text import with_carets
+    from sim.world.format.yaml_tree import ScenarioError
 
     match error:
         case ScenarioError():

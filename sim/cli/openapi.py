@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from sim.contract.contract import load_contract
     from sim.contract.openapi import openapi_document
-    from sim.scenario.scenario import DEFAULT_START
+    from sim.world.format.scenario import DEFAULT_START
 
     at = DEFAULT_START if args.at is None else args.at
     print(json.dumps(openapi_document(load_contract(), args.plane, at), indent=2))

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     from importlib.resources import files
 
     folder: Path = args.folder
-    content = files("sim.pb").joinpath("bundle.zip").read_bytes()
+    content = files("sim.contract.pb").joinpath("bundle.zip").read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as bundle:
         names = bundle.namelist()
         changed = [

@@ -57,8 +57,8 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.recording.recorder import RecordOptions, record
     from sim.server.listeners import CouldNotListen
+    from sim.server.recorder.recorder import RecordOptions, record
 
     check_writable([args.ready_file], [args.to.parent])
     options = from_options(RecordOptions, args, upstream=_upstream(args))

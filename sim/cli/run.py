@@ -48,9 +48,9 @@ problems = campaign_problems
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.errors import UsageError
-    from sim.analysis.headless_run import names_a_file
-    from sim.analysis.search.campaign import jobs_of, run_all
+    from sim.read.errors import UsageError
+    from sim.read.headless_run import names_a_file
+    from sim.search.campaign import jobs_of, run_all
 
     plan = campaign_of(args)
     check_scenarios(args)

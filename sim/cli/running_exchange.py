@@ -31,7 +31,7 @@ def facts_in(path: Path) -> dict[str, Any]:
     """The content of a ready file. UsageError if it is not one; OSError."""
     from msgspec import DecodeError, json
 
-    from sim.analysis.errors import UsageError
+    from sim.read.errors import UsageError
 
     try:
         facts = json.decode(path.read_bytes(), type=dict[str, Any])
@@ -44,8 +44,8 @@ def facts_in(path: Path) -> dict[str, Any]:
 
 
 def _facts_on_default_ports() -> dict[str, Any]:
-    from sim.analysis.errors import UsageError
     from sim.kernel import resources
+    from sim.read.errors import UsageError
 
     control = f"http://127.0.0.1:{DEFAULT_BASE + 5}"
     health = ask(f"{control}/_sim/v1/health")
@@ -60,10 +60,10 @@ def _facts_on_default_ports() -> dict[str, Any]:
 def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict[str, Any]:
     """The content of the ready file of `sim serve SCENARIO` on its default ports."""
     from sim.contract.openapi import default_server
-    from sim.loader.load import load_scenario
+    from sim.run.loader.load import load_scenario
+    from sim.run.simulation import Simulation
     from sim.server.addresses import Addresses
     from sim.server.ready_file import ready_facts
-    from sim.simulation import Simulation
 
     addresses = Addresses(
         gateway=default_server("gateway"),
@@ -96,7 +96,7 @@ def ask(url: str, form: dict[str, str] | None = None, ca: str | None = None) -> 
 
     from msgspec import DecodeError, json
 
-    from sim.analysis.errors import UsageError
+    from sim.read.errors import UsageError
 
     data = urlencode(form).encode() if form is not None else None
     context = ssl.create_default_context(cafile=ca) if ca else None

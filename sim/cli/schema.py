@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
-    from sim.scenario.json_schema import scenario_schema
+    from sim.world.format.json_schema import scenario_schema
 
     print(json.dumps(scenario_schema(), indent=2))
     return 0

@@ -29,9 +29,9 @@ from sim.cli.listening import add_listening, listen, listening_problems
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
-    from sim.scenario.scenario import Scenario
+    from sim.run.simulation import Simulation
     from sim.server.watching import ScenarioWatch
-    from sim.simulation import Simulation
+    from sim.world.format.scenario import Scenario
 
 DEFAULT_CLOCK = "paced"
 ENVIRONMENTS = ("sandbox", "development", "pre-production", "production")
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 def _with_options(scenario: Scenario, args: argparse.Namespace) -> Scenario:
     from msgspec.structs import replace
 
-    from sim.scenario.variation import with_choices
+    from sim.world.format.variation import with_choices
 
     scenario = with_choices(scenario, args.preset, args.reading)
     return replace(scenario, environment=args.environment) if args.environment else scenario
@@ -91,8 +91,8 @@ def _with_options(scenario: Scenario, args: argparse.Namespace) -> Scenario:
 def _simulation(
     scenario: Scenario, settings: Settings, args: argparse.Namespace, journal: Path | None
 ) -> Simulation:
+    from sim.run.simulation import Simulation
     from sim.server.journal_file import open_journal, spooled_journal
-    from sim.simulation import Simulation
 
     file = open_journal(journal) if journal is not None else spooled_journal()
     return Simulation(scenario, seed=args.seed, start=args.start, journal=file, settings=settings)
@@ -102,9 +102,9 @@ def _watch(args: argparse.Namespace, settings: Settings) -> ScenarioWatch:
     """The files to look at, and how to read them again. Each reading has a journal of its own."""
     from itertools import count
 
-    from sim.loader.load import reload_scenario, scenario_files
-    from sim.scenario.clock_mode import parse_clock_mode
+    from sim.run.loader.load import reload_scenario, scenario_files
     from sim.server.watching import ReloadedScenario, ScenarioWatch
+    from sim.world.format.clock_mode import parse_clock_mode
 
     params, numbers = dict(args.param), count(1)
 

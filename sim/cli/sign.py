@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.testing.credentials import retail_headers
+    from sim.run.client.credentials import retail_headers
 
     facts = facts_of(args)
     keys = {str(n): key for n, key in enumerate(facts["api_keys"], 1)}

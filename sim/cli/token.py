@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.testing.credentials import token_form
+    from sim.run.client.credentials import token_form
 
     facts = facts_of(args)
     firms = [firm for firm in facts["firms"] if _is_selected(firm, args)]

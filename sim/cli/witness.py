@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.errors import UsageError
-    from sim.recording.files import UnreadableRecording
-    from sim.witness.checks import describe
-    from sim.witness.witness import document, junit_of, witness_file, write
+    from sim.evidence.recording.files import UnreadableRecording
+    from sim.evidence.witness.checks import describe
+    from sim.evidence.witness.witness import document, junit_of, witness_file, write
+    from sim.read.errors import UsageError
 
     out = text_output(args)
     if args.list:

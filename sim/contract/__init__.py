@@ -1,1 +1,1 @@
-"""The table of operations, compiled from `proto/`, and the documents that derive from it."""
+"""What `proto/` says: the table of operations, messages, descriptors, OpenAPI, the compiler."""

@@ -1,4 +1,5 @@
-"""`python -m sim.contract.compile [--check]`: compile `proto/` into `sim/pb/` and `sim/messages/`.
+"""`python -m sim.contract.compile [--check]`: compile `proto/` into `pb/` and `messages/` beside
+this file.
 
 The generated files are committed. `--check` writes nothing: it lists the files that are out of date
 and exits with 1, so the contract and its Structs always agree. It needs grpcio-tools, which only
@@ -15,7 +16,7 @@ from pathlib import Path
 from sim.contract.compiler import compile_schema, derive
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTPUTS = ("sim/messages", "sim/pb")
+OUTPUTS = ("sim/contract/messages", "sim/contract/pb")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     add = parser.add_argument
     add("--check", action="store_true", help="write nothing; exit 1 when files are out of date")
     add("--proto", type=Path, default=ROOT / "proto", help="where the .proto files are")
-    add("--root", type=Path, default=ROOT, help="where sim/messages and sim/pb are")
+    add("--root", type=Path, default=ROOT, help="the checkout that gets the files")
     options = parser.parse_args(arguments)
     try:
         files = derive(compile_schema(options.proto), options.proto)

@@ -1,6 +1,6 @@
 """The table of operations: every rpc of the contract with its addresses, scope, dates and limits.
 
-It is read from generated data (`sim/messages/operations.py`), so that a start needs no protobuf.
+It is read from generated data (`messages/operations.py`), so that a start needs no protobuf.
 Loading checks what the compiler cannot check in a single rpc: duplicate addresses and names,
 unknown scopes, dates that end before they begin.
 """
@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from sim.contract.messages import Message, find_message
 from sim.kernel.instants import Instant
-from sim.messages import Message, find_message
 
 Plane: TypeAlias = Literal["gateway", "retail", "exchange", "auth"]
 Credential: TypeAlias = Literal["default", "none", "api_key", "bearer"]
@@ -211,6 +211,6 @@ def _routes(operations: tuple[Operation, ...], plane: Plane) -> Iterable[Route]:
 @lru_cache(maxsize=1)
 def load_contract() -> Contract:
     """Return the contract from which this build was generated; always the same object."""
-    from sim.messages.operations import OPERATIONS
+    from sim.contract.messages.operations import OPERATIONS
 
     return Contract(msgspec.convert(OPERATIONS, tuple[Operation, ...]))

@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import json
 
 from sim.contract.contract import Contract, Operation, Plane, Route
+from sim.contract.messages import Message, find_message
 from sim.contract.openapi_schemas import Components, Schema, described
 from sim.contract.wire_fields import SCALARS, Field, fields_of
 from sim.kernel import resources
 from sim.kernel.instants import Instant, format_instant
-from sim.messages import Message, find_message
 
 _TITLES: dict[Plane, str] = {
     "gateway": "Gateway: public reference data and prices",
@@ -310,7 +310,7 @@ def _about(operation: Operation) -> dict[str, Any]:
 
 
 def _tag(service: str) -> Schema:
-    from sim.messages.operations import SERVICES
+    from sim.contract.messages.operations import SERVICES
 
     note = SERVICES.get(service)
     return {"name": service, "description": " ".join(note.split())} if note else {"name": service}

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from sim.contract.messages import Message, find, find_message
 from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, alternatives, fields_of
 from sim.kernel.instants import Instant
-from sim.messages import Message, find, find_message
 
 Schema: TypeAlias = dict[str, Any]
 
-_NOTES = Path(__file__).resolve().parents[1] / "pb" / "notes.json"
+_NOTES = Path(__file__).resolve().parent / "pb" / "notes.json"
 
 # 18 digits always fit into 64 bits; most 19-digit numbers do not.
 _LONG_PATTERN = {True: "^-?[0-9]{1,18}$", False: "^[0-9]{1,18}$"}

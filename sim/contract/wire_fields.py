@@ -7,8 +7,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from sim.contract.messages import Message, find_message
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S, Instant, Span, parse_instant
-from sim.messages import Message, find_message
 
 INTEGER_RANGES = {
     "int32": (-(2**31), 2**31 - 1),

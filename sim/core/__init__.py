@@ -1,1 +1,3 @@
-"""The exchange: a pure, synchronous calculation with integers. Start reading at `exchange.py`."""
+"""The exchange, a synchronous calculation with integers: orders, books, matching, money, lifecycle,
+verification, webhooks, quirks, assumptions. Start reading at `exchange.py`.
+"""

@@ -1,1 +1,1 @@
-"""Determinism without markets: instants, timers, named random streams, identifiers, the journal."""
+"""Determinism without markets: instants, timers, random streams, identifiers, journal, indexes."""

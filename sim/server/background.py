@@ -13,8 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
-from sim.scenario.clock_mode import MANUAL, ClockMode
-from sim.scenario.scenario import Scenario
+from sim.run.simulation import Simulation
 from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
 from sim.server.host import Host
@@ -22,7 +21,8 @@ from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind
 from sim.server.platforms import new_event_loop
 from sim.server.service import Service
-from sim.simulation import Simulation
+from sim.world.format.clock_mode import MANUAL, ClockMode
+from sim.world.format.scenario import Scenario
 
 T = TypeVar("T")
 

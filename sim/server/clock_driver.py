@@ -18,8 +18,8 @@ import time
 from typing import Protocol
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
-from sim.scenario.clock_mode import ClockMode
 from sim.server.tasks import Tasks
+from sim.world.format.clock_mode import ClockMode
 
 # Arriving calls bring a paced clock up to date at most this often in real time, so that a busy
 # second does not journal ten thousand advances.

@@ -9,8 +9,8 @@ from sim.core.model.refusals import Conflict
 from sim.server.turns import in_turns
 
 if TYPE_CHECKING:
-    from sim.analysis.history.recorded import RecordedRun
-    from sim.simulation import Simulation
+    from sim.read.history.recorded import RecordedRun
+    from sim.run.simulation import Simulation
 
 _LOOK_S = 0.025
 _REMEDY = 'POST /_sim/v1/fork with {"seq": n} starts an exchange that continues from there'
@@ -38,7 +38,7 @@ class OpenedRun:
 
     async def replay(self) -> None:
         """Replay the run, in turns with requests that read it. Raises Divergence."""
-        from sim.analysis.replay import Divergence
+        from sim.read.replay import Divergence
 
         try:
             await in_turns(self.recorded.replay(self.simulation))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from sim.analysis.history.work import Work
+from sim.read.history.work import Work
 from sim.server.turns import in_turns
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, 
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Code, InvalidRequest
 from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
-from sim.scenario.clock_mode import MANUAL, ClockMode
+from sim.run.simulation import Simulation
 from sim.server.clock_driver import ClockDriver
 from sim.server.console import Observer
 from sim.server.held_replies import HeldReplies
@@ -31,10 +31,10 @@ from sim.server.tasks import Tasks
 from sim.server.telemetry.meter import Meter, measure
 from sim.server.watchers import Watchers
 from sim.server.webhooks.sender import ReceiverResponse, WebhookSender
-from sim.simulation import Simulation
+from sim.world.format.clock_mode import MANUAL, ClockMode
 
 if TYPE_CHECKING:
-    from sim.analysis.history.history import History
+    from sim.read.history.history import History
     from sim.server.finished_run import OpenedRun
     from sim.server.telemetry.latencies import Latencies
 
@@ -103,7 +103,7 @@ class Host:
     @cached_property
     def history(self) -> History:
         """The history of the run, created on first use."""
-        from sim.analysis.history.history import History
+        from sim.read.history.history import History
 
         return History(self.simulation, self.opened.recorded if self.opened is not None else None)
 

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, Unavailable
-from sim.scenario.clock_mode import ClockMode
-from sim.scenario.scenario import Scenario
+from sim.run.simulation import Simulation
 from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
 from sim.server.host import Host
@@ -28,7 +27,8 @@ from sim.server.ready_file import ready_facts
 from sim.server.service import Service
 from sim.server.tls import Identity
 from sim.server.turns import in_turns
-from sim.simulation import Simulation
+from sim.world.format.clock_mode import ClockMode
+from sim.world.format.scenario import Scenario
 
 Build: TypeAlias = Callable[[Settings, BinaryIO], Simulation]
 MAIN = "main"

@@ -11,8 +11,8 @@ from sim.api.pipeline.inputs import Close, Send
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant
+from sim.run.simulation import Simulation
 from sim.server.stream_buffer import StreamBuffer
-from sim.simulation import Simulation
 
 # Longest real time for which a move of the clock waits for a slow reader.
 _READER_S = 1.0

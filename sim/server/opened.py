@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
-from sim.scenario.clock_mode import MANUAL
 from sim.server.addresses import addresses_of
 from sim.server.console import Console
 from sim.server.ending import Ending
@@ -22,12 +21,13 @@ from sim.server.instances import Instances
 from sim.server.listeners import Bound, bind
 from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, ready_facts, write_ready_file
-from sim.server.room import open_in_browser, room_url
+from sim.server.room_files import open_in_browser, room_url
 from sim.server.service import Service
+from sim.world.format.clock_mode import MANUAL
 
 if TYPE_CHECKING:
-    from sim.analysis.history.recorded import RecordedRun
-    from sim.simulation import Simulation
+    from sim.read.history.recorded import RecordedRun
+    from sim.run.simulation import Simulation
 
 SURFACES = ("control", "docs")
 DIVERGED = 3
@@ -62,7 +62,7 @@ def open_run(recorded: RecordedRun, options: OpenOptions) -> int:
 async def _show(
     recorded: RecordedRun, options: OpenOptions, bound: Bound, simulation: Simulation
 ) -> int:
-    from sim.analysis.replay import Divergence
+    from sim.read.replay import Divergence
 
     ending, console = Ending(), Console("text", quiet=True)
     instances = Instances(on_end=ending.run_ended)

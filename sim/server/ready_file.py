@@ -14,15 +14,15 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import DecodeError, json
 
-from sim.analysis.commands import curl_command
 from sim.core.catalogue.observations import reading_in_force
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
+from sim.read.commands import curl_command
+from sim.run.simulation import Simulation
 from sim.server.addresses import Addresses
 from sim.server.listeners import LOOPBACK, LOOPBACK_6, SURFACES
-from sim.server.room import room_url
-from sim.simulation import Simulation
+from sim.server.room_files import room_url
 
 _ANSWER_S = 1.0  # a server that does not accept within this time has ended
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
 
-from sim.analysis.commands import sim_command
 from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
-from sim.scenario.clock_mode import ClockMode
+from sim.read.commands import sim_command
+from sim.run.simulation import Simulation
 from sim.server.addresses import addresses_of
 from sim.server.console import Console
 from sim.server.ending import Ending
@@ -27,10 +27,10 @@ from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind, is_loopback
 from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
-from sim.server.room import open_in_browser, room_url
+from sim.server.room_files import open_in_browser, room_url
 from sim.server.service import Service
 from sim.server.tls import Identity, make_identity
-from sim.simulation import Simulation
+from sim.world.format.clock_mode import ClockMode
 
 if TYPE_CHECKING:
     from sim.server.watching import ReloadedScenario, ScenarioWatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from sim.analysis.history.work import T, Work
+from sim.read.history.work import T, Work
 
 # Longest time without yielding.
 _TURN_S = 0.004

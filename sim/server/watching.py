@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sim.scenario.clock_mode import ClockMode
-from sim.scenario.yaml_tree import ScenarioError
+from sim.run.simulation import Simulation
 from sim.server.beside import beside
 from sim.server.host import Host
-from sim.simulation import Simulation
+from sim.world.format.clock_mode import ClockMode
+from sim.world.format.yaml_tree import ScenarioError
 
 _LOOK_S = 0.25
 

@@ -18,13 +18,13 @@ from time import monotonic
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from sim.analysis.errors import UsageError
-from sim.scenario.clock_mode import parse_clock_mode
-from sim.scenario.scenario import Scenario
+from sim.read.errors import UsageError
 from sim.server.background import serve_in_thread
 from sim.server.journal_file import open_journal
 from sim.server.ready_file import ready_facts
 from sim.testing.junit_cases import Cases, asking_for, read_cases
+from sim.world.format.clock_mode import parse_clock_mode
+from sim.world.format.scenario import Scenario
 
 _SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control")
 _GRACE_S = 5.0  # seconds between the request to end and the kill

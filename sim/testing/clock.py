@@ -20,8 +20,8 @@ from sim.kernel.instants import (
     parse_span,
     to_datetime,
 )
-from sim.scenario.scalar_types import SPAN
 from sim.testing.wall_clock import warn_of_patched_time
+from sim.world.format.scalar_types import SPAN
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -137,9 +137,9 @@ class Clock:
         self, condition: Mapping[str, object], within: Length
     ) -> Iterator[Callable[[], bool]]:
         """Look for a condition while the block moves the clock; TimeoutError if it was not met."""
-        from sim.actors.operator.action import read_entry
-        from sim.scenario.steps import When
+        from sim.run.actors.operator.action import read_entry
         from sim.server.control.clock_calls import watch_for
+        from sim.world.format.steps import When
 
         running, when = self._running, read_entry(When, condition)
         happened = running.call(lambda: watch_for(running.host, when))

@@ -17,8 +17,8 @@ from msgspec import Struct, json
 from sim.contract.contract import Plane, load_contract
 from sim.core.identity.firms import User
 from sim.kernel import resources
-from sim.simulation import Simulation
-from sim.testing.client import Connection, Http, connect
+from sim.run.client.client import Connection, Http, connect
+from sim.run.simulation import Simulation
 
 FOLDERS: tuple[Plane, ...] = ("gateway", "retail", "exchange")
 _VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")

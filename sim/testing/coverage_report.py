@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from sim.analysis.commands import sim_command
-from sim.analysis.exchange_coverage import Recorder, document, headline, packed, read
+from sim.read.commands import sim_command
+from sim.read.exchange_coverage import Recorder, document, headline, packed, read
 
 _KEY = "sandbox_exchange_coverage"
 

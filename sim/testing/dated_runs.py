@@ -17,13 +17,13 @@ from typing import Any, TextIO
 
 from msgspec import Struct, structs, to_builtins
 
-from sim.analysis import dates
-from sim.analysis.errors import UsageError
-from sim.analysis.junit import Case, Suite, junit
-from sim.analysis.layout import counted, wrapped
-from sim.analysis.progress import Progress
 from sim.kernel.instants import DAY, Instant, eastern, eastern_date, format_instant, parse_instant
-from sim.loader.load import load_scenario
+from sim.read import dates
+from sim.read.errors import UsageError
+from sim.read.junit import Case, Suite, junit
+from sim.read.layout import counted, wrapped
+from sim.read.progress import Progress
+from sim.run.loader.load import load_scenario
 from sim.testing.client_command import run_client
 from sim.testing.junit_cases import Cases, one_line
 from sim.testing.start_date import VARIABLE

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import quote, urlencode
 
-from sim.analysis.commands import sim_command
 from sim.kernel.instants import Instant, format_instant, parse_span
+from sim.read.commands import sim_command
 from sim.testing.clock import Clock, Moment, instant_of
 from sim.testing.control import Control, Fault
 from sim.testing.control import ControlError as ControlError
@@ -26,12 +26,12 @@ from sim.testing.webhook_receiver import Webhooks
 __tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
-    from sim.analysis.conformance import Report
     from sim.api.pipeline.request_log import LoggedCall
-    from sim.scenario.scenario import Scenario
+    from sim.evidence.witness import Witness
+    from sim.read.conformance import Report
     from sim.server.background import BackgroundInstance, BackgroundService
     from sim.server.console import Observer
-    from sim.witness import Witness
+    from sim.world.format.scenario import Scenario
 
 _CALLS_SHOWN = 12  # in the report of a failed test
 
@@ -170,7 +170,7 @@ class ServedExchange:
         Keys: n, name, at, where, kind, says, and state: pending, passed, failed or refused. A test
         in which a step failed or was refused fails, unless its marker says `steps="ignore"`.
         """
-        from sim.actors.script.view import script_view
+        from sim.run.actors.script.view import script_view
 
         running = self.running
         rows = running.call(lambda: script_view(running.simulation.script))["steps"]
@@ -221,7 +221,7 @@ class ServedExchange:
         Subjects are an order id, "stream/7", an account, a symbol, "kyc/EXTERNAL_ID" and
         "webhook/EVENT_ID". None for an unknown subject.
         """
-        from sim.analysis.explain import explain
+        from sim.read.explain import explain
 
         running = self.running
         return running.call(lambda: explain(running.simulation, subject))
@@ -232,7 +232,7 @@ class ServedExchange:
         `rules` limits the check to some of them. See `report.ok`, `report.broken()` and
         `report.lines()`.
         """
-        from sim.analysis.conformance import check
+        from sim.read.conformance import check
 
         running = self.running
         return running.call(lambda: check(running.simulation, caller=caller, rules=rules))
@@ -244,7 +244,7 @@ class ServedExchange:
         `.contradictions`, each with a sentence and the inputs that contradict each other, and
         `.checks`.
         """
-        from sim.witness import witness_run
+        from sim.evidence.witness import witness_run
 
         running = self.running
         return running.call(lambda: witness_run(running.simulation))

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, TextIO, cast
 import pytest
 from _pytest.runner import runtestprotocol
 
-from sim.analysis.commands import python_command
-from sim.analysis.progress import Progress, reporting
-from sim.analysis.search.fault_points import Point, points
-from sim.analysis.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
+from sim.read.commands import python_command
+from sim.read.progress import Progress, reporting
+from sim.search.fault_points import Point, points
+from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
 ARMED: pytest.StashKey[list[str]] = pytest.StashKey()
@@ -204,8 +204,8 @@ class Explorer:
         """Write which faults the tests survived and which they did not."""
         from msgspec import json
 
-        from sim.analysis.layout import counted
-        from sim.analysis.tables import print_table
+        from sim.read.layout import counted
+        from sim.read.tables import print_table
 
         write = terminalreporter.write_line
         terminalreporter.section("explored faults")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from msgspec import Struct, structs
 
-from sim.actors.script.expectations import shortened
+from sim.run.actors.script.expectations import shortened
 
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 

@@ -44,16 +44,16 @@ from hypothesis.control import current_build_context
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from sim.actors.operator.views import view
-from sim.analysis.commands import sim_command
-from sim.analysis.search.generator import Document, Terms
-from sim.analysis.search.journal_to_scenario import scenario_document
-from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.invariants import violations
 from sim.core.model.refusals import Refusal
-from sim.loader.load import load_scenario
-from sim.simulation import Simulation
-from sim.testing.client import connect
+from sim.read.commands import sim_command
+from sim.read.export.journal_to_scenario import scenario_document
+from sim.read.export.yaml_writer import as_yaml
+from sim.run.actors.operator.views import view
+from sim.run.client.client import connect
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
+from sim.search.generator import Document, Terms
 from sim.testing.start_date import with_start
 from sim.testing.strategies import clock_jumps, faults, order_steps
 

@@ -128,7 +128,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("explore"):
         if config.getoption("numprocesses", None):
             raise pytest.UsageError("--explore runs in one process: leave out -n")
-        from sim.analysis.search.fault_points import refuse_unknown
+        from sim.search.fault_points import refuse_unknown
         from sim.testing.fault_exploration import Explorer
 
         operations = config.getoption("explore_operations")
@@ -157,12 +157,12 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     """A sandbox exchange for this test alone, on free loopback ports, with a manual clock."""
     from msgspec.structs import replace
 
-    from sim.loader.load import load_scenario
-    from sim.scenario.problem_text import with_carets
-    from sim.scenario.yaml_tree import ScenarioError
+    from sim.run.loader.load import load_scenario
     from sim.testing.exchange_fixture import ServedExchange
     from sim.testing.start_date import with_start
     from sim.testing.wall_clock import warn_of_patched_time
+    from sim.world.format.problem_text import with_carets
+    from sim.world.format.yaml_tree import ScenarioError
 
     marked = _scenario_of(request.node)
     problem: ScenarioError | None = None
@@ -286,7 +286,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     result = yield
     served = item.stash.get(_SERVED, None)
     if served is not None and _scenario_of(item).steps == "check":
-        from sim.actors.script.view import verdict
+        from sim.run.actors.script.view import verdict
 
         wrong = [row for row in served.script() if row["state"] in ("failed", "refused")]
         if wrong:
@@ -329,9 +329,9 @@ def _names_run(call: pytest.CallInfo[None]) -> bool:
 
 def _write_page(journal: Path, folder: Path, test: str) -> str:
     """Write the one-file report of a test's run; where it is, or why there is none."""
-    from sim.analysis.errors import UnreadableJournal
-    from sim.analysis.history.recorded import RecordedRun
-    from sim.analysis.report.report import write_report
+    from sim.read.errors import UnreadableJournal
+    from sim.read.history.recorded import RecordedRun
+    from sim.read.report.report import write_report
 
     page = folder / f"{_file_name(test)}.html"
     try:

@@ -9,7 +9,7 @@ import os
 from msgspec.structs import replace
 
 from sim.kernel.instants import parse_instant
-from sim.scenario.scenario import Scenario
+from sim.world.format.scenario import Scenario
 
 VARIABLE = "SIM_START"
 

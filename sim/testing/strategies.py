@@ -1,7 +1,7 @@
 """hypothesis strategies for users: valid requests, requests with exactly one thing wrong, markets,
 faults, jumps of the clock, whole scenarios.
 
-`sim.analysis.search.generator` has the rules of what may be drawn, and `sim sweep --fuzz` uses them
+`sim.search.generator` has the rules of what may be drawn, and `sim sweep --fuzz` uses them
 too; `HypothesisChoices` lets hypothesis take their decisions.
 
 ```python
@@ -29,9 +29,9 @@ from typing import Any, NamedTuple, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sim.analysis.search import generator
-from sim.analysis.search.generator import Document, MarketSteps, Terms
 from sim.core.model.quantities import decimal_text
+from sim.search import generator
+from sim.search.generator import Document, MarketSteps, Terms
 
 Documents = SearchStrategy[Document]
 T = TypeVar("T")

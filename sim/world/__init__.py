@@ -1,1 +1,1 @@
-"""The state a run begins with, built from a scenario."""
+"""What a run begins with: the scenario language, reference data, and the state at the start."""

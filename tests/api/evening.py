@@ -7,7 +7,7 @@ from typing import Any
 
 from sim import Simulation, load_scenario
 from sim.kernel.instants import parse_instant
-from sim.testing.client import connect
+from sim.run.client.client import connect
 from tests.journeys import key, order, retail_order, trader
 
 SCENARIO = """

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from retail_world import FINE, WHOLE, RetailWorld
 
-from sim.messages.gateway_v1 import Event, EventSeries
-from sim.reference.market_pair import Facts, Side, market_of
-from sim.reference.reference import Reference
+from sim.contract.messages.gateway_v1 import Event, EventSeries
+from sim.world.reference.market_pair import Facts, Side, market_of
+from sim.world.reference.reference import Reference
 
 GAME, ELECTION = "nba-test-game", "test-election"
 

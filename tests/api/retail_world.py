@@ -6,7 +6,7 @@ from typing import Any
 
 from sim import Simulation, load_scenario
 from sim.core.model.quantities import CASH_SCALE
-from sim.testing.client import Connection, Http, Response, connect
+from sim.run.client.client import Connection, Http, Response, connect
 
 WHOLE, FINE = "aec-test-whole", "aec-test-fine"
 BUY_YES, SELL_YES, BUY_NO, SELL_NO = (

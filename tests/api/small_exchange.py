@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 from sim.api.pipeline.authentication import Caller
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.accounts.ledger import CLEARING
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import Firm, User
@@ -12,8 +13,7 @@ from sim.core.model.enums import LedgerEntryType, OrderType, Side, TimeInForce
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import days, parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.reference.reference import Reference
+from sim.world.reference.reference import Reference
 
 NOW = parse_instant("2026-09-08T18:00:00Z")
 WHOLE, FINE = "aec-nba-bos-nyk", "aec-crypto-btc-up"

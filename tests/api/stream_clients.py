@@ -10,10 +10,10 @@ from typing import Any
 
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_encoder
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Rpc, Stream, connect
+from sim.run.client.client import Connection, Rpc, Stream, connect
 from tests.journeys import firm, key, order, rpc_trader, trader
 
 BIDIRECTIONAL = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"

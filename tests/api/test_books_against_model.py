@@ -14,10 +14,10 @@ from stream_clients import BIDIRECTIONAL, place
 
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_span, parse_instant, parse_span
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm
 from tests.sessions import SESSIONS
 

@@ -24,9 +24,9 @@ from sim.api.codecs.codecs import (
     json_encoder,
 )
 from sim.api.codecs.json_writer import write_double
+from sim.contract.messages import FIELD_DATES, Message, exchange_v1, gateway_v1, issuer_v1
 from sim.contract.wire_fields import INTEGER_RANGES
 from sim.kernel.instants import parse_instant
-from sim.messages import FIELD_DATES, Message, exchange_v1, gateway_v1, issuer_v1
 
 LAST = FIELD_DATES[-1]
 FULL = dialect_at("exchange", LAST)

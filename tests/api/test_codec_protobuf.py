@@ -20,7 +20,7 @@ from sim.api.codecs.codecs import (
     protobuf_encoder,
 )
 from sim.api.pipeline.preencoded import PreencodedResponse
-from sim.messages import Message, exchange_v1
+from sim.contract.messages import Message, exchange_v1
 
 by_name = pytest.mark.parametrize("cls", message_types(), ids=lambda cls: cls.__full_name__)
 # Messages are many and kinds of fields few: each kind is tried hundreds of times.
@@ -116,7 +116,7 @@ def test_maps_come_out_in_the_order_of_their_keys_in_every_process() -> None:
 def test_the_codecs_load_no_protobuf_until_grpc_needs_it() -> None:
     script = (
         "import sys; from sim.api.codecs.codecs import *; from sim.contract.contract import"
-        " load_contract; from sim.messages import exchange_v1 as x\nload_contract();"
+        " load_contract; from sim.contract.messages import exchange_v1 as x\nload_contract();"
         " json_encoder(x.Order, dialect_at('exchange', 0))(x.Order());"
         " json_decoder(x.Order)(b'{}')\nassert not [name for name in sys.modules if"
         " name.startswith('google')], 'loaded'"

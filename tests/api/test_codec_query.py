@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sim.api.codecs.codecs import BadBody, BadField, Casing, apply_path, form_decoder, query_decoder
-from sim.messages import issuer_v1
+from sim.contract.messages import issuer_v1
 
 
 def test_a_query_is_read_in_both_spellings_where_the_plane_has_both(probe: Any) -> None:

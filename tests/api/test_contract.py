@@ -22,8 +22,8 @@ from sim.contract.compile import main as generate
 from sim.contract.compiler import compile_schema, derive
 from sim.contract.compiler.operations import operations_source
 from sim.contract.contract import PLANES, SCOPES, Contract, ContractError, Operation, load_contract
+from sim.contract.messages import FIELD_DATES, Message, find, find_message
 from sim.kernel.instants import parse_instant
-from sim.messages import FIELD_DATES, Message, find, find_message
 
 MESSAGES = message_types()
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,11 +101,11 @@ def test_check_names_what_differs_and_writing_removes_what_is_stale(
     assert generate([*arguments, "--check"]) == 1
     assert generate(arguments) == 0
     assert generate([*arguments, "--check"]) == 0
-    stale = tmp_path / "sim/messages/forgotten_v1.py"
+    stale = tmp_path / "sim/contract/messages/forgotten_v1.py"
     stale.write_text("")
     capsys.readouterr()
     assert generate([*arguments, "--check"]) == 1
-    assert "sim/messages/forgotten_v1.py" in capsys.readouterr().err
+    assert "sim/contract/messages/forgotten_v1.py" in capsys.readouterr().err
     generate(arguments)
     assert not stale.exists()
 
@@ -119,7 +119,7 @@ def test_the_descriptors_do_not_change_with_comments(tmp_path: Path) -> None:
 
 @pytest.mark.spec("S0-5", "S9-5")
 def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
-    with zipfile.ZipFile(ROOT / "sim/pb/bundle.zip") as bundle:
+    with zipfile.ZipFile(ROOT / "sim/contract/pb/bundle.zip") as bundle:
         names = bundle.namelist()
         bundle.extractall(tmp_path)
     assert names == sorted(names)

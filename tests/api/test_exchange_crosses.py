@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState, OrderType, TimeInForce
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Response, RpcError, connect
+from sim.run.client.client import Connection, Response, RpcError, connect
 from tests.journeys import firm, in_state, order, quiet, rpc_trader, trader
 
 AON = "CROSS_TYPE_ALL_OR_NONE"

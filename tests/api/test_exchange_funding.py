@@ -9,13 +9,13 @@ from urllib.parse import quote
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_v1 as wire
 from sim.contract.openapi import openapi_document
 from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.kernel.instants import format_instant, trade_date
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_v1 as wire
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.run.client.client import Connection, RpcError, Stream, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm, order, poor_firm, quiet, trader
 
 STATE = wire.FundingTransactionState

@@ -23,11 +23,11 @@ from sim.api.exchange.kyc import (
     start_kyc_verification,
     webhook_registration,
 )
+from sim.contract.messages import exchange_kyc_v1 as kyc
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import minutes
-from sim.messages import exchange_kyc_v1 as kyc
-from sim.messages import exchange_v1 as wire
 from tests.journeys import order
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, Response, connect
+from sim.run.client.client import Connection, Response, connect
 from tests.journeys import firm, poor_firm
 
 KNOWN = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}

@@ -10,11 +10,11 @@ from small_exchange import NOW, WHOLE, advance, caller, eve, limit, small_exchan
 from sim.api.codecs.codecs import dialect_at
 from sim.api.exchange.market_data import get_bbo, get_order_book
 from sim.api.exchange.orders import insert_order
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import seconds
-from sim.messages import exchange_v1 as wire
 
 
 def book(exchange: Exchange, depth: int = 0, symbol: str = WHOLE) -> wire.GetOrderBookResponse:

@@ -35,12 +35,12 @@ from sim.api.exchange.positions import (
     list_account_balances,
     list_account_positions,
 )
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType, Side
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import EntryTypeSuppressed, InvalidRequest, PermissionDenied
 from sim.kernel.instants import hours, parse_instant, seconds
-from sim.messages import exchange_v1 as wire
 
 
 def balance(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Response, RpcError, Stream, connect
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import Connection, Response, RpcError, Stream, connect
 from tests.journeys import order, quiet, rpc_trader, trader
 
 

@@ -27,6 +27,7 @@ from sim.api.exchange.orders import (
     insert_order_list,
     preview_order,
 )
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState, OrderState, OrderType, Side, TimeInForce
 from sim.core.model.refusals import (
     DuplicateOrder,
@@ -38,7 +39,6 @@ from sim.core.model.refusals import (
     PermissionDenied,
     UnknownOrder,
 )
-from sim.messages import exchange_v1 as wire
 
 
 def open_orders(exchange, who=None, **filters):

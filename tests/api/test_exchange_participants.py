@@ -10,8 +10,8 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.api.pipeline.authentication import Caller
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, Response, Rpc, RpcError, connect
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, Http, Response, Rpc, RpcError, connect
 from tests.journeys import firm, order, poor_firm, quiet
 
 TOKEN = "/v1/participant/tokens"

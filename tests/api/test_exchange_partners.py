@@ -28,6 +28,9 @@ from sim.api.exchange.partners import (
     get_funded_order,
     get_funding_account_balance,
 )
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_orderfunding_v1 as funding
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType, OrderState, OrderType, Side, TimeInForce
 from sim.core.model.quantities import DOLLAR
@@ -39,9 +42,6 @@ from sim.core.model.refusals import (
     PermissionDenied,
 )
 from sim.kernel.instants import hours, seconds
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_orderfunding_v1 as funding
-from sim.messages import exchange_v1 as wire
 
 CONFIRMED, REJECTED = (
     cash.CashMovementStatus.CASH_MOVEMENT_STATUS_CONFIRMED,

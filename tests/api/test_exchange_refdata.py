@@ -13,12 +13,12 @@ from sim.api.exchange.reference_data import (
     search_instruments,
 )
 from sim.api.exchange.settlement import get_instrument_settlement
+from sim.contract.messages import exchange_settlement_v1 as settlement
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest, NotFound
-from sim.messages import exchange_settlement_v1 as settlement
-from sim.messages import exchange_v1 as wire
 
 
 def symbols(exchange: Exchange, **asked: object) -> list[str]:

@@ -34,12 +34,12 @@ from sim.api.exchange.reports import (
     search_trades,
 )
 from sim.api.exchange.trade_stats import get_trade_stats
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import ExecutionType, OrderState, Side, TradeState
 from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound, PermissionDenied
 from sim.core.trading.synchronous import EDGE_TIMEOUT
 from sim.kernel.instants import days, minutes, parse_instant, seconds
-from sim.messages import exchange_v1 as wire
 
 THURSDAY_WINDOW = parse_instant("2026-09-10T02:00:00-04:00")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, Rpc, connect
+from sim.run.client.client import Connection, Http, Rpc, connect
 from tests.api import test_retail_rfqs as retail
 from tests.journeys import firm
 

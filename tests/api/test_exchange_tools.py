@@ -30,11 +30,11 @@ from sim.api.reports.where_clause import (
     text,
     values_of,
 )
+from sim.contract.messages import exchange_v1 as wire
+from sim.contract.messages.exchange_v1 import FilterOperator
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.messages.exchange_v1 import FilterOperator
 from tests.wide_numbers import wide
 
 # ---- pages

@@ -10,7 +10,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, Refusal
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.api import test_exchange_funding as funding
 from tests.journeys import order, quiet, trader
 

@@ -18,9 +18,9 @@ from sim import Simulation, load_scenario
 from sim.api.gateway.event_views import event_view, exists
 from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_index import market_index
+from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.model.refusals import Refusal
-from sim.messages.gateway_v1 import Event, Market
-from sim.testing.client import connect
+from sim.run.client.client import connect
 
 SCENARIO = 'name: lists\nextends: quickstart\nlimits: {public: "off"}\nworld: {games: 24}\n'
 EVENT_ORDERS: dict[str, Callable[[Event], Any]] = {

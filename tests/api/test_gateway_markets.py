@@ -10,9 +10,9 @@ from gateway_world import ELECTION, GAME, GatewayWorld
 from retail_world import BUY_YES, FINE, SELL_YES, WHOLE
 
 from sim.api.gateway.live_views import market_view
+from sim.contract.messages.gateway_v1 import Subject
 from sim.core.incentives.incentives import Period
 from sim.kernel.instants import DAY, HOUR
-from sim.messages.gateway_v1 import Subject
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.market_data.assets import PRICE_SCALE, Asset
 from sim.kernel.instants import NS_PER_S
-from sim.testing.client import Connection, Response, connect
+from sim.run.client.client import Connection, Response, connect
 
 SEEDED = "crypto:test-seeded"
 DAY = 86_400

@@ -10,8 +10,8 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.model.refusals import NotFound
-from sim.reference.reference import Reference
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
+from sim.world.reference.reference import Reference
 from tests.journeys import key, trader
 
 
@@ -180,7 +180,7 @@ def test_the_gateway_is_up(world: Connection) -> None:
 
 def test_partners_find_events_by_ids_of_their_own() -> None:
     from sim import Simulation, load_scenario
-    from sim.testing.client import connect
+    from sim.run.client.client import connect
 
     origin = connect(Simulation(load_scenario("quickstart")))
     listed = origin.gateway.get("/v1/events", params={"limit": 500}).json()["events"]

@@ -16,11 +16,11 @@ from sim.api.gateway.event_views import dormant_state
 from sim.api.gateway.events import list_events
 from sim.api.gateway.markets import list_markets
 from sim.api.pipeline.authentication import Caller
+from sim.contract.messages import exchange_v1 as wire
+from sim.contract.messages import gateway_v1 as gateway_wire
+from sim.contract.messages.gateway_v1 import Event, Market
 from sim.kernel.instants import MINUTE, NS_PER_S, Instant, format_instant, parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.messages import gateway_v1 as gateway_wire
-from sim.messages.gateway_v1 import Event, Market
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 
 GAMES = 90
 

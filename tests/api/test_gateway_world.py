@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 
 NUMBER = (int, float)
 # Fields of §2.10 that are there on the quickstart's date; those that left on 2026-06-29 are tested

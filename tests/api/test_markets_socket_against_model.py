@@ -18,7 +18,7 @@ from stream_clients import MARKETS, place, socket
 from sim import Simulation, load_scenario
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_instant, parse_instant
-from sim.testing.client import Stream, connect
+from sim.run.client.client import Stream, connect
 from tests.sessions import SESSIONS
 
 SCENARIO = """

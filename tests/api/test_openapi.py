@@ -13,10 +13,10 @@ from wire_values import message_types, messages
 
 from sim.api.codecs.codecs import dialect_at, json_encoder
 from sim.contract.contract import PLANES, Plane, load_contract
+from sim.contract.messages import Message
 from sim.contract.openapi import openapi_document
 from sim.contract.openapi_schemas import Components
 from sim.kernel.instants import EARLIEST, LATEST, parse_instant
-from sim.messages import Message
 
 MESSAGES = message_types()
 NOW = parse_instant("2026-09-08T18:00:00Z")

@@ -42,7 +42,7 @@ from sim.core.identity.credentials import Credentials
 from sim.core.identity.firms import ApiKey, Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, days, parse_instant, seconds
-from sim.testing.client import connect
+from sim.run.client.client import connect
 from tests.journeys import firm
 
 START = parse_instant("2026-09-08T18:00:00Z")

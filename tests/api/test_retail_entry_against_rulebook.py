@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from retail_world import FINE, WHOLE, RetailWorld, usd
 
 from sim.kernel.instants import format_instant
-from sim.testing.client import Response
+from sim.run.client.client import Response
 from tests.sessions import SESSIONS
 
 UNLIMITED = """

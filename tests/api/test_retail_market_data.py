@@ -10,7 +10,7 @@ from retail_world import BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
 
 from sim import Simulation, load_scenario
 from sim.kernel.instants import parse_instant
-from sim.testing.client import connect
+from sim.run.client.client import connect
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from sim.api.rendering.retail_numbers import (
     read_quantity,
     two_figures,
 )
+from sim.contract.messages.retail_v1 import Amount
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import InvalidRequest
-from sim.messages.retail_v1 import Amount
 from tests.wide_numbers import wide
 
 CENT = Instrument(symbol="cent")

@@ -15,7 +15,7 @@ from retail_world import BUY_NO, BUY_YES, FINE, SELL_NO, SELL_YES, WHOLE, Retail
 
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import format_instant, parse_instant
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.journeys import firm
 from tests.wide_numbers import wide
 

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as exchange_wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import to_datetime
-from sim.messages import exchange_v1 as exchange_wire
-from sim.testing.client import Connection, Http, Response, Stream, connect
+from sim.run.client.client import Connection, Http, Response, Stream, connect
 from tests.journeys import firm, in_state, open_ones
 
 ASKS, QUOTES, OTHER = 0, 1, 2

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.testing.client import connect
+from sim.run.client.client import connect
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, QUOTES
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.testing.client import Connection, Response
+from sim.run.client.client import Connection, Response
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, OTHER, QUOTES
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from stream_clients import orders, place
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_span, parse_span
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm
 from tests.sessions import SESSIONS
 

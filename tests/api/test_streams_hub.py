@@ -26,12 +26,12 @@ from stream_clients import (
 )
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import FEW_GAMES, firm, quiet, rpc_trader
 
 REVOKED = (13, "Subscription manager revoked session")

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from stream_clients import BIDIRECTIONAL, books, place, talk, trade
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, in_state, open_ones, quiet, rpc_trader
 
 

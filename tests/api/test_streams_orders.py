@@ -8,7 +8,7 @@ from stream_clients import orders, place
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.model.enums import CancelRejectReason, ExecutionType, InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.testing.client import Connection, RpcError
+from sim.run.client.client import Connection, RpcError
 from tests.journeys import firm, quiet, trader
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from stream_clients import instruments, place, position_changes, trade, twins
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream
+from sim.run.client.client import Connection, RpcError, Stream
 from tests.journeys import firm, in_state, quiet, rpc_trader
 
 

@@ -19,10 +19,10 @@ from stream_clients import books, drop_copy, orders, place, position_changes, tr
 
 from sim import Simulation, load_scenario
 from sim.api.streams import ledger, resumable
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Stream, connect
+from sim.run.client.client import Connection, Stream, connect
 from tests.journeys import firm, quiet, rpc_trader, trader
 
 

@@ -14,11 +14,11 @@ from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import dialect_at, json_encoder
 from sim.api.pipeline.inputs import Send
 from sim.api.rendering.retail_books import book_message
+from sim.contract.messages import retail_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
-from sim.messages import retail_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import in_state, key, quiet, retail_order
 
 

@@ -24,9 +24,9 @@ from stream_clients import (
 )
 
 from sim import Simulation, load_scenario
-from sim.analysis.replay import replay
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream, connect
+from sim.contract.messages import exchange_v1 as wire
+from sim.read.replay import replay
+from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import quiet, rpc_trader
 
 

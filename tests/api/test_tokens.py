@@ -11,12 +11,12 @@ from sim.api.auth.tokens import issue_token
 from sim.api.pipeline.access_tokens import fingerprint_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
+from sim.contract.messages.issuer_v1 import IssueTokenRequest
 from sim.core.identity.assertion_problems import OAuthRefusal
 from sim.core.identity.credentials import ASSERTION_TYPE, Credentials
 from sim.core.identity.firms import Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import parse_instant
-from sim.messages.issuer_v1 import IssueTokenRequest
 
 FOUND = VerifiedCredential("assertion", "client-acme", claims={"audience": "known"}, nonce="n1")
 

@@ -19,14 +19,14 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from hypothesis import strategies as st
 
-import sim.messages
+import sim.contract.messages
 from sim.api.codecs import protobuf
 from sim.api.codecs.codecs import Field, fields_of
 from sim.contract.compiler import compile_schema
 from sim.contract.compiler.messages import module_source
+from sim.contract.messages import PACKAGES, Message, find, find_message
 from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, SPAN_MAX
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S
-from sim.messages import PACKAGES, Message, find, find_message
 from tests.wide_numbers import wide
 
 HERE = Path(__file__).resolve().parent
@@ -82,16 +82,16 @@ def probe_package(scratch: Path) -> Iterator[ModuleType]:
         HERE.parents[1] / "proto/sandbox_exchange/options.proto", scratch / "sandbox_exchange"
     )
     schema = compile_schema(scratch)
-    module = ModuleType("sim.messages.probe_v1")
+    module = ModuleType("sim.contract.messages.probe_v1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sim.messages, "_types", {})
+        patch.setattr(sim.contract.messages, "_types", {})
         for name, source in (
             ("google_protobuf", module_source(schema, "google.protobuf")),
             ("probe_v1", module_source(schema, "probe.v1")),
         ):
-            module = ModuleType(f"sim.messages.{name}")
+            module = ModuleType(f"sim.contract.messages.{name}")
             patch.setitem(sys.modules, module.__name__, module)
-            patch.setattr(sim.messages, name, module, raising=False)
+            patch.setattr(sim.contract.messages, name, module, raising=False)
             patch.setitem(PACKAGES, name.replace("_", "."), module.__name__)
             exec(compile(source, name, "exec"), vars(module))
         pool = protobuf.descriptor_pool()

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sim.api.codecs.codecs import protobuf_encoder
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
 from sim.kernel.instants import parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, Response, Rpc, RpcError
+from sim.run.client.client import Connection, Http, Response, Rpc, RpcError
 from tests.journeys import quiet
 from tests.test_judge import MINE, OTHERS, person
 

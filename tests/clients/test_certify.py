@@ -15,13 +15,13 @@ import pytest
 import yaml
 
 from sim import Simulation
-from sim.analysis.conformance import rulebook
 from sim.cli.main import main
+from sim.read.conformance import rulebook
+from sim.run.client.client import RpcError, connect
 from sim.testing.certify import bundle, profile
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
 from sim.testing.certify.profile import load_profile
 from sim.testing.certify.report import lines
-from sim.testing.client import RpcError, connect
 from tests.clients.reference import BUGS, GaveUp, ReferenceClient
 
 PROFILE = load_profile()

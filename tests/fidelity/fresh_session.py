@@ -10,8 +10,8 @@ from random import Random
 from typing import Any, TypeAlias
 
 from sim.api.codecs.codecs import protobuf_encoder
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import RpcError, Stream
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import RpcError, Stream
 from tests.fidelity.wide_session import ADA, BOOKS, POSITIONS, TALKS, Clients, ask, told
 from tests.journeys import PERSON, firm, order, retail_order
 

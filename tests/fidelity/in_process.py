@@ -11,14 +11,14 @@ from msgspec import json
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
 from sim.contract.contract import load_contract
+from sim.evidence.recording.files import Frame, Message, RecordingFile
+from sim.evidence.recording.grpc_bodies import GrpcBodies
+from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import format_instant
-from sim.recording.files import Frame, Message, RecordingFile
-from sim.recording.grpc_relay import Bodies
-from sim.recording.writer import RecordingWriter
+from sim.run.client.client import Connection
 from sim.server.http.response import http_date
-from sim.testing.client import Connection
 
-BODIES = Bodies(load_contract())
+BODIES = GrpcBodies(load_contract())
 
 
 class RecordedSimulation(Simulation):

@@ -1,4 +1,4 @@
-"""Clients like those of `sim.testing.client`, over real sockets: `sim serve` and `sim record` run
+"""Clients like those of `sim.run.client.client`, over real sockets: `sim serve` and `sim record` run
 as separate processes, and all calls of `Clients` (`wide_session.py`) pass through both.
 
 A second simulation of the scenario in this process provides symbols, firms and keys. It handles no
@@ -25,7 +25,7 @@ from websockets.sync.client import connect as open_web_socket
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.kernel.instants import parse_instant
-from sim.testing.client import Connection, Http, RpcError
+from sim.run.client.client import Connection, Http, RpcError
 from sim.testing.control import Control
 from tests.fidelity.wide_session import Clients, Part, base, variant
 from tests.server.processes import Process

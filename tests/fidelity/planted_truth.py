@@ -22,11 +22,11 @@ from msgspec import json
 
 from sim.cli.main import main as sim
 from sim.core.catalogue.assumptions import catalogue
-from sim.fidelity.inference.outcome import Decisions, Setting, change
-from sim.fidelity.inference.session import Session
-from sim.fidelity.inference.unseen import SIGNED
-from sim.loader.load import load_scenario
-from sim.recording.reading import read_recording
+from sim.evidence.compare.inference.outcome import Decisions, Setting, change
+from sim.evidence.compare.inference.session import Session
+from sim.evidence.compare.inference.unseen import SIGNED
+from sim.evidence.recording.reading import read_recording
+from sim.run.loader.load import load_scenario
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.in_process import record
 from tests.fidelity.over_sockets import planted_over_sockets

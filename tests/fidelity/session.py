@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection
 from tests.fidelity.in_process import record
 from tests.journeys import PERSON, firm, key, order, quiet, retail_order, rpc_trader, trader
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from sim.api.codecs.codecs import protobuf_encoder
-from sim.fidelity.difference import Difference
-from sim.fidelity.inference.outcome import Decisions, Outcome, Setting
-from sim.fidelity.inference.search import Search
-from sim.messages import exchange_v1 as wire
+from sim.contract.messages import exchange_v1 as wire
+from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.inference.outcome import Decisions, Outcome, Setting
+from sim.evidence.compare.inference.search import Search
 from tests.fidelity.conftest import Compare, Infer, differences
 from tests.fidelity.in_process import lines
 from tests.fidelity.wide_session import TALKS, Clients, ask, planted

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sim.fidelity import chance
-from sim.fidelity import compare as comparing
+from sim.evidence.compare import chance
+from sim.evidence.compare import compare as comparing
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Compare, differences
 from tests.fidelity.in_process import lines

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from sim.cli.main import main
-from sim.testing.client import Http
+from sim.run.client.client import Http
 from tests.fidelity.conftest import differences
 from tests.fidelity.in_process import lines, record
 from tests.fidelity.session import recorded

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.cli.main import main
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import Chance
-from sim.fidelity.inference.odds import Count
-from sim.fidelity.inference.session import Session
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError
+from sim.evidence.compare.inference.odds import Count
+from sim.evidence.compare.inference.session import Session
+from sim.run.client.client import Connection, RpcError
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Infer
 from tests.fidelity.in_process import lines

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from sim.fidelity.difference import Difference
-from sim.fidelity.inference.joint import best_pair, lively
-from sim.fidelity.inference.outcome import Decisions, Outcome, Setting, ValueTrial, change
-from sim.fidelity.inference.search import Search
+from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.inference.joint import best_pair, lively
+from sim.evidence.compare.inference.outcome import Decisions, Outcome, Setting, ValueTrial, change
+from sim.evidence.compare.inference.search import Search
 from tests.fidelity.conftest import Infer
 from tests.fidelity.wide_session import Clients, planted
 from tests.journeys import retail_order

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sim.cli.main import main
-from sim.fidelity.inference.trial import Trial
+from sim.evidence.compare.inference.trial import Trial
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.wide_session import Clients, base, planted
 

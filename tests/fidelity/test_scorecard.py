@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sim.analysis import spec_coverage
 from sim.cli.main import main
 from sim.contract.contract import load_contract
 from sim.core.catalogue import assumptions, observations, quirks
+from sim.read import spec_coverage
 from tests.fidelity.conftest import Compare, Line
 
 Fidelity: TypeAlias = Callable[..., dict[str, Any]]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
-from sim.messages import exchange_v1 as wire
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Compare, differences
 from tests.fidelity.in_process import lines

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 from sim import Simulation
 from sim.api.codecs.codecs import protobuf_encoder
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, Response, Rpc, RpcError, Stream
+from sim.run.client.client import Connection, Http, Response, Rpc, RpcError, Stream
 from tests.fidelity.in_process import record
 from tests.journeys import (
     PERSON,

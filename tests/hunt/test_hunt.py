@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sim.analysis.features.features import FeatureReader, totals
-from sim.analysis.features.rules import RULES
-from sim.analysis.search.fuzz import with_random_steps
 from sim.cli.main import main
-from sim.loader.load import load_scenario
-from sim.simulation import Simulation
+from sim.read.features.features import FeatureReader, totals
+from sim.read.features.rules import RULES
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
+from sim.search.fuzz import with_random_steps
 
 BUDGET = "250"
 STORM = 1_000  # inputs
@@ -119,8 +119,8 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the canary in every episode it is no canary any more, but a find like any other."""
-    from sim.hunt import arena, campaign, canary
-    from sim.hunt.arena import Arena, Checkpoint
+    from sim.search.hunt import arena, campaign, canary
+    from sim.search.hunt.arena import Arena, Checkpoint
 
     begin = Arena.__init__
 
@@ -130,7 +130,7 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
 
     monkeypatch.setattr(arena.Arena, "__init__", planted)
     monkeypatch.setattr(campaign, "CANARY_EVERY", 10_000)
-    monkeypatch.setattr("sim.hunt.oracles.replays", lambda simulation: iter(()))
+    monkeypatch.setattr("sim.search.hunt.oracles.replays", lambda simulation: iter(()))
     scenario = tmp_path / "tiny.yaml"
     scenario.write_text("name: tiny\nextends: [quickstart]\nworld: {games: 0}\n")
     code, document = hunt(tmp_path, str(scenario), "--inputs", "20000", "--seed", "1")
@@ -150,7 +150,7 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
 def test_a_hunt_that_was_interrupted_tells_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sim.hunt.campaign import Campaign
+    from sim.search.hunt.campaign import Campaign
 
     def interrupted(self: Campaign) -> bool:
         if self.state.rounds == 1:

@@ -9,14 +9,14 @@ from contextlib import nullcontext
 
 import pytest
 
-from sim.hunt.arena import Arena
-from sim.hunt.checkpoints import MomentPath, checkpoints_of
-from sim.hunt.genes import Gene
-from sim.hunt.oracles import Trouble
-from sim.hunt.roots import roots_of
 from sim.kernel.instants import minutes
-from tests.detection.exchange_bugs import EXCHANGE_BUGS
-from tests.detection.rewriting import planted
+from sim.search.hunt.arena import Arena
+from sim.search.hunt.checkpoints import MomentPath, checkpoints_of
+from sim.search.hunt.genes import Gene
+from sim.search.hunt.oracles import Trouble
+from sim.search.hunt.roots import roots_of
+from tools.detection.exchange_bugs import EXCHANGE_BUGS
+from tools.detection.rewriting import planted
 
 ROOTS, TIGHT = roots_of(), 1
 EPISODES = 40
@@ -58,7 +58,7 @@ def test_a_second_opinion_sees_its_bug(
 
 
 def test_an_input_that_does_not_end_is_found_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sim.hunt.watchdog.SECONDS", 0.2)
+    monkeypatch.setattr("sim.search.hunt.watchdog.SECONDS", 0.2)
     with planted(*EXCHANGE_BUGS["timer_after_its_instant"]):
         checkpoint = checkpoints_of(ROOTS, 1).checkpoint(MomentPath(0))
         happened = Arena(checkpoint).run([Gene("course follow", 1), Gene("wait", 1, minutes(5))])

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.indexes.indexed_log import IndexedLog, slice_by_time
-from sim.indexes.restore_rows import restore, shared
+from sim.kernel.indexes.indexed_log import IndexedLog, slice_by_time
+from sim.kernel.indexes.restore_rows import restore, shared
 
 
 @dataclass

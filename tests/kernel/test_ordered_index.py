@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.indexes import ordered_index
-from sim.indexes.change_index import Changes
-from sim.indexes.ordered_index import (
+from sim.kernel.indexes import ordered_index
+from sim.kernel.indexes.change_index import Changes
+from sim.kernel.indexes.ordered_index import (
     MISSING,
     Codes,
     KeyIndex,

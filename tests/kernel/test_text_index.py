@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.indexes.text_index import TextIndex
+from sim.kernel.indexes.text_index import TextIndex
 
 texts = st.lists(st.text("ab -", max_size=8), max_size=12)
 

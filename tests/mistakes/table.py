@@ -21,9 +21,9 @@ from typing import Any
 
 import yaml
 
-from sim.loader.load import load_scenario
-from sim.scenario.yaml_tree import ScenarioError
-from sim.simulation import Simulation
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
+from sim.world.format.yaml_tree import ScenarioError
 
 FOLDER = Path(__file__).parent
 # The scenario to which a mistake in a part of a scenario is appended.

@@ -20,10 +20,10 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.contract.contract import load_contract
+from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import fields_of
-from sim.messages import Message, find_message
-from sim.scenario.scenario import DEFAULT_START
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
+from sim.world.format.scenario import DEFAULT_START
 from tests.oracles.test_required_fields import MORE, ROOT, _fields, _operation
 from tests.surfaces.callers import LIMITS
 

@@ -11,7 +11,7 @@ import pytest
 from sim.api.pipeline.inputs import Post
 from sim.core.model.refusals import IllegalTransition
 from sim.kernel.instants import NS_PER_S
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.journeys import PERSON, firm, quiet, trader
 from tests.oracles.worlds import world_of
 

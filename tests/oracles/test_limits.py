@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, Response, RpcError
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, Http, Response, RpcError
 from tests.journeys import firm, key, quiet, rpc_trader
 from tests.oracles.worlds import world_of
 

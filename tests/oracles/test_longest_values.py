@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_orderfunding_v1 as funding
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Response, RpcError
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_orderfunding_v1 as funding
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, Response, RpcError
 from tests.journeys import APPLICATION, firm, key, order, quiet, trader
 from tests.oracles.worlds import world_of
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sim.testing.client import Connection, Http
+from sim.run.client.client import Connection, Http
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 from tests.oracles.worlds import world_of
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from sim import Simulation
-from sim.messages import Message
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Response, RpcError
+from sim.contract.messages import Message
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, Response, RpcError
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of
 

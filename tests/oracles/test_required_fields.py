@@ -19,12 +19,12 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.contract.contract import Operation, load_contract
+from sim.contract.messages import Message, find_message
 from sim.contract.openapi import openapi_document
 from sim.contract.openapi_schemas import note_of
 from sim.contract.wire_fields import Field, fields_of
-from sim.messages import Message, find_message
-from sim.scenario.scenario import DEFAULT_START
-from sim.testing.client import Connection, RpcError, connect
+from sim.run.client.client import Connection, RpcError, connect
+from sim.world.format.scenario import DEFAULT_START
 from tests.surfaces.callers import caller, path_of, routes, unlimited
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ import pytest
 from sim import Simulation
 from sim.contract.contract import Operation, load_contract
 from sim.core.identity.firms import Firm
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.oracles.worlds import world_of
 
 # scope: the operations that need it and no other scope, with the § that says so.

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Stream
+from sim.run.client.client import Connection, Stream
 from tests.api import stream_clients as streams
 from tests.journeys import firm, key, quiet, retail_order, rpc_trader
 from tests.oracles.worlds import world_of

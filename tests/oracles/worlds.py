@@ -5,7 +5,7 @@ from __future__ import annotations
 from sim import Simulation, load_scenario
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import parse_instant
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 
 
 def world_of(text: str = "", start: str = "", *, limits: bool = False) -> Connection:

@@ -168,8 +168,8 @@ def _prepare() -> None:
 def _record_client() -> None:
     """Write the journal of a client that breaks one rule and follows another."""
     from sim import Simulation, load_scenario
+    from sim.run.client.client import connect
     from sim.server.journal_file import open_journal
-    from sim.testing.client import connect
 
     with open_journal(Path("client.ndjson")) as file:
         sim = Simulation(load_scenario("desk.yaml"), journal=file)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sim.analysis import spec_coverage
 from sim.core.catalogue.assumptions import catalogue
+from sim.read import spec_coverage
 
 ROOT = Path(__file__).parent.parent.parent
 LEDGER = yaml.load((ROOT / "tests" / "ledger.yaml").read_text(), yaml.CSafeLoader)

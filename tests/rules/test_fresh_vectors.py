@@ -10,7 +10,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.model.refusals import Conflict, NotFound
-from sim.testing.client import Response, connect
+from sim.run.client.client import Response, connect
 
 GTC, DAY, IOC, FOK = (
     f"TIME_IN_FORCE_{name}"

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import FEW_GAMES, firm, key, order, rpc_trader, trader
 
 NUMBERS = {

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, connect
+from sim.run.client.client import Connection, RpcError, connect
 from tests.journeys import firm, key, order, rpc_trader, trader
 
 WINDOW = """

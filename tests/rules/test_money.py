@@ -19,7 +19,7 @@ from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from sim.testing.trading_harness import Market
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 from tests.sessions import SESSIONS

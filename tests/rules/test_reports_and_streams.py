@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, eastern, format_instant, parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import (
     FEW_GAMES,
     firm,

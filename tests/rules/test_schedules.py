@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, parse_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import FEW_GAMES, firm, rpc_trader, trader
 
 SYMBOL = "weekly"

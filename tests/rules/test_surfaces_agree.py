@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import key, retail_order, trader
 
 SYMBOL = "agreed"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.run.client.client import connect
 from sim.server.journal_file import open_journal
-from sim.testing.client import connect
 
 WORLD = """
 name: bisected

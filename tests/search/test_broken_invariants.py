@@ -12,8 +12,6 @@ from typing import NamedTuple
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis import invariant_checks
-from sim.analysis.headless_run import run_scenario
 from sim.core.accounts.ledger import HOUSE_CLEARING, HOUSE_FEES
 from sim.core.invariants import INVARIANTS
 from sim.core.model.commands import PlaceOrder
@@ -21,6 +19,8 @@ from sim.core.model.enums import BUY, SELL
 from sim.core.model.orders import Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.trading.trading import Trading
+from sim.read import invariant_checks
+from sim.read.headless_run import run_scenario
 
 # The maker sells five at 0.60, of which three trade; another maker queues up behind it; the taker
 # bids for two at 0.40. Then nothing happens for a minute.

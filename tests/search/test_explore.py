@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from sim.analysis.search.fault_points import FAULT_KINDS, points
 from sim.cli.main import main
 from sim.core.service.fault_spec import KINDS, fault_from
+from sim.search.fault_points import FAULT_KINDS, points
 
 pytest_plugins = ["pytester"]
 

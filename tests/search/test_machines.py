@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from sim import load_scenario
-from sim.analysis.headless_run import run_scenario
 from sim.core.accounts.ledger import Ledger
+from sim.read.headless_run import run_scenario
 from sim.testing.machines import (
     WHOLE,
     ExchangeMachine,

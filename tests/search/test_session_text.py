@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from msgspec import json as fast_json
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.search.journal_to_scenario import scenario_of
-from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.model.refusals import Refusal
 from sim.kernel.journal import Header, encode_header
-from sim.scenario.scenario import Scenario
-from sim.testing.client import Http, connect
+from sim.read.export.journal_to_scenario import scenario_of
+from sim.read.export.yaml_writer import as_yaml
+from sim.read.headless_run import run_scenario
+from sim.run.actors.operator.views import view
+from sim.run.client.client import Http, connect
+from sim.world.format.scenario import Scenario
 from tests.journeys import FEW_GAMES, key, open_ones, order, quiet
 
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.progress import Progress
-from sim.analysis.search.delta import minimal, pruned
-from sim.analysis.search.journal_to_scenario import scenario_document
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import Refusal
-from sim.messages import exchange_v1 as wire
+from sim.read.export.journal_to_scenario import scenario_document
+from sim.read.headless_run import run_scenario
+from sim.read.progress import Progress
+from sim.run.client.client import RpcError, connect
+from sim.search.delta import minimal, pruned
 from sim.server.journal_file import open_journal
-from sim.testing.client import RpcError, connect
 from tests.api import stream_clients as streams
 from tests.journeys import key, quiet, retail_order
 

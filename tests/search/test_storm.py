@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.analysis.headless_run import run_scenario
-from sim.analysis.search.fast_rerun import FastRerun
-from sim.analysis.search.fuzz import with_random_steps
-from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.model.enums import InstrumentState
+from sim.read.export.yaml_writer import as_yaml
+from sim.read.headless_run import run_scenario
+from sim.run.client.client import Connection, RpcError, Stream
+from sim.search.fast_rerun import FastRerun
+from sim.search.fuzz import with_random_steps
 from sim.testing import connect
-from sim.testing.client import Connection, RpcError, Stream
 from tests.api import stream_clients as streams
 from tests.journeys import firm
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
-from sim.analysis.headless_run import run_scenario
 from sim.core.model.refusals import InvalidRequest
 from sim.core.service.fault_spec import fault_from
+from sim.read.headless_run import run_scenario
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import Connection, connect
 from sim.testing import as_yaml
-from sim.testing.client import Connection, connect
 from sim.testing.strategies import (
     Terms,
     clock_jumps,

@@ -12,10 +12,10 @@ from fake_simulation import FakeSimulation
 from processes import Process
 
 from sim.api.pipeline.settings import Settings
-from sim.scenario.clock_mode import MANUAL, ClockMode
 from sim.server.host import Host
 from sim.server.listeners import bind
 from sim.server.service import Addresses, Service
+from sim.world.format.clock_mode import MANUAL, ClockMode
 
 RawHttp = Callable[[str, bytes], Awaitable[bytes]]
 

@@ -13,7 +13,7 @@ from joserfc import jwt as jose
 from joserfc.jwk import KeySet
 
 from sim import load_scenario
-from sim.analysis.replay import replay_file
+from sim.read.replay import replay_file
 from sim.testing.exchange_fixture import ServedExchange
 from tests.server.test_independent_clients import authlib_token
 

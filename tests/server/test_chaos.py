@@ -21,16 +21,16 @@ from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view as read_view
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
-from sim.core.service.fault_spec import KINDS, PLANES
-from sim.messages.exchange_v1 import (
+from sim.contract.messages.exchange_v1 import (
     CreateMarketDataSubscriptionRequest,
     CreateMarketDataSubscriptionResponse,
     GetOrderBookRequest,
     InsertOrderRequest,
 )
-from sim.testing.client import connect
+from sim.core.service.fault_spec import KINDS, PLANES
+from sim.run.actors.operator.views import view as read_view
+from sim.run.client.client import connect
 from sim.testing.control import ControlError
 from tests.journeys import APPLICATION
 

@@ -16,7 +16,7 @@ from patience import until
 from sim.api.pipeline.inputs import Outcome, Reply
 from sim.core.model.refusals import Conflict
 from sim.kernel.instants import HOUR, seconds
-from sim.scenario.clock_mode import AUTOJUMP, FAST, MANUAL, PACED, ClockMode, parse_clock_mode
+from sim.world.format.clock_mode import AUTOJUMP, FAST, MANUAL, PACED, ClockMode, parse_clock_mode
 
 
 @pytest.mark.parametrize(

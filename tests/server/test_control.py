@@ -219,7 +219,7 @@ async def test_reset_starts_over(serve):
 
 async def test_reading_is_no_input(serve, monkeypatch):
     known = {"req-1": {"request_id": "req-1"}}
-    monkeypatch.setattr("sim.analysis.explain.explain", lambda sim, subject: known.get(subject))
+    monkeypatch.setattr("sim.read.explain.explain", lambda sim, subject: known.get(subject))
     served = await serve()
     for path in ("/clock", "/digest", "/requests", "/health", "/explain/req-1"):
         assert (await ask(served, "GET", path))[0] == 200

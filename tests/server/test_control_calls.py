@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from test_kyc_and_webhooks import Partner
 
-from sim.actors.operator.views import VIEWS
 from sim.kernel import resources
+from sim.run.actors.operator.views import VIEWS
 from sim.server.control.routes import ROUTES
 
 

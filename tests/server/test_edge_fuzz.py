@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from tests.soak import edge
+from tools.soak import edge
 
 SEED, CASES = 1, 250
 

@@ -25,12 +25,12 @@ from websockets.sync.client import connect as connect_web_socket
 
 from sim import load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
-from sim.core.service.fault_spec import CALLS, KINDS
-from sim.messages.exchange_v1 import (
+from sim.contract.messages.exchange_v1 import (
     CreateMarketDataSubscriptionRequest,
     CreateMarketDataSubscriptionResponse,
     GetOrderBookRequest,
 )
+from sim.core.service.fault_spec import CALLS, KINDS
 from sim.testing.exchange_fixture import ServedExchange
 from tests.server.stock_oauth import FiveMinutes
 from tests.server.test_chaos import APPLICATION

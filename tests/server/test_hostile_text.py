@@ -23,8 +23,8 @@ from raw_sockets import exchange_bytes, frame, request, status_of, upgrade
 from test_kyc_and_webhooks import Partner
 from test_tester_tools import bearer
 
-from sim.analysis.replay import replay_file
-from sim.loader.load import load_scenario
+from sim.read.replay import replay_file
+from sim.run.loader.load import load_scenario
 from sim.testing.exchange_fixture import ServedExchange
 
 HTTP = ("gateway", "retail", "exchange", "auth", "control", "docs")

@@ -18,7 +18,7 @@ import requests
 from authlib.integrations.requests_client import OAuth2Session
 
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
-from sim.messages import exchange_v1 as wire
+from sim.contract.messages import exchange_v1 as wire
 from sim.testing.exchange_fixture import ServedExchange
 from tests.server.stock_oauth import FiveMinutes
 

@@ -17,8 +17,8 @@ import yaml
 
 from sim import Simulation, load_scenario
 from sim.cli.main import main
+from sim.run.client.client import Connection, connect
 from sim.server.http.interface_documents import asyncapi_of
-from sim.testing.client import Connection, connect
 from sim.testing.exchange_fixture import ServedExchange
 from tests.node_tools import binary, needs, run
 from tests.test_webhook_trouble import PERSON

@@ -23,9 +23,9 @@ from raw_sockets import exchange_bytes, frame, request, status_of, upgrade
 from test_hostile_text import signed
 from test_tester_tools import bearer
 
-from sim.analysis.replay import replay_file
 from sim.kernel.journal import JournalLost, RunEnded
-from sim.loader.load import load_scenario
+from sim.read.replay import replay_file
+from sim.run.loader.load import load_scenario
 from sim.server.logs import log_failure
 from sim.testing.exchange_fixture import ServedExchange
 

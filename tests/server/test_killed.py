@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.analysis.replay import replay
-from tests.soak.kills import SURFACES, kill_round
+from sim.read.replay import replay
+from tools.soak.kills import SURFACES, kill_round
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import pytest
 from processes import Process
 
 from sim.cli.main import main
-from sim.recording.files import PLANES
+from sim.evidence.recording.files import PLANES
 from sim.server.listeners import SURFACES
 from sim.server.platforms import has_ipv6_loopback
 from tests.node_tools import needs

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from tests.soak.kills import SURFACES
-from tests.soak.trouble import TROUBLES, trouble_round
+from tools.soak.kills import SURFACES
+from tools.soak.trouble import TROUBLES, trouble_round
 
 SURFACE_OF = dict(zip(TROUBLES, 2 * tuple(SURFACES), strict=False))
 

@@ -11,10 +11,10 @@ import urllib.request
 
 import pytest
 
-from sim.loader.load import load_submitted
-from sim.scenario.value_types import PROBLEMS_MAX
-from sim.scenario.yaml_tree import ScenarioError
+from sim.run.loader.load import load_submitted
 from sim.server.control.routes import ROUTES
+from sim.world.format.value_types import PROBLEMS_MAX
+from sim.world.format.yaml_tree import ScenarioError
 
 KEYS = {f"unheard_of_{number}": number for number in range(4_000)}
 

@@ -15,9 +15,9 @@ import pytest
 from processes import Process
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.views import view
 from sim.cli.main import main
-from sim.testing.client import connect
+from sim.run.actors.operator.views import view
+from sim.run.client.client import connect
 from tests.journeys import order, quiet, rpc_trader, trader
 
 Call = Callable[..., Any]

@@ -20,7 +20,7 @@ from sim.testing.exchange_fixture import ServedExchange
 
 CLIENT = """
 import sys
-import sim, sim.pb, sim.testing.client                     # the sandbox itself
+import sim, sim.contract.pb, sim.run.client.client                     # the sandbox itself
 from sim import Simulation, load_scenario
 from sim.api.codecs.protobuf import *                      # its own descriptors
 import grpc

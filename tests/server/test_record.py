@@ -34,10 +34,10 @@ from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
 from sim.cli.main import main
-from sim.recording.files import PLANES, UnreadableRecording, body_value
-from sim.recording.reading import LINE_MAX, read_recording
-from sim.recording.recorder import Recorder, RecordOptions
-from sim.recording.writer import service_time
+from sim.evidence.recording.files import PLANES, UnreadableRecording, body_value
+from sim.evidence.recording.reading import LINE_MAX, read_recording
+from sim.evidence.recording.writer import service_time
+from sim.server.recorder.recorder import Recorder, RecordOptions
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
 SSN = "523-45-6789"
@@ -598,7 +598,7 @@ def test_a_long_line_is_read_and_an_endless_one_is_not(tmp_path, monkeypatch):
     long = LINE.replace("}", f', "request": {{"body": "{"x" * 10_000_000}"}}}}')
     file.write_text(HEADER + long)
     assert len(next(iter(read_recording(file).entries)).request.body) == 10_000_000
-    monkeypatch.setattr("sim.recording.reading.LINE_MAX", 1_000_000)
+    monkeypatch.setattr("sim.evidence.recording.reading.LINE_MAX", 1_000_000)
     assert LINE_MAX > 10_000_000
     with pytest.raises(UnreadableRecording, match=r"ndjson:2: longer than"):
         read_recording(file)

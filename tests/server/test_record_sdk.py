@@ -14,8 +14,8 @@ import pytest
 from patience import until
 from polymarket_us import AsyncPolymarketUS
 
-from sim.recording.files import PLANES
-from sim.recording.recorder import Recorder, RecordOptions
+from sim.evidence.recording.files import PLANES
+from sim.server.recorder.recorder import Recorder, RecordOptions
 
 ROUNDS = int(os.environ.get("RECORD_ROUNDS", "40"))  # of five requests
 MARKET = "aec-recorded"

@@ -18,8 +18,8 @@ from test_room import PARTS, levels, order, seq_of
 from test_room import watched as watched
 from test_tester_tools import bearer
 
-from sim.analysis.history.recorded import RecordedRun
-from sim.analysis.report.report import write_report
+from sim.read.history.recorded import RecordedRun
+from sim.read.report.report import write_report
 from tests.report_file import ReportFile
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -14,8 +14,8 @@ from patience import until
 
 from sim.api.pipeline.inputs import Reply, Resolve
 from sim.kernel.instants import seconds
-from sim.scenario.clock_mode import AUTOJUMP
 from sim.server.http import fast_path
+from sim.world.format.clock_mode import AUTOJUMP
 
 
 @pytest.fixture(params=[True, False], ids=["fast path", "path of aiohttp"], autouse=True)

@@ -16,11 +16,11 @@ from patience import until
 from processes import Process
 from test_kyc_and_webhooks import Partner
 
-from sim.actors.operator.views import ViewFilter, view
 from sim.kernel.instants import NS_PER_S
-from sim.loader.load import load_scenario
-from sim.server.room import FOLDER
-from sim.simulation import Simulation
+from sim.run.actors.operator.views import ViewFilter, view
+from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
+from sim.server.room_files import FOLDER
 from sim.testing.control import ControlError
 
 

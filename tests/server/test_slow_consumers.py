@@ -12,13 +12,13 @@ from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.api.pipeline.inputs import Close
 from sim.api.pipeline.settings import Settings
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.messages import exchange_v1 as wire
-from sim.scenario.clock_mode import MANUAL
+from sim.run.client.client import connect
 from sim.server.host import Host
 from sim.server.stream_buffer import StreamBuffer
-from sim.testing.client import connect
+from sim.world.format.clock_mode import MANUAL
 from tests.journeys import firm, quiet
 
 BUFFER = 6_000

@@ -14,11 +14,11 @@ from sim.cli.arguments import instant as of_command_line
 from sim.core.catalogue.quirks import parse_chance
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import NS_PER_S, format_instant, from_datetime, parse_instant, parse_span
-from sim.scenario.order_flow import _due
-from sim.scenario.yaml_tree import ScenarioError
 from sim.testing import connect
 from sim.testing.control import ControlError
 from sim.testing.exchange_fixture import ServedExchange
+from sim.world.format.order_flow import _due
+from sim.world.format.yaml_tree import ScenarioError
 
 WORLD = """\
 name: spelled

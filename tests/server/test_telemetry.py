@@ -26,9 +26,9 @@ from processes import Process
 from prometheus_client.parser import text_string_to_metric_families
 
 from sim import Simulation, load_scenario
-from sim.actors.operator.metrics import metrics
 from sim.cli import listening
 from sim.cli.main import main
+from sim.run.actors.operator.metrics import metrics
 from sim.server.control.metrics import prometheus_text
 from sim.testing import connect
 from sim.testing.exchange_fixture import ServedExchange

@@ -17,7 +17,7 @@ from urllib.error import HTTPError
 import pytest
 from polymarket_us import PolymarketUS
 
-from sim.analysis.replay import replay
+from sim.read.replay import replay
 from sim.testing.control import Control, ControlError
 from sim.testing.exchange_fixture import ServedExchange
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.testing.client import Connection, Response, RpcError
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.run.client.client import Connection, Response, RpcError
 from tests.journeys import PERSON, firm, key, quiet, retail_order
 from tests.oracles.worlds import world_of
 

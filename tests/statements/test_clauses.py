@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sim.contract.contract import load_contract
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, RpcError
 from tests.api import stream_clients as streams
 from tests.journeys import firm, key, quiet, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, RpcError
 from tests.api import stream_clients as streams
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of
@@ -221,8 +221,8 @@ def test_a_path_without_its_version_or_with_another_is_unknown(world: Connection
 
 @pytest.mark.spec("S9-4", "S4.3-15")
 def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_stays() -> None:
-    from sim.messages import exchange_cashmovement_v1 as cash
-    from sim.messages import exchange_orderfunding_v1 as funding
+    from sim.contract.messages import exchange_cashmovement_v1 as cash
+    from sim.contract.messages import exchange_orderfunding_v1 as funding
 
     world = world_of(start="2026-08-05T23:59:59-04:00")
     instrument = quiet(world.simulation)

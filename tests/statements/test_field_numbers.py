@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Stream
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, Stream
 from tests.api import stream_clients as streams
 from tests.journeys import firm, quiet, rpc_trader
 from tests.oracles.worlds import world_of

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.api import stream_clients as streams
 from tests.journeys import PERSON, firm, key, order, quiet, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of

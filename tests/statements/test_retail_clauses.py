@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sim.testing.client import Connection, Http
+from sim.run.client.client import Connection, Http
 from tests.api import stream_clients as streams
 from tests.api.retail_world import BUY_YES, FINE, SELL_YES, RetailWorld, usd
 from tests.journeys import key, quiet, retail_order

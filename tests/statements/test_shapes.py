@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.oracles.worlds import world_of
 
 # Field: type, as §2.10 lists them.

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError
+from sim.run.client.client import Connection, RpcError
 from tests.api import stream_clients as streams
 from tests.journeys import PERSON, firm, key, order, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of

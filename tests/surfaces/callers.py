@@ -15,8 +15,8 @@ from sim import Simulation, load_scenario
 from sim.api.registry import served
 from sim.contract.contract import Binding, Operation, Plane, load_contract
 from sim.core.service.rate_limits import LIMITS
-from sim.scenario.scenario import DEFAULT_START
-from sim.testing.client import Connection, Http, connect
+from sim.run.client.client import Connection, Http, connect
+from sim.world.format.scenario import DEFAULT_START
 from tests.journeys import FEW_GAMES, firm, key, quiet
 
 CONTRACT = load_contract()

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from sim.api.codecs.codecs import Field, fields_of
 from sim.contract.contract import Binding, Operation, Plane
-from sim.messages import Message, find_message
-from sim.testing.client import Connection
+from sim.contract.messages import Message, find_message
+from sim.run.client.client import Connection
 from tests.journeys import firm, key, poor_firm, rpc_trader
 
 ROUTES = routes()
@@ -282,7 +282,7 @@ def test_whoever_is_not_known_is_refused_with_401(
 
 
 def _raw(world: Connection, plane: Plane, verb: str, path: str, headers: dict[str, str]) -> Any:
-    from sim.testing.client import Response
+    from sim.run.client.client import Response
 
     reply = world.simulation.rest(
         plane, verb, path, "", {"content-type": "application/json", **headers}, b"{}"

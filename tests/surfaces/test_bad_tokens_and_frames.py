@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import firm, key, quiet
 
 NAMES = ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.journeys import firm
 
 

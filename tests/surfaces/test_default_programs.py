@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.incentives.incentives import LIQUIDITY, VOLUME, Period, Reward
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, Instant, eastern_date, parse_instant
-from sim.messages.gateway_v1 import Event, Market
-from sim.reference.incentive_programs import programs
-from sim.reference.reference import Reference
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
+from sim.world.reference.incentive_programs import programs
+from sim.world.reference.reference import Reference
 from tests.journeys import key
 
 

@@ -16,13 +16,13 @@ import pytest
 from callers import counted, unlimited
 
 from sim.api.reports.csv_writer import CHUNK_ROWS
+from sim.contract.messages import Message
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.enums import OrderType, Side, TimeInForce
 from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
-from sim.messages import Message
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError
+from sim.run.client.client import Connection, RpcError
 from tests.journeys import firm, quiet, rpc_trader, trader
 
 TRADES = 1600

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sim import Simulation, load_scenario
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant, parse_instant, parse_span
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from tests.journeys import firm
 from tests.sessions import SESSIONS
 

@@ -11,7 +11,7 @@ import pytest
 
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_MS
-from sim.testing.client import Connection, Http
+from sim.run.client.client import Connection, Http
 from tests.journeys import retail_order
 from tests.oracles.worlds import world_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.journeys import firm, order, quiet, trader
 
 

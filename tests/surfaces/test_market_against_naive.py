@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, connect
+from sim.run.client.client import Connection, connect
 from sim.testing.naive_matcher import NaiveMatcher, Report, Resting
 from tests.journeys import firm, order, quiet, rpc_trader, trader
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.testing.client import Connection, Http, connect
+from sim.run.client.client import Connection, Http, connect
 
 TAKER, MAKER = Fraction(695, 10_000), Fraction(125, 10_000)
 USERS = ("ann", "bob", "cat")

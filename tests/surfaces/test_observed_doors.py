@@ -15,11 +15,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sim import Simulation, load_scenario
-from sim.actors.operator import views
 from sim.core.catalogue.observations import READINGS
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import NS_PER_S
-from sim.testing.client import Connection, Stream, connect
+from sim.run.actors.operator import views
+from sim.run.client.client import Connection, Stream, connect
 from tests.journeys import firm, key, quiet, trader
 
 PUBLIC = "/v1/markets", "/v1/events", "/v1/search"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.core.catalogue.observations import READINGS
-from sim.testing.client import Connection, Http, Stream, connect
+from sim.run.client.client import Connection, Http, Stream, connect
 from tests.journeys import quiet
 from tests.surfaces.shapes import (
     ABSENT,

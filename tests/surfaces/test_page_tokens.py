@@ -22,9 +22,9 @@ from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import fields_of
 from sim.api.pipeline.cursor import write_cursor
 from sim.contract.contract import Operation
+from sim.contract.messages.exchange_v1 import UserFilter
 from sim.core.service.rate_limits import LIMITS
-from sim.messages.exchange_v1 import UserFilter
-from sim.testing.client import Http, Rpc, RpcError, connect
+from sim.run.client.client import Http, Rpc, RpcError, connect
 from tests.journeys import firm, order, quiet, retail_order
 
 TOKENS = ("page_token", "cursor")

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import UNFILTERED_SEARCH_TIMES_OUT
 from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.enums import Side, TimeInForce
 from sim.kernel.instants import format_instant
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream
+from sim.run.client.client import Connection, RpcError, Stream
 from tests.journeys import firm, quiet, rpc_trader
 
 SIDES = (Side.BUY, Side.SELL)

@@ -28,10 +28,10 @@ from sim.api.codecs.codecs import (
     protobuf_encoder,
 )
 from sim.contract.contract import Binding, Operation
+from sim.contract.messages import Message, find, find_message
 from sim.core.funding.funding import sources_of
 from sim.kernel.instants import format_instant, minutes
-from sim.messages import Message, find, find_message
-from sim.testing.client import Connection
+from sim.run.client.client import Connection
 from tests.journeys import firm, order, poor_firm, quiet, retail_order, trader
 from tests.wide_numbers import wide
 

@@ -13,8 +13,8 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
-from sim.scenario.yaml_tree import ScenarioError
-from sim.testing.client import Connection, Http, Stream, connect
+from sim.run.client.client import Connection, Http, Stream, connect
+from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import key, quiet, retail_order
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sim.testing.client import Stream
+from sim.run.client.client import Stream
 from tests.surfaces.test_money_against_naive import (
     MAKER,
     MARKETS,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sim.core.model.instrument import Instrument
-from sim.testing.client import Connection, Stream
+from sim.run.client.client import Connection, Stream
 from tests.journeys import key, quiet, retail_order, trader
 
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sim.actors.operator.views import view
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Http
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.actors.operator.views import view
+from sim.run.client.client import Http
 from tests.truth.rows import Row
 
 if TYPE_CHECKING:

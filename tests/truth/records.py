@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_settlement_v1 as settlement
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Http, Rpc, RpcError
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_settlement_v1 as settlement
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Http, Rpc, RpcError
 from tests.truth.rows import Row
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_encoder
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import trade_date
-from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, Http, Rpc, Stream, connect
+from sim.run.client.client import Connection, Http, Rpc, Stream, connect
 from tests.truth.doors import answers
 from tests.truth.frames import market_frame, own_message, private_frame, shared_message
 from tests.truth.records import records

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_orderfunding_v1 as funding
-from sim.messages import exchange_v1 as wire
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_orderfunding_v1 as funding
+from sim.contract.messages import exchange_v1 as wire
 from tests.journeys import PERSON, order, retail_order
 from tests.truth.facts import FACTS
 from tests.truth.rows import Row

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sim import load_scenario
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import Refusal
-from sim.messages import exchange_v1 as wire
-from sim.recording.files import RecordingFile
-from sim.recording.writer import RecordingWriter
-from sim.testing.client import RpcError, Stream
+from sim.evidence.recording.files import RecordingFile
+from sim.evidence.recording.writer import RecordingWriter
+from sim.run.client.client import RpcError, Stream
 from tests.fidelity.in_process import RecordedConnection, RecordedSimulation
 from tests.journeys import firm, key, order, quiet, retail_order
 

@@ -1,4 +1,4 @@
-"""A share of the witness campaign (`tests/soak/witness.py`): scenarios with random clients behind
+"""A share of the witness campaign (`tools/soak/witness.py`): scenarios with random clients behind
 them, under faults that drop, double and swap frames. What was flagged falsely before stays here.
 """
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.soak.witness import Case, judged
+from tools.soak.witness import Case, judged
 
 
 @pytest.mark.parametrize(

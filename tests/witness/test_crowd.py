@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import pytest
 
 from sim.cli.main import main
-from sim.hunt.oracles import replays
+from sim.evidence.witness import Witness, witness_file, witness_run
 from sim.kernel.instants import NS_PER_S
+from sim.search.hunt.oracles import replays
 from sim.testing.exchange_fixture import ServedExchange
-from sim.witness import Witness, witness_file, witness_run
 from tests.witness.crowd import Crowd
 from tests.witness.story import Story, fill
 
@@ -121,7 +121,7 @@ def test_a_sweep_asks_the_witness_too(
     sweep = ["sweep", "price-time-priority", "--seeds", "1..2", "--witness", "--jobs", "1"]
     assert main(sweep) == 0
     monkeypatch.setattr(
-        "sim.witness.witness.contradiction_lines", lambda simulation: ["witness: planted"]
+        "sim.evidence.witness.witness.contradiction_lines", lambda simulation: ["witness: planted"]
     )
     capsys.readouterr()
     assert main(sweep) == 1

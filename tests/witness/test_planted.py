@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import pytest
 
 from sim.cli.main import main
-from sim.witness.checks import CHECKS
-from sim.witness.facts import number as exact
+from sim.evidence.witness.checks import CHECKS
+from sim.evidence.witness.facts import number as exact
 from tests.witness.story import ACCOUNT, SYMBOL, Story, book, cash, execution, fill, order, position
 
 DROP_COPY = "DropCopyAPI/CreateDropCopySubscription"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from sim.messages import Message
-from sim.messages import exchange_v1 as wire
-from sim.witness.witness import Witness, witness_file
+from sim.contract.messages import Message
+from sim.contract.messages import exchange_v1 as wire
+from sim.evidence.witness.witness import Witness, witness_file
 from tests.fidelity.in_process import lines, record
 from tests.fidelity.wide_session import Clients, base
 from tests.journeys import firm

@@ -10,9 +10,9 @@ from __future__ import annotations
 from sim.api.pipeline.access_tokens import ALGORITHM, key_id, public_numbers, signed
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import issuer_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.identity.credentials import GRANT_TYPE, TokenRequest
-from sim.messages import issuer_v1 as wire
 
 
 @handles("TokenIssuerAPI.IssueToken")

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from sim.contract.messages import FIELD_DATES
 from sim.kernel.instants import EARLIEST, LATEST, Instant
-from sim.messages import FIELD_DATES
 
 
 class Dialect(Struct, frozen=True, kw_only=True):

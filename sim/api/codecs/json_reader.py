@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from sim.api.codecs.json_values import Convert, element_reader, key_reader
+from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import BadBody, BadField, Field, fields_of
-from sim.messages import Message, find_message
 
 DEPTH_MAX = 100  # the limit of protobuf's own parsers
 

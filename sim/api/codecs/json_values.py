@@ -13,8 +13,8 @@ from functools import cache
 from math import isfinite
 from typing import Any, TypeAlias
 
+from sim.contract.messages import find
 from sim.contract.wire_fields import INTEGER_RANGES, BadField, Field, read_duration, read_moment
-from sim.messages import find
 
 # (plain value, paths of ignored fields) -> value
 Convert: TypeAlias = Callable[[Any, list[str]], Any]

@@ -35,9 +35,9 @@ from sim.api.codecs.large_messages import (
     caching_writer,
     splicing_encoder,
 )
+from sim.contract.messages import Message, find, find_message
 from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, fields_of, write_duration
 from sim.kernel.instants import Instant, format_instant
-from sim.messages import Message, find, find_message
 
 
 def json_encoder(cls: type[Message], dialect: Dialect) -> Callable[[Any], bytes]:

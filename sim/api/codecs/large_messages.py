@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sim.messages import Message
+from sim.contract.messages import Message
 
 LARGE_MESSAGES = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
 SHARED_MESSAGES = frozenset(("gateway.v1.Tag", "gateway.v1.Team"))

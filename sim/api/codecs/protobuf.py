@@ -26,14 +26,14 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import SCALARS, SPAN_MAX, BadBody, Field, fields_of
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S
-from sim.messages import Message, find_message
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pool import DescriptorPool
 
-_DESCRIPTORS = Path(__file__).resolve().parents[2] / "pb" / "contract.binpb"
+_DESCRIPTORS = Path(__file__).resolve().parents[2] / "contract" / "pb" / "contract.binpb"
 
 
 def protobuf_encoder(cls: type[Message]) -> Callable[[Any], bytes]:

@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
 from sim.api.codecs.json_values import element_reader
+from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import SCALARS, BadBody, BadField, Field, fields_of
-from sim.messages import Message, find_message
 
 Pairs: TypeAlias = Sequence[tuple[str, str]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sim.api.pipeline.account_access import firm_of, participant_required
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import USERS_REQUIRE_PARTICIPANT
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import PermissionDenied
-from sim.messages import exchange_v1 as wire
 
 
 @handles("AccountsAPI.GetWhoAmI")

@@ -8,12 +8,12 @@ from sim.api.exchange.orders import member, place_command, refusal_of_entry
 from sim.api.pipeline.account_access import trading_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import CROSS_ACCOUNTS, EXCHANGE_REJECTS
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Side
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
-from sim.messages import exchange_v1 as wire
 
 
 @handles("OrderEntryAPI.InsertOrderCross")

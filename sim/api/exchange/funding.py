@@ -16,6 +16,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_instruments import CLEARING_HOUSE
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import (
     FUNDING_PARTICIPANT_TYPE,
     FUNDING_REQUIREMENTS,
@@ -28,7 +29,6 @@ from sim.core.model.funding_records import FundingSource, FundingType, SourceTyp
 from sim.core.model.quantities import CURRENCY, cash_text
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import EASTERN, HOUR
-from sim.messages import exchange_v1 as wire
 
 C = TypeVar("C", wire.CheckoutCardPaymentMethodDetails, wire.CheckoutApplePayPaymentMethodDetails)
 

@@ -11,12 +11,12 @@ from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_instruments import CLEARING_HOUSE
 from sim.api.reports.trade_dates import in_order
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.funding_records import FundingState, FundingTransaction, SourceType
 from sim.core.model.quantities import CURRENCY, cash_text
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, cut
 from sim.kernel.instants import trade_date
-from sim.messages import exchange_v1 as wire
 
 _UNDER_WAY = (FundingState.PENDING, FundingState.PROCESSING, FundingState.ACKNOWLEDGED)
 

@@ -8,9 +8,9 @@ from sim.api.pipeline.account_access import visible_accounts
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.retail.incentives import earned, programs
+from sim.contract.messages import exchange_v1 as wire
+from sim.contract.messages import retail_v1 as retail
 from sim.core.exchange import Exchange
-from sim.messages import exchange_v1 as wire
-from sim.messages import retail_v1 as retail
 
 
 @handles("IncentivesAPI.GetIncentives")

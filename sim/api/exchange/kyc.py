@@ -9,12 +9,12 @@ from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.deferred import DeferredResponse
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import exchange_kyc_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc import Docv, KycStatus
 from sim.core.identity.kyc_application import KycApplication
 from sim.core.model.refusals import InvalidRequest
 from sim.core.webhooks.records import PendingRegistration
-from sim.messages import exchange_kyc_v1 as wire
 
 
 @handles("KYCAPI.StartKYCVerification")

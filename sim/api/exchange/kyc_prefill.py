@@ -15,11 +15,11 @@ from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.redaction import redact_text
+from sim.contract.messages import exchange_kyc_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc_application import EXTERNAL_ID_MAX, is_birthday
 from sim.core.identity.prefill import CODES, DECISIONS, Code, Person, Prefill, Stage
 from sim.core.model.refusals import InvalidRequest
-from sim.messages import exchange_kyc_v1 as wire
 
 _PHONE = re.compile(r"\+?[1-9]\d{6,14}", re.ASCII)
 _CODE = re.compile(r"\d{4,8}|sealed:d[4-8]:[0-9a-f]{32}", re.ASCII)

@@ -16,15 +16,15 @@ from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_positions import ledger_entry_message, position_entry_message
 from sim.api.reports.csv_writer import csv_chunks
 from sim.api.reports.trade_dates import in_order
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.quantities import CURRENCY
 from sim.core.model.refusals import EntryTypeSuppressed, InvalidRequest
-from sim.indexes.indexed_log import slice_by_time
 from sim.kernel.dated import Dated
+from sim.kernel.indexes.indexed_log import slice_by_time
 from sim.kernel.instants import Instant
-from sim.messages import exchange_v1 as wire
 
 LEDGER_ROWS = Dated(
     False,

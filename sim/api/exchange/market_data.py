@@ -13,13 +13,13 @@ from sim.api.pipeline.handler import handles
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.exchange_books import levels_message, stats_message
 from sim.api.rendering.retention import retained_stats
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
 from sim.core.matching.book import Book
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.refusals import InvalidRequest, NotFound
-from sim.messages import exchange_v1 as wire
 
 DEPTH_DEFAULT, DEPTH_MAX = 3, 10
 

@@ -19,12 +19,12 @@ from sim.api.pipeline.account_access import trading_account, visible_accounts
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.rendering.exchange_orders import order_message
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import EXCHANGE_REJECTS, ORDER_PARENT
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.model.enums import OrderType, SelfMatchPrevention, Side, TimeInForce
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, Refusal
-from sim.messages import exchange_v1 as wire
 
 LIST_MAX = 20
 

@@ -8,12 +8,12 @@ from sim.api.pipeline.access_tokens import signed
 from sim.api.pipeline.account_access import whole_firm
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import PARTICIPANT_TOKEN_LIFE, PARTICIPANT_TOKEN_LIFE_MAX
 from sim.core.exchange import Exchange
 from sim.core.identity.credentials import PARTICIPANT_SCOPES, ParticipantGrant
 from sim.core.model.refusals import InvalidRequest, MissingScope, PermissionDenied
 from sim.kernel.instants import NS_PER_S
-from sim.messages import exchange_v1 as wire
 
 
 class _Request(Protocol):

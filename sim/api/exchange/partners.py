@@ -12,15 +12,15 @@ from msgspec import json
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_orderfunding_v1 as funding
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.funding.partners import Movement, TransferReason, VendorOrder
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import OrderState, OrderType, Side, TimeInForce
 from sim.core.model.quantities import CENT, CURRENCY, Cash, NotADecimal, cash_text, scaled
 from sim.core.model.refusals import InvalidRequest
-from sim.messages import exchange_cashmovement_v1 as cash
-from sim.messages import exchange_orderfunding_v1 as funding
-from sim.messages import exchange_v1 as wire
 
 KEY_MAX = 128
 CENTS = 100

@@ -10,13 +10,13 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_positions import position_message
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.exchange import Exchange
 from sim.core.model.quantities import CURRENCY, Cash, cash_text
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
-from sim.messages import exchange_v1 as wire
 
 PAGE_DEFAULT = 100
 

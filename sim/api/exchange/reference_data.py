@@ -25,15 +25,15 @@ from sim.api.reports.where_clause import (
     text,
     values_of,
 )
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import INSTRUMENT_COLUMNS_FAIL
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.reference_data import Flags
 from sim.core.model.refusals import InternalFailure, InvalidRequest
-from sim.indexes.ordered_index import both, flagged, flags_of, neither
+from sim.kernel.indexes.ordered_index import both, flagged, flags_of, neither
 from sim.kernel.instants import Instant, eastern, eastern_date, parse_instant
-from sim.messages import exchange_v1 as wire
 
 Test: TypeAlias = Callable[[Instrument], bool]
 

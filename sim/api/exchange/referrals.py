@@ -9,9 +9,9 @@ from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
+from sim.contract.messages import exchange_kyc_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.identity.referrals import Referral
-from sim.messages import exchange_kyc_v1 as wire
 
 _PAGE = 100
 

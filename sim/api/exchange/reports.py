@@ -29,13 +29,13 @@ from sim.api.reports.filters import (
     select_orders,
     select_trades,
 )
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.core.exchange import Exchange
 from sim.core.model.orders import Execution, Order
 from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound, cut
 from sim.core.trading.synchronous import EDGE_TIMEOUT
 from sim.kernel.instants import NS_PER_MS, Span, seconds
-from sim.messages import exchange_v1 as wire
 
 PAGE_DEFAULT = 100
 NARROW_SEARCH: Span = 130 * NS_PER_MS

@@ -6,11 +6,11 @@ from sim.api.pipeline.account_access import trading_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.rfq import reads, writes
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import Channel
 from sim.core.model.refusals import InvalidRequest
 from sim.core.rfq.rfqs import Party
-from sim.messages import exchange_v1 as wire
 
 
 @handles("RFQAPI.CreateRFQ")

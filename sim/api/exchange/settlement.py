@@ -5,9 +5,9 @@ from __future__ import annotations
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.rendering.exchange_books import stats_message
+from sim.contract.messages import exchange_settlement_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
-from sim.messages import exchange_settlement_v1 as wire
 
 
 @handles("SettlementService.GetInstrumentSettlement")

@@ -8,10 +8,10 @@ from sim.api.gateway.list_query import arranged, check_page, page
 from sim.api.gateway.sports import teams_of_provider, teams_where
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import exchange_v1 as wire
+from sim.contract.messages import gateway_v1 as gateway
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
-from sim.messages import exchange_v1 as wire
-from sim.messages import gateway_v1 as gateway
 
 _TEAM_KEYS = {name: attrgetter(name) for name in ("id", "name", "abbreviation", "league")}
 # The data vendors that the exchange's contract knows; other vendors of the gateway are omitted.

@@ -13,6 +13,7 @@ from sim.api.reports.columns import TRADE_COLUMNS
 from sim.api.reports.filters import conditions_of
 from sim.api.reports.trade_dates import trade_days
 from sim.api.reports.where_clause import Condition, predicate, values_of
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import STATS_BARS, STATS_KEPT, STATS_REQUIRE_PARTICIPANT
 from sim.core.catalogue.quirks import CLEARED_FIELDS_LAG
 from sim.core.exchange import Exchange
@@ -22,7 +23,6 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Trade
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant
-from sim.messages import exchange_v1 as wire
 
 BARS_MAX = 10_000
 

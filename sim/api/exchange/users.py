@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from sim.api.pipeline.account_access import whole_firm
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import USERS_ONBOARD
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import Firm
@@ -24,7 +25,6 @@ from sim.core.identity.kyc_application import (
 )
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant
-from sim.messages import exchange_v1 as wire
 
 _STATUS = wire.KYCStatusType
 _STATUSES = {

@@ -15,9 +15,9 @@ from sim.api.gateway.event_views import event_view
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
+from sim.contract.messages.gateway_v1 import Event, Market, Tag
 from sim.core.model.reference_data import Flags
-from sim.indexes.ordered_index import OrderedIndex, both, flags_of, pick
-from sim.messages.gateway_v1 import Event, Market, Tag
+from sim.kernel.indexes.ordered_index import OrderedIndex, both, flags_of, pick
 
 Test = Callable[[Event], bool]
 Bounds = tuple[Any, Any]

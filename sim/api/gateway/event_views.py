@@ -19,6 +19,7 @@ from sim.api.gateway.live_views import (
     open_interest,
 )
 from sim.api.pipeline.answer_cache import AnswerCache
+from sim.contract.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import OVER_STATES
@@ -26,7 +27,6 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
 from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import HOUR, Instant
-from sim.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
 
 _S = InstrumentState
 _ARTWORK = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK

@@ -31,11 +31,11 @@ from sim.api.gateway.market_columns import (
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import EVENT_FIELDS, Flags
 from sim.core.model.refusals import NotFound, cut
-from sim.indexes.ordered_index import flags_of, neither
-from sim.messages import gateway_v1 as wire
+from sim.kernel.indexes.ordered_index import flags_of, neither
 
 _TRADED = ("volume", "volume24hr", "volume1wk", "liquidity", "openinterest", "updatedat")
 _KEYS = (*EVENT_FIELDS, *_TRADED)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim.contract.messages.gateway_v1 import Event, EventState, PeriodScore, PeriodScore_Type
 from sim.core.model.games import Game
 from sim.kernel.instants import NS_PER_S, Instant, format_instant
-from sim.messages.gateway_v1 import Event, EventState, PeriodScore, PeriodScore_Type
 
 # Names of regular periods: quarters, halves, sets, maps, thirds, innings, rounds.
 _REGULAR = ("Q", "H", "S", "M", "P", "I", "R")

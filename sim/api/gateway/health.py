@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
-from sim.messages import gateway_v1 as wire
 
 
 @handles("GatewayHealthAPI.GetGatewayHealth")

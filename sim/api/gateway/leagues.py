@@ -12,10 +12,10 @@ from sim.api.gateway.market_columns import CLOSED
 from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest, NotFound, cut
-from sim.indexes.ordered_index import neither
-from sim.messages import gateway_v1 as wire
+from sim.kernel.indexes.ordered_index import neither
 
 LEAGUES_MAX = 50
 _TYPES = {"sport": "Games", "futures": "Futures"}

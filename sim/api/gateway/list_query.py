@@ -6,11 +6,11 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+from sim.contract.messages import Message
+from sim.contract.messages.gateway_v1 import Market
 from sim.core.catalogue.assumptions import GATEWAY_ORDER_BY
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
-from sim.messages import Message
-from sim.messages.gateway_v1 import Market
 
 PAGE_DEFAULT = 100
 T = TypeVar("T")

@@ -21,6 +21,13 @@ from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import market_value
 from sim.api.rendering.retention import retained_stats
+from sim.contract.messages.gateway_v1 import (
+    ImageDisplayType,
+    Market,
+    MarketSide,
+    MarketStatus,
+    Quote,
+)
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.settlement import Settlement
@@ -31,7 +38,6 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CURRENCY, Price, decimal_text
 from sim.kernel.instants import HOUR, Instant
-from sim.messages.gateway_v1 import ImageDisplayType, Market, MarketSide, MarketStatus, Quote
 
 _ARTWORK = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
 _S, _M = InstrumentState, MarketStatus

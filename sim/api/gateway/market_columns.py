@@ -16,14 +16,14 @@ from msgspec import Struct
 from sim.api.gateway import event_views, live_views
 from sim.api.gateway.game_views import whole_seconds
 from sim.api.gateway.volume import volumes
+from sim.contract.messages.gateway_v1 import Event
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
 from sim.core.model.reference_data import MarketRow
-from sim.indexes.ordered_index import MISSING, Codes, KeyIndex, SparseAmounts
+from sim.kernel.indexes.ordered_index import MISSING, Codes, KeyIndex, SparseAmounts
 from sim.kernel.instants import Instant
-from sim.messages.gateway_v1 import Event
 
 I_co = TypeVar("I_co", bound=KeyIndex | SparseAmounts | Codes, covariant=True)
 

@@ -15,12 +15,12 @@ from sim.api.gateway.market_columns import ACTIVE, CLOSED, LISTED, RESTING, SORT
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY, Period
 from sim.core.model.reference_data import MARKET_FIELDS, Flags
 from sim.core.model.refusals import NotFound, cut
-from sim.indexes.ordered_index import OrderedIndex, both, flagged, flags_of, pick
-from sim.messages import gateway_v1 as wire
+from sim.kernel.indexes.ordered_index import OrderedIndex, both, flagged, flags_of, pick
 
 _VOLUMES = ("volume", "volumenum", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
 _KEYS = (*MARKET_FIELDS, *_VOLUMES, "updatedat")

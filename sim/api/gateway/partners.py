@@ -5,10 +5,10 @@ from __future__ import annotations
 from sim.api.gateway.event_views import event_view
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.catalogue.assumptions import PARTNER_GAME_IDS, PARTNER_SIDES
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import NotFound, cut
-from sim.messages import gateway_v1 as wire
 
 
 @handles("GatewayPartnersAPI.GetPartnerEvent")

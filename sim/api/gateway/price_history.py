@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.rendering.retention import MARKET_DATA_RETENTION, purged_before
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeState
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, Instant, Span
-from sim.messages import gateway_v1 as wire
 
 POINTS_MAX = 10_000
 _REACH: dict[int, Span] = {

@@ -6,12 +6,12 @@ import re
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.market_data.assets import Ticker
 from sim.core.market_data.candles import Bucket, align_window, candles
 from sim.core.model.refusals import InvalidRequest, cut
 from sim.kernel.instants import NS_PER_S
-from sim.messages import gateway_v1 as wire
 
 ASSETS_MAX = 10
 _CLASSES = {"crypto": wire.AssetClass.ASSET_CLASS_CRYPTO}

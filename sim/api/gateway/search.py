@@ -16,11 +16,11 @@ from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
 from sim.core.model.refusals import InvalidRequest
-from sim.indexes.ordered_index import both, neither, pick
-from sim.messages import gateway_v1 as wire
+from sim.kernel.indexes.ordered_index import both, neither, pick
 
 PAGE_DEFAULT = 20
 

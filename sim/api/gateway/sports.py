@@ -9,9 +9,9 @@ from sim.api.gateway.leagues import require_sport, with_leagues
 from sim.api.gateway.list_query import arranged, check_order, page
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
+from sim.contract.messages.exchange_v1 import GetSportsTeamsForProviderRequest, TeamsFilters
 from sim.core.exchange import Exchange
-from sim.messages import gateway_v1 as wire
-from sim.messages.exchange_v1 import GetSportsTeamsForProviderRequest, TeamsFilters
 
 _TEAM_KEYS: dict[str, Any] = {
     "id": lambda team: team.id,

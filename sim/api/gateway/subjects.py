@@ -8,9 +8,9 @@ from sim.api.gateway.list_query import page
 from sim.api.gateway.live_views import listed, market_view
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import NotFound, cut
-from sim.messages import gateway_v1 as wire
 
 
 @handles("GatewaySubjectsAPI.ListSubjects")

@@ -10,10 +10,10 @@ from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
 from sim.core.model.refusals import NotFound, cut
-from sim.messages import gateway_v1 as wire
 
 _SERIES_KEYS: dict[str, Any] = {
     "id": lambda series: int(series.id),

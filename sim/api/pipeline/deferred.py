@@ -17,10 +17,10 @@ from typing import Any
 from msgspec import Struct
 
 from sim.contract.contract import Plane
+from sim.contract.messages import Message
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
-from sim.messages import Message
 
 
 class DeferredResponse(Struct, frozen=True):

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from sim.api.codecs.codecs import Field, fields_of
 from sim.api.pipeline.access_tokens import fingerprint_of
-from sim.messages import Message
+from sim.contract.messages import Message
 
 ADDRESS = "(address)"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.messages import Message
+from sim.contract.messages import Message
 
 _FIELDS = frozenset({"symbol", "symbols", "market_slug", "market_slugs", "slug", "slugs"})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from sim.api.codecs.codecs import Dialect, json_encoder, protobuf_encoder
-from sim.messages import Message
+from sim.contract.messages import Message
 
 M = TypeVar("M", bound=Message)
 

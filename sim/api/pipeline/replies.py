@@ -16,6 +16,7 @@ from sim.api.pipeline.inputs import Reply
 from sim.api.pipeline.masking import masked, masked_fields
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.contract.contract import Operation, Plane
+from sim.contract.messages import Message
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.assumptions import (
     EVENTS_DEPRECATED,
@@ -28,7 +29,6 @@ from sim.core.model import refusals
 from sim.core.model.context import Context
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
-from sim.messages import Message
 
 # Switches that the contract names in `kept_by` and `text_by`.
 _WIRE_SWITCHES = (

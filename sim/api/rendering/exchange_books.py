@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.market_data.statistics import SymbolStats
 from sim.core.matching.book import Book
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.quantities import Price, Qty
 from sim.kernel.instants import Instant
-from sim.messages import exchange_v1 as wire
 
 
 def levels_message(levels: list[tuple[Price, Qty, int]]) -> list[wire.BookEntry]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 from functools import lru_cache
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import Instant, trade_date
-from sim.messages import exchange_v1 as wire
 
 
 @lru_cache(maxsize=1024)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.api.rendering.exchange_dates import date_message
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import InstrumentState
@@ -23,7 +24,6 @@ from sim.kernel.instants import (
     eastern_date,
     to_datetime,
 )
-from sim.messages import exchange_v1 as wire
 
 CLEARING_HOUSE = "SANDBOX"
 

@@ -12,12 +12,12 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from sim.api.rendering.exchange_dates import trade_date_message
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import TradeStats
 from sim.core.model import orders as core
 from sim.core.model.enums import ExecutionType, TradeState
 from sim.core.model.events import CancelRejected
-from sim.messages import exchange_v1 as wire
 
 # Fields that identify the owner of an order. They are cleared on the other side of a trade.
 _ANONYMOUS = {

@@ -5,11 +5,11 @@ Money of accounts is written as decimal text.
 
 from __future__ import annotations
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.accounts.positions import Position
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.quantities import CURRENCY, cash_text
 from sim.kernel.instants import Instant, trade_date
-from sim.messages import exchange_v1 as wire
 
 
 def position_message(position: Position, now: Instant, *, expired: bool = False) -> wire.Position:

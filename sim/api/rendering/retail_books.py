@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from sim.api.rendering.retail_numbers import book_price, fixed, notional_amount, two_figures
 from sim.api.rendering.retention import retained_stats
+from sim.contract.messages import retail_v1 as wire
+from sim.contract.messages.retail_v1 import Amount
 from sim.core.catalogue.assumptions import HALTED_BOOK, NOTIONAL_TRADED, RETAIL_CLOSED_NAME
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import SymbolStats
@@ -17,8 +19,6 @@ from sim.core.model.enums import InstrumentState, Side, TradeState
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CURRENCY, Price, Qty, decimal_text
 from sim.kernel.instants import last_trade_day_roll
-from sim.messages import retail_v1 as wire
-from sim.messages.retail_v1 import Amount
 
 _OPEN = InstrumentState.OPEN
 _MARK_METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_3"

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd, isfinite
 
+from sim.contract.messages.retail_v1 import Amount
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import (
     CASH_SCALE,
@@ -29,7 +30,6 @@ from sim.core.model.quantities import (
     scaled_down,
 )
 from sim.core.model.refusals import InvalidRequest
-from sim.messages.retail_v1 import Amount
 
 PLACES = 4  # decimals of prices and quantities in books and positions
 

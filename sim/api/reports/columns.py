@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sim.api.reports.where_clause import Column, member, moment, number, text
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.orders import Execution, Order, Trade
 from sim.kernel.instants import trade_date
-from sim.messages import exchange_v1 as wire
 
 # §4.3: structured filters support fewer columns than clauses, and no times.
 FIELD_FILTERS = (

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, cast
 from msgspec import json
 
 from sim.api.codecs.codecs import Field, fields_of
+from sim.contract.messages import Message, find, find_message
 from sim.kernel.instants import format_instant
-from sim.messages import Message, find, find_message
 
 CHUNK_ROWS = 500
 

@@ -28,12 +28,12 @@ from sim.api.reports.where_clause import (
     predicate,
     values_of,
 )
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import DONE_STATES, OrderState
 from sim.core.model.orders import Execution, Order, Trade
-from sim.indexes.indexed_log import IndexedLog, LogView
+from sim.kernel.indexes.indexed_log import IndexedLog, LogView
 from sim.kernel.instants import Instant, parse_instant
-from sim.messages import exchange_v1 as wire
 
 _Op = wire.FilterOperator
 _Filter = wire.OrderStateFilter

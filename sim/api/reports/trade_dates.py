@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
+from sim.contract.messages.exchange_v1 import Date
 from sim.core.catalogue.assumptions import REVERSED_WINDOW
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
-from sim.messages.exchange_v1 import Date
 
 
 def trade_days(

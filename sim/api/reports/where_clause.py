@@ -14,9 +14,9 @@ from functools import cache, lru_cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
+from sim.contract.messages.exchange_v1 import FieldFilter, FilterOperator
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import parse_instant
-from sim.messages.exchange_v1 import FieldFilter, FilterOperator
 
 if TYPE_CHECKING:
     from lark import Lark

@@ -6,8 +6,8 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.retail.balances import balance_message
 from sim.api.retail.order_request import account_of
+from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
-from sim.messages import retail_v1 as wire
 
 
 @handles("RetailAccountAPI.GetBalances")

@@ -26,6 +26,8 @@ from sim.api.rendering.retail_numbers import (
 from sim.api.retail.legs import leg_details
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.positions import holdings_around, position_message
+from sim.contract.messages import retail_v1 as wire
+from sim.contract.messages.gateway_v1 import Market
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
 from sim.core.market_data.execution_log import Record
@@ -33,8 +35,6 @@ from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.orders import Trade
 from sim.kernel.instants import Instant, midnight_utc, trade_date
-from sim.messages import retail_v1 as wire
-from sim.messages.gateway_v1 import Market
 
 _Activity = wire.ActivityType
 _WITHDRAWAL = _Activity.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sim.api.rendering.retail_numbers import dollars
+from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import CURRENCY, Cash
 from sim.kernel.instants import Instant
-from sim.messages import retail_v1 as wire
 
 _ENTRY_TYPES = {
     LedgerEntryType.DEPOSIT: wire.LedgerEntryType.LEDGER_ENTRY_TYPE_DEPOSIT,

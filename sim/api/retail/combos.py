@@ -6,8 +6,8 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.retail.order_request import account_of
 from sim.api.rfq import reads
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
-from sim.messages import exchange_v1 as wire
 
 
 @handles("RetailCombosAPI.CreateCombo")

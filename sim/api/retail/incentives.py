@@ -13,11 +13,11 @@ from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.retail_numbers import dollars
 from sim.api.retail.order_request import account_of
+from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import PAID, PENDING, SKIPPED, Period, Reward
 from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest, cut
-from sim.messages import retail_v1 as wire
 
 PAGE_DEFAULT = 100
 _KEYS: dict[str, Any] = {

@@ -10,13 +10,13 @@ from sim.api.gateway.event_views import how_it_stands
 from sim.api.rendering.retail_books import market_value
 from sim.api.rendering.retail_numbers import book_price, price_amount, price_or_none
 from sim.api.retail.metadata import market_metadata
+from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import COMBO_LEG_PRICES
 from sim.core.exchange import Exchange
 from sim.core.model.enums import BUY, Side
 from sim.core.model.orders import Execution
 from sim.core.model.quantities import Price, decimal_text
 from sim.core.rfq.combos import Leg
-from sim.messages import retail_v1 as wire
 
 
 def leg_prices(exchange: Exchange, execution: Execution) -> list[wire.LegPrice]:

@@ -8,12 +8,12 @@ from sim.api.pipeline.handler import handles
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.retail_books import book_message, lite_message
 from sim.api.retail.order_request import unknown_market
+from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import DEAD_BOOK
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
 from sim.core.model.refusals import NotFound, cut
 from sim.kernel.instants import last_trade_day_roll
-from sim.messages import retail_v1 as wire
 
 _books: AnswerCache[PreencodedResponse[wire.GetBookResponse]] = AnswerCache()
 _bests: AnswerCache[PreencodedResponse[wire.GetBBOResponse]] = AnswerCache()

@@ -17,12 +17,12 @@ from sim.api.rendering.retail_numbers import (
 )
 from sim.api.retail.legs import leg_prices
 from sim.api.retail.metadata import market_metadata
+from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model import orders as core
 from sim.core.model.enums import ExecutionType, OrderType, Side, TimeInForce
 from sim.core.model.quantities import CURRENCY, decimal_text
 from sim.kernel.instants import midnight_utc, trade_date
-from sim.messages import retail_v1 as wire
 
 _SIDES = {Side.BUY: wire.OrderSide.ORDER_SIDE_BUY, Side.SELL: wire.OrderSide.ORDER_SIDE_SELL}
 # A stop order is shown as the type it turns into when triggered: the retail API has no name for

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim.contract.messages import gateway_v1 as gateway
+from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
-from sim.messages import gateway_v1 as gateway
-from sim.messages import retail_v1 as wire
 
 
 def market_metadata(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sim.api.pipeline.authentication import Caller
 from sim.api.rendering.retail_numbers import read_amount, read_price, read_quantity, sent_text
 from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, stored_intent
+from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import RETAIL_REJECTS
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder, ReplaceOrder
@@ -21,7 +22,6 @@ from sim.core.model.quantities import Price
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, cut
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
-from sim.messages import retail_v1 as wire
 
 BATCH_MAX = 20
 PAIRS_READ = Dated(

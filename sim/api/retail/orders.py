@@ -22,6 +22,8 @@ from sim.api.retail.order_request import (
     replace_command,
 )
 from sim.api.retail.read_lag import open_orders_read, order_read
+from sim.contract.messages import Message
+from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import BATCH_SYNCHRONOUS, PREVIEW_MARKET
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder
@@ -29,8 +31,6 @@ from sim.core.model.orders import Order
 from sim.core.model.refusals import AnswerTooLate, InvalidRequest, NotFound, Refusal, cut
 from sim.core.trading.synchronous import Kind, PendingAnswer
 from sim.kernel.instants import Span
-from sim.messages import Message
-from sim.messages import retail_v1 as wire
 
 
 @handles("RetailOrdersAPI.CreateOrder")

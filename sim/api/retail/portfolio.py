@@ -11,9 +11,9 @@ from sim.api.retail.activity import Place, activities
 from sim.api.retail.order_request import account_of
 from sim.api.retail.positions import position_message, was_paid
 from sim.api.retail.read_lag import positions_read
+from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import RETAIL_POSITIONS_PAGING
 from sim.core.exchange import Exchange
-from sim.messages import retail_v1 as wire
 
 
 @handles("RetailPortfolioAPI.ListPositions")

@@ -8,6 +8,8 @@ from sim.api.rendering.retail_books import market_price
 from sim.api.rendering.retail_numbers import PLACES, fixed, fixed_amount, fixed_notional, nearest
 from sim.api.retail.legs import leg_details
 from sim.api.retail.metadata import market_metadata
+from sim.contract.messages import retail_v1 as wire
+from sim.contract.messages.retail_v1 import Amount
 from sim.core.accounts.fees import exact_units
 from sim.core.accounts.positions import FILL, Position, position_after
 from sim.core.exchange import Exchange
@@ -15,8 +17,6 @@ from sim.core.model.events import PositionChanged
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CURRENCY, Qty, divide_half_even
 from sim.kernel.instants import Instant
-from sim.messages import retail_v1 as wire
-from sim.messages.retail_v1 import Amount
 
 _UNIT = 10**PLACES  # units of money per dollar
 _NOTHING = Amount(value="0.0000", currency=CURRENCY)

@@ -7,11 +7,11 @@ quotes.
 from __future__ import annotations
 
 from sim.api.rfq.messages import quote_message, rfq_message, trade_message
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeState, TradeType
 from sim.core.model.events import RfqChanged, Traded
 from sim.core.model.rfq_records import Quote
-from sim.messages import exchange_v1 as wire
 
 
 def concerns(event: RfqChanged, account: str | None) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import Side
 from sim.core.model.orders import Trade
 from sim.core.model.quantities import CASH_SCALE, decimal_text
 from sim.core.model.rfq_records import Quote, Rfq
 from sim.core.rfq.combos import Combo
-from sim.messages import exchange_v1 as wire
 
 WIRE_SIDES = {Side.BUY: wire.Side.SIDE_BUY, Side.SELL: wire.Side.SIDE_SELL}
 SIDES: dict[int, Side] = {number: side for side, number in WIRE_SIDES.items()}

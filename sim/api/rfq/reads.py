@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from sim.api.rfq.cursors import bound_cursor, page, page_size, place_of
 from sim.api.rfq.messages import SIDES, combo_message, quote_message, rfq_message, trade_message
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeType
 from sim.core.model.orders import Trade
 from sim.core.model.refusals import InvalidRequest
 from sim.core.model.rfq_records import Quote, Rfq
 from sim.core.rfq.combos import Leg
-from sim.messages import exchange_v1 as wire
 
 _SELF = wire.UserFilter.USER_FILTER_SELF
 

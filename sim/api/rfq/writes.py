@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from sim.api.rfq.messages import CASH_PLACES, SIDES
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.bounds import MONEY, ORDER_QUANTITY
 from sim.core.exchange import Exchange
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, decimal_text, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.core.rfq.rfqs import Party
-from sim.messages import exchange_v1 as wire
 
 _CASH_UNITS = 10**CASH_PLACES
 

@@ -19,16 +19,16 @@ from sim.api.rendering.retention import retained_stats
 from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
 from sim.api.streams.limits import MARKET_DATA_DEPTH
 from sim.api.streams.shared_frames import encoded, nesting, part
+from sim.contract.messages.exchange_v1 import (
+    CreateMarketDataSubscriptionResponse,
+    Heartbeat,
+    MarketDataUpdate,
+)
 from sim.core.lifecycle.states import DATA_STATES, OVER_STATES
 from sim.core.matching.book import Book
 from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant
-from sim.messages.exchange_v1 import (
-    CreateMarketDataSubscriptionResponse,
-    Heartbeat,
-    MarketDataUpdate,
-)
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

@@ -13,12 +13,12 @@ from sim.api.streams.feed import EventReaders
 from sim.api.streams.resumable import ReplayFeed
 from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.market_data.execution_log import ExecutionLog, Record
 from sim.core.model.enums import TradeState
 from sim.core.model.events import Executed, Traded
 from sim.core.model.orders import Execution, Trade
 from sim.kernel.instants import Instant
-from sim.messages import exchange_v1 as wire
 
 
 class DropCopyFeed(ReplayFeed[Execution]):

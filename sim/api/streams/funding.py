@@ -14,11 +14,11 @@ from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
 from sim.api.streams.feed import Feed, FeedContext, SingleTimer, Stream, pages
 from sim.api.streams.shared_frames import encoded
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import FUNDING_POLL
 from sim.core.model.funding_records import FundingChange
 from sim.core.model.refusals import PermissionDenied
 from sim.kernel.timers import Timer, TimerHandlers
-from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

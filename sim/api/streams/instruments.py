@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from sim.api.rendering.exchange_instruments import current_instrument_message, instrument_message
 from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream, pages
 from sim.api.streams.shared_frames import part
+from sim.contract.messages.exchange_v1 import (
+    CreateInstrumentStateChangeSubscriptionResponse as _Response,
+)
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import DormantInstrumentsMoved, InstrumentListed, StateChanged
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
-from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse as _Response
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

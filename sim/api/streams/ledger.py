@@ -16,9 +16,9 @@ from sim.api.rendering.exchange_positions import ledger_entry_message
 from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded, nesting
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import CURRENCY
-from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

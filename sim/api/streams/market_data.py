@@ -15,6 +15,7 @@ from sim.api.streams import limits
 from sim.api.streams.book_subscriptions import Books, BookStream, heartbeat
 from sim.api.streams.feed import EventReaders, Feed, FeedContext, SingleTimer
 from sim.api.streams.shared_frames import part
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import (
     BIDI_IDLE_TIMEOUT,
     MARKET_DATA_REFRESH,
@@ -31,7 +32,6 @@ from sim.core.model.events import (
 from sim.core.model.refusals import Code, InvalidRequest, Refusal
 from sim.kernel.instants import format_span
 from sim.kernel.timers import Timer, TimerHandlers
-from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

@@ -17,9 +17,9 @@ from sim.api.rendering.exchange_orders import (
 )
 from sim.api.streams.feed import EventReaders, Feed, Followers, KeyedFeed, KeyedStream, pages
 from sim.api.streams.shared_frames import encoded, nesting, part
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import CancelRejected, Executed
 from sim.core.model.refusals import Code
-from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

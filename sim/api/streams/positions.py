@@ -17,11 +17,11 @@ from sim.api.streams.feed import EventReaders, FeedContext, KeyedFeed, KeyedStre
 from sim.api.streams.resumable import ReplayFeed, ReplayStream
 from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded, nesting, part
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import POSITION_CHANGE_SNAPSHOT
 from sim.core.model.events import PositionChanged, Settled, StateChanged
 from sim.kernel.instants import Instant
-from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

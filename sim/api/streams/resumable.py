@@ -17,10 +17,10 @@ from sim.api.streams.feed import Feed, FeedContext, KeyedFeed, KeyedStream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.resume_tokens import ResumePoint, ResumeTokens, binding_of
 from sim.api.streams.shared_frames import nesting
+from sim.contract.messages import Message
 from sim.core.catalogue.assumptions import RESUME_TOKEN_TTL
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import Instant
-from sim.messages import Message
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

@@ -16,12 +16,12 @@ from sim.api.retail.market_data import version as data_version
 from sim.api.retail.messages import trade_frame
 from sim.api.streams.feed import EventReaders, FeedContext, SingleTimer
 from sim.api.streams.websocket_feed import Socket, SocketFeed, Subscription
+from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import RETAIL_DEBOUNCE
 from sim.core.lifecycle.states import DATA_STATES
 from sim.core.model.enums import InstrumentState, TradeState
 from sim.core.model.events import BookChanged, StateChanged, Traded
 from sim.kernel.timers import Timer, TimerHandlers
-from sim.messages import retail_v1 as wire
 
 DEBOUNCE_TIMER = "stream.debounce"
 

@@ -16,6 +16,8 @@ from sim.api.rfq.events import change_frame, concerns, trade_frame
 from sim.api.streams.feed import EventReaders, FeedContext, pages
 from sim.api.streams.limits import ORDERS_PER_FRAME
 from sim.api.streams.websocket_feed import Socket, SocketFeed, Subscription
+from sim.contract.messages import Message
+from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import RETAIL_CHANGE_REJECTS
 from sim.core.model.enums import CancelRejectReason, ExecutionType, RejectReason
 from sim.core.model.events import (
@@ -28,8 +30,6 @@ from sim.core.model.events import (
 )
 from sim.core.model.orders import Execution
 from sim.kernel.instants import midnight_utc, trade_date
-from sim.messages import Message
-from sim.messages import retail_v1 as wire
 
 _Type = wire.PrivateSubscribe_SubscriptionType
 _ORDER = int(_Type.SUBSCRIPTION_TYPE_ORDER)

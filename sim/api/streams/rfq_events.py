@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 from sim.api.rfq.events import change_frame, concerns, trade_frame
 from sim.api.streams.feed import EventReaders, Feed, Stream
 from sim.api.streams.shared_frames import encoded
+from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import RfqChanged, Traded
-from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription

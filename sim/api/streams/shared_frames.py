@@ -12,7 +12,7 @@ from functools import cache
 from json.encoder import encode_basestring
 
 from sim.api.codecs.codecs import protobuf_encoder
-from sim.messages import Message
+from sim.contract.messages import Message
 
 
 def encoded(message: Message) -> bytes:

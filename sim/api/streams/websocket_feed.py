@@ -25,14 +25,14 @@ from sim.api.streams.shared_frames import (
     frame_head,
     unsubscribed_frame,
 )
+from sim.contract.messages import Message
 from sim.core.model.refusals import cut
-from sim.messages import Message
 
 if TYPE_CHECKING:
     from enum import IntEnum
 
     from sim.api.pipeline.pipeline import AdmittedSubscription
-    from sim.messages.retail_v1 import MarketsSubscribe, PrivateSubscribe
+    from sim.contract.messages.retail_v1 import MarketsSubscribe, PrivateSubscribe
 
 T = TypeVar("T")
 

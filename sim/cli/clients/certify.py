@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from sim.analysis.replay import Divergence
+    from sim.read.replay import Divergence
     from sim.testing.certify.bundle import check_bundle
     from sim.testing.certify.report import write
 

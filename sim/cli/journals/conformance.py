@@ -45,9 +45,9 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.conformance import check, rulebook
-    from sim.analysis.conformance.report import print_rules, rules_document
-    from sim.analysis.replay import simulation_at
+    from sim.read.conformance import check, rulebook
+    from sim.read.conformance.report import print_rules, rules_document
+    from sim.read.replay import simulation_at
 
     out = text_output(args)
     if args.list:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.run_diff import RunDiff
+    from sim.read.run_diff import RunDiff
 
     check_regular_files(args.journals)
     out = text_output(args)

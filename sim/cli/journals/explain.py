@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.explain.text import explain_journal, text_of
+    from sim.read.explain.text import explain_journal, text_of
 
     out = text_output(args)
     explanation = explain_journal(args.journal, args.subject, args.until)

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from sim.analysis.history.recorded import RecordedRun
-    from sim.analysis.replay import Divergence
+    from sim.read.history.recorded import RecordedRun
+    from sim.read.replay import Divergence
     from sim.server.listeners import CouldNotListen
     from sim.server.logs import set_up_logging
     from sim.server.opened import DIVERGED, OpenOptions, open_run

@@ -19,7 +19,7 @@ from sim.cli.listening import add_listening, listen, listening_problems
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
-    from sim.simulation import Simulation
+    from sim.run.simulation import Simulation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.replay import replay_file
+    from sim.read.replay import replay_file
 
     if not args.serve:
         return _verify(args)
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from sim.analysis.replay import Divergence, replay_file
+    from sim.read.replay import Divergence, replay_file
 
     out = text_output(args)
     try:

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.errors import UsageError
+    from sim.read.errors import UsageError
 
     if args.out is None and not args.account:
         raise UsageError(
@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_figures(args: argparse.Namespace) -> None:
-    from sim.analysis.replay import simulation_at
-    from sim.analysis.report.figures import figures_of, print_figures, write_csv
+    from sim.read.replay import simulation_at
+    from sim.read.report.figures import figures_of, print_figures, write_csv
 
     figures, out = figures_of(simulation_at(args.journal), args.account), text_output(args)
     if args.csv is not None:
@@ -77,10 +77,10 @@ def _print_figures(args: argparse.Namespace) -> None:
 
 
 def _write_page(args: argparse.Namespace, says: TextIO) -> int:
-    from sim.analysis.history.recorded import RecordedRun
-    from sim.analysis.progress import Progress
-    from sim.analysis.report.contents import INPUTS
-    from sim.analysis.report.report import write_report
+    from sim.read.history.recorded import RecordedRun
+    from sim.read.progress import Progress
+    from sim.read.report.contents import INPUTS
+    from sim.read.report.report import write_report
 
     out: Path = args.out
     _check_page(out)
@@ -99,7 +99,7 @@ def _write_page(args: argparse.Namespace, says: TextIO) -> int:
 
 def _check_page(out: Path) -> None:
     """Refuse a file that is there and no page. UsageError, OSError."""
-    from sim.analysis.errors import UsageError
+    from sim.read.errors import UsageError
 
     check_writable([out])
     if out.is_file() and out.stat().st_size:

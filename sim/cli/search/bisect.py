@@ -45,8 +45,8 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.compare import Comparison
-    from sim.analysis.search.bisect import bisect, print_bisection, question
+    from sim.read.compare import Comparison
+    from sim.search.bisect import bisect, print_bisection, question
 
     paths = [Path(name) for name in args.journals]
     check_regular_files(args.journals)

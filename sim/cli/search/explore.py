@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if any("::" in name or name.endswith(".py") or Path(name).is_dir() for name in args.scenarios):
         return _explore_tests(args)
-    from sim.analysis.search.explore import ExploreRequest, explore
+    from sim.search.explore import ExploreRequest, explore
 
     out = text_output(args)
     request = from_options(ExploreRequest, args, params=dict(args.param))

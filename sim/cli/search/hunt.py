@@ -68,14 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.progress import Progress
-    from sim.hunt.campaign import Campaign, HuntPlan
-    from sim.hunt.checkpoints import checkpoints_of
-    from sim.hunt.finds import Finds
-    from sim.hunt.report import Printer, document, junit_of, lines
-    from sim.hunt.roots import roots_of
-    from sim.hunt.stopping import Stopwatch
-    from sim.loader.load import load_scenario
+    from sim.read.progress import Progress
+    from sim.run.loader.load import load_scenario
+    from sim.search.hunt.campaign import Campaign, HuntPlan
+    from sim.search.hunt.checkpoints import checkpoints_of
+    from sim.search.hunt.finds import Finds
+    from sim.search.hunt.report import Printer, document, junit_of, lines
+    from sim.search.hunt.roots import roots_of
+    from sim.search.hunt.stopping import Stopwatch
 
     if args.scenario:
         load_scenario(args.scenario)

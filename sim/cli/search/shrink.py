@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.search.shrink_command import ShrinkRequest, shrink
+    from sim.search.shrink_command import ShrinkRequest, shrink
 
     check_regular_files([args.source])
     check_writable(files=(args.out,))

@@ -64,12 +64,12 @@ problems = campaign_problems
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.analysis.errors import UsageError
-    from sim.analysis.search.sweep import sweep, variations
+    from sim.read.errors import UsageError
+    from sim.search.sweep import sweep, variations
 
     check_scenarios(args)
     kinds = args.vary or (() if args.seeds or args.fuzz else ("assumptions", "quirks"))
-    oracles = ("sim.witness.witness:contradiction_lines",) if args.witness else ()
+    oracles = ("sim.evidence.witness.witness:contradiction_lines",) if args.witness else ()
     varied = variations(args.scenarios, kinds, args.only)
     features = args.json is not None
     plan = campaign_of(args, variations=varied, oracles=oracles, features=features)

@@ -1,5 +1,5 @@
-"""The passes that write `sim/messages`: a Struct per message with its wire table, IntEnums, an
-index.
+"""The passes that write `sim/contract/messages`: a Struct per message with its wire table,
+IntEnums, an index.
 
 A wire table has one row per field. The codecs read it instead of descriptors, so that a run without
 gRPC needs no protobuf library.
@@ -57,14 +57,15 @@ def module_source(schema: Schema, package: str) -> str:
     lines += ["from typing import Any\n"] if "Any" in text else []
     lines += ["\n"] if len(lines) > 2 else []
     names = [*(["Message"] if messages else []), *imports]
-    lines += [f"from sim.messages import {', '.join(names)}\n"] if names else []
+    lines += [f"from sim.contract.messages import {', '.join(names)}\n"] if names else []
     return "".join(lines) + "\n\n" + text
 
 
 def index_source(schema: Schema) -> str:
-    """Write `sim/messages/index.py`: packages and dates of fields."""
+    """Write `sim/contract/messages/index.py`: packages and dates of fields."""
     rows = "".join(
-        f'    "{package}": "sim.messages.{module_of(package)}",\n' for package in schema.packages
+        f'    "{package}": "sim.contract.messages.{module_of(package)}",\n'
+        for package in schema.packages
     )
     dates = "".join(
         f"    {instant},  # {text}\n" for instant, text in sorted(_dates(schema).items())

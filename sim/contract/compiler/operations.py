@@ -1,4 +1,4 @@
-"""The pass that writes `sim/messages/operations.py`: the table of operations.
+"""The pass that writes `sim/contract/messages/operations.py`: the table of operations.
 
 The table is plain data, one dict per rpc without default values, so reading it needs no protobuf.
 The pass refuses an rpc that is served nowhere, has no comment, or binds a variable to no field.

@@ -60,7 +60,7 @@ class Entry(Generic[P]):
 
     @property
     def module(self) -> str:
-        """Name of the generated module, inside sim.messages."""
+        """Name of the generated module, inside sim.contract.messages."""
         return module_of(self.package)
 
 

@@ -20,7 +20,7 @@ from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import CASH_SCALE, Cash, cash_text
 from sim.core.model.refusals import AlreadyExists, Conflict, NotFound, cut
-from sim.indexes.restore_rows import restore
+from sim.kernel.indexes.restore_rows import restore
 from sim.kernel.instants import Instant
 
 HOUSE_FUNDING = "house/funding"

@@ -15,7 +15,7 @@ from msgspec import Struct
 from sim.core.model.context import Context
 from sim.core.model.events import PositionChanged
 from sim.core.model.quantities import Notional, Price, Qty, divide_half_even
-from sim.indexes.restore_rows import restore
+from sim.kernel.indexes.restore_rows import restore
 from sim.kernel.instants import Instant, same_trade_date
 
 # Description of a row that a trade wrote. Only these add to the quantities bought and sold.

@@ -29,9 +29,9 @@ from sim.core.model.events import Executed, Traded
 from sim.core.model.orders import Execution, Order, Trade
 from sim.core.model.quantities import Notional, Price, Qty
 from sim.core.model.refusals import NotFound, cut
-from sim.indexes.indexed_log import IndexedLog
-from sim.indexes.restore_rows import shared
 from sim.kernel.identifiers import Sequence
+from sim.kernel.indexes.indexed_log import IndexedLog
+from sim.kernel.indexes.restore_rows import shared
 from sim.kernel.instants import Instant
 
 R = TypeVar("R")

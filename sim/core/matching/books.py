@@ -20,7 +20,7 @@ from sim.core.model.events import BookChanged
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Order
-from sim.indexes.change_index import Changes
+from sim.kernel.indexes.change_index import Changes
 
 
 class Books:

@@ -28,7 +28,7 @@ from sim.core.model.enums import (
 )
 from sim.core.model.quantities import Cash, Notional, Price, Qty
 from sim.core.model.refusals import NotFound
-from sim.indexes.indexed_log import IndexedLog
+from sim.kernel.indexes.indexed_log import IndexedLog
 from sim.kernel.instants import Instant
 
 

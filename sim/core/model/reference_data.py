@@ -1,8 +1,8 @@
 """Protocols of the reference data: sports, leagues, events and markets as the gateway shows them.
 
-`sim.reference` implements them. Other packages do not need to know whether an event was read from a
-fixture, listed by hand, generated from a seed, or recurs by the clock. An `Exchange` carries the
-reference data for its handlers and never reads it itself.
+`sim.world.reference` implements them. Other packages do not need to know whether an event was read
+from a fixture, listed by hand, generated from a seed, or recurs by the clock. An `Exchange` carries
+the reference data for its handlers and never reads it itself.
 
 Lists need events and markets in one order. A `Catalogue` gives each a *place* in the order of
 listing, from 0. A list is a set of places, stored as flags with one byte per place and sorted by a
@@ -14,10 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from sim.contract.messages.gateway_v1 import (
+    Event,
+    League,
+    Market,
+    Series,
+    Sport,
+    Subject,
+    Tag,
+    Team,
+)
 from sim.core.model.enums import InstrumentState
-from sim.indexes.ordered_index import KeyIndex
+from sim.kernel.indexes.ordered_index import KeyIndex
 from sim.kernel.instants import Instant
-from sim.messages.gateway_v1 import Event, League, Market, Series, Sport, Subject, Tag, Team
 
 Flags = bytes | bytearray  # one byte for each place, 1 or 0
 

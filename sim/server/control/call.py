@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from sim.actors.operator.action import Action, Route
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
-from sim.scenario.clock_mode import ClockMode
-from sim.scenario.scenario import Scenario
-from sim.scenario.struct_types import record
+from sim.run.actors.operator.action import Action, Route
 from sim.server.host import Host
+from sim.world.format.clock_mode import ClockMode
+from sim.world.format.scenario import Scenario
+from sim.world.format.struct_types import record
 
 
 class InstanceControl(Protocol):

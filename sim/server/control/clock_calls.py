@@ -12,14 +12,14 @@ from msgspec.structs import asdict
 from sim.api.pipeline.inputs import Fired
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_span
-from sim.scenario.clock_mode import ClockMode, parse_clock_mode
-from sim.scenario.fault_names import unknown_operation
-from sim.scenario.scalar_types import INSTANT, INTEGER, ORDINAL
-from sim.scenario.scenario import SEED_NUMBER
-from sim.scenario.steps import When
-from sim.scenario.value_types import Choice, Text
 from sim.server.control.call import Call
 from sim.server.host import Host
+from sim.world.format.clock_mode import ClockMode, parse_clock_mode
+from sim.world.format.fault_names import unknown_operation
+from sim.world.format.scalar_types import INSTANT, INTEGER, ORDINAL
+from sim.world.format.scenario import SEED_NUMBER
+from sim.world.format.steps import When
+from sim.world.format.value_types import Choice, Text
 
 _DISTANCE = Text('a duration such as "5m" or "PT5M"', parse_span)
 

@@ -10,7 +10,7 @@ from sim.server.turns import in_turns
 
 
 async def read_history(host: Host, call: Call) -> object:
-    from sim.analysis.history.pages import LIMIT, Query
+    from sim.read.history.pages import LIMIT, Query
 
     query = Query(
         after=call.number("after"),

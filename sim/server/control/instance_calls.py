@@ -11,12 +11,12 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from sim.core.model.refusals import Conflict, InvalidRequest
-from sim.scenario.scalar_types import INTEGER
-from sim.scenario.scenario import SEED_NUMBER, Scenario
 from sim.server.beside import beside
 from sim.server.control.call import Call, InstanceControl
 from sim.server.control.clock_calls import clock_mode
 from sim.server.host import Host
+from sim.world.format.scalar_types import INTEGER
+from sim.world.format.scenario import SEED_NUMBER, Scenario
 
 
 class ForkBody(Struct, frozen=True):
@@ -84,8 +84,8 @@ async def stop_instance(host: Host, call: Call) -> object:
 
 
 def _scenario(source: object, params: object, folder: str) -> Scenario:
-    from sim.loader.load import load_submitted
-    from sim.scenario.yaml_tree import ScenarioError
+    from sim.run.loader.load import load_submitted
+    from sim.world.format.yaml_tree import ScenarioError
 
     if not isinstance(source, str | dict):
         kinds = "a document, YAML text, or a path below the folder of --scenarios"

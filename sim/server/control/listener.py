@@ -1,5 +1,5 @@
 """The control plane over HTTP: access, routing, bodies, errors. `*_calls.py` and
-`sim/actors/operator` implement the calls.
+`sim/run/actors/operator` implement the calls.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from aiohttp import web
 
-from sim.actors.operator.action import ENTRY_NODES, Action, read_entry
 from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, PayloadTooLarge, Refusal
 from sim.kernel.instants import Instant
-from sim.scenario.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
+from sim.run.actors.operator.action import ENTRY_NODES, Action, read_entry
 from sim.server.beside import beside
 from sim.server.control.call import Call, Endpoint, Events, InstanceControl, Lines, check_names
 from sim.server.control.event_stream import send_events
@@ -29,7 +28,8 @@ from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
 from sim.server.http.response import SERVER, Response, http_date
 from sim.server.http.server import HttpServer, body_or_refusal, error_response
-from sim.server.room import Room
+from sim.server.room_files import Room
+from sim.world.format.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
 
 log = logging.getLogger("sim.server")
 

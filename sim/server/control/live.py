@@ -22,10 +22,10 @@ from typing import Any
 
 from msgspec import json
 
-from sim.actors.script.view import script_view
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
+from sim.run.actors.script.view import script_view
 from sim.server.host import Host
 
 # Rows by which a reader may be behind.

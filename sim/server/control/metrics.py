@@ -13,7 +13,7 @@ from prometheus_client.core import (
     Metric,
 )
 
-from sim.actors.operator.metrics import Family
+from sim.run.actors.operator.metrics import Family
 
 
 class _Collector:

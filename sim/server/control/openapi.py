@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import json
 
-from sim.actors.operator.action import Action
-from sim.actors.operator.views import VIEWS
 from sim.kernel import resources
-from sim.scenario.json_schema import scenario_schema
-from sim.scenario.struct_types import record
+from sim.run.actors.operator.action import Action
+from sim.run.actors.operator.views import VIEWS
 from sim.server.control.call import Endpoint, NoBody
 from sim.server.control.routes import ROUTES
+from sim.world.format.json_schema import scenario_schema
+from sim.world.format.struct_types import record
 
 DEFAULT_SERVER = "http://127.0.0.1:18085"
 _BASE = "/_sim/v1"

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from msgspec import json
 
-from sim.actors.operator import views
-from sim.actors.script.view import script_view
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import format_instant
 from sim.kernel.journal import Header, encode_header
+from sim.run.actors.operator import views
+from sim.run.actors.script.view import script_view
 from sim.server.beside import beside
 from sim.server.control.call import Call, Lines
 from sim.server.host import Host
@@ -34,8 +34,8 @@ async def read_scenario(host: Host, call: Call) -> object:
     """The actions so far as a scenario. It is written outside the event loop, because that may take
     long.
     """
-    from sim.analysis.search.journal_to_scenario import scenario_of
-    from sim.analysis.search.yaml_writer import as_yaml
+    from sim.read.export.journal_to_scenario import scenario_of
+    from sim.read.export.yaml_writer import as_yaml
 
     journal, seed = host.simulation.journal, host.simulation.seed
     header = json.decode(encode_header(journal.header), type=Header)
@@ -65,7 +65,7 @@ async def read_script(host: Host, call: Call) -> object:
 
 
 async def explain(host: Host, call: Call) -> object:
-    from sim.analysis.explain import explain as explain_subject
+    from sim.read.explain import explain as explain_subject
 
     explanation = explain_subject(host.simulation, call.path["subject"])
     if explanation is None:
@@ -74,7 +74,7 @@ async def explain(host: Host, call: Call) -> object:
 
 
 async def conformance(host: Host, call: Call) -> object:
-    from sim.analysis.conformance import check
+    from sim.read.conformance import check
 
     form = call.query.get("form", "json")
     if form not in ("json", "junit"):
@@ -89,7 +89,7 @@ async def read_streams(host: Host, call: Call) -> object:
 
 
 async def read_frames(host: Host, call: Call) -> object:
-    from sim.analysis.history.records import frame_body
+    from sim.read.history.records import frame_body
 
     number = call.path["id"]
     stream = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else -1
@@ -144,20 +144,20 @@ async def read_faults(host: Host, call: Call) -> object:
 
 
 async def read_catalogue(host: Host, call: Call) -> object:
-    from sim.analysis.catalogues import rows
+    from sim.read.catalogues import rows
 
     kinds = ("operations", "quirks", "faults", "presets", "assumptions", "observations")
     return {kind: rows(kind, host.simulation) for kind in kinds}
 
 
 async def read_catalogue_of(host: Host, call: Call) -> object:
-    from sim.analysis.catalogues import rows
+    from sim.read.catalogues import rows
 
     return {call.path["kind"]: rows(call.path["kind"], host.simulation)}
 
 
 async def read_metrics(host: Host, call: Call) -> object:
-    from sim.actors.operator.metrics import metrics
+    from sim.run.actors.operator.metrics import metrics
     from sim.server.control.metrics import prometheus_text
 
     text = prometheus_text([*metrics(host.simulation.engine), *host.latencies.families()])

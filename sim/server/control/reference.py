@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import json
 
-from sim.actors.operator.action import Action
 from sim.kernel import resources
+from sim.run.actors.operator.action import Action
 from sim.server.control.call import Endpoint
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from sim.actors.operator.action import Action
-from sim.actors.operator.actions import ACTIONS
+from sim.run.actors.operator.action import Action
+from sim.run.actors.operator.actions import ACTIONS
 from sim.server.control import clock_calls, history_calls, instance_calls, read_calls
 from sim.server.control.call import Call, Endpoint
 from sim.server.control.reference import described

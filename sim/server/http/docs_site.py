@@ -15,11 +15,11 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import json
 
-from sim.analysis.report.files import FOLDER
 from sim.api.pipeline.error_mapping import http_status
 from sim.contract import changelog
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.core.model.refusals import Refusal
+from sim.read.report.files import FOLDER
 from sim.server.addresses import Addresses
 from sim.server.host import Host
 from sim.server.http.body import Uploads
@@ -203,7 +203,7 @@ def _rules() -> str:
 def _bundle() -> tuple[bytes, str]:
     from importlib.resources import files
 
-    content = files("sim.pb").joinpath("bundle.zip").read_bytes()
+    content = files("sim.contract.pb").joinpath("bundle.zip").read_bytes()
     return content, hashlib.sha256(content).hexdigest()
 
 

@@ -15,8 +15,8 @@ from sim.core.catalogue.assumptions.webhooks import WEBHOOK_SHAPE
 from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST, sample_payloads
 from sim.kernel import resources
 from sim.kernel.instants import Instant, format_instant
+from sim.run.simulation import Simulation
 from sim.server.addresses import Addresses
-from sim.simulation import Simulation
 
 _SAYS = {
     APPROVED: "A person was approved and provisioned; trading may begin.",

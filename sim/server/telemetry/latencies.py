@@ -7,9 +7,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
-from sim.actors.operator.metrics import Family
 from sim.api.pipeline.inputs import Outcome
-from sim.simulation import Simulation
+from sim.run.actors.operator.metrics import Family
+from sim.run.simulation import Simulation
 
 WALL_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 VIRTUAL_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from sim.api.pipeline.inputs import Outcome
-from sim.simulation import Simulation
+from sim.run.simulation import Simulation
 
 
 class Meter(Protocol):

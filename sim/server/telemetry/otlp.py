@@ -29,9 +29,9 @@ from sim.api.pipeline.inputs import Outcome, Post
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import format_instant
 from sim.kernel.release import RELEASE
+from sim.run.simulation import Simulation
 from sim.server.console import Observer
 from sim.server.webhooks.sender import ReceiverResponse
-from sim.simulation import Simulation
 
 _SEND_S = 2.0  # a collector that does not answer holds the end up no longer
 _EVERY_MS = 5_000

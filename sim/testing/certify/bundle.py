@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from sim.analysis.errors import UsageError
+from sim.read.errors import UsageError
 from sim.testing.certify.judge import LegResult, Report, judge, leg_of_journal
 from sim.testing.certify.profile import Profile, profiles, read_profile
 from sim.testing.client_command import ClientRun

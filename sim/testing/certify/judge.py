@@ -21,16 +21,16 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from sim.actors.script.view import script_view
-from sim.analysis.conformance import Report as Conformance
-from sim.analysis.conformance import check
-from sim.analysis.conformance.recorded_run import Run
-from sim.analysis.replay import replay_file
+from sim.evidence.witness import Witness, witness_run
 from sim.kernel.instants import format_instant
-from sim.simulation import Simulation
+from sim.read.conformance import Report as Conformance
+from sim.read.conformance import check
+from sim.read.conformance.recorded_run import Run
+from sim.read.replay import replay_file
+from sim.run.actors.script.view import script_view
+from sim.run.simulation import Simulation
 from sim.testing.certify.profile import Item, Leg, Profile
 from sim.testing.client_command import ClientRun
-from sim.witness import Witness, witness_run
 
 PASSED, FAILED, UNEXERCISED = "passed", "failed", "not exercised"
 EVIDENCE_MAX = 5

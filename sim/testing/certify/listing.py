@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from sim.analysis.layout import wrapped
+from sim.read.layout import wrapped
 from sim.testing.certify.profile import Profile
 
 

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import yaml
 from msgspec import Struct, convert, json, structs
 
-from sim.analysis.conformance import rulebook
-from sim.analysis.errors import UsageError
 from sim.kernel import resources
-from sim.loader.load import load_scenario
-from sim.scenario.scenario import Scenario
+from sim.read.conformance import rulebook
+from sim.read.errors import UsageError
+from sim.run.loader.load import load_scenario
+from sim.world.format.scenario import Scenario
 
 DEFAULT = "partner"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import TextIO
 
-from sim.analysis.junit import Case, Suite, junit
-from sim.analysis.layout import counted, paint, wrapped
+from sim.read.junit import Case, Suite, junit
+from sim.read.layout import counted, paint, wrapped
 from sim.testing.certify.judge import FAILED, NOTE, PASSED, UNEXERCISED, Report, Verdict, failing
 
 _UNMET = (

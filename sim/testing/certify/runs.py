@@ -10,8 +10,8 @@ from time import monotonic
 from msgspec import json
 from msgspec.structs import replace
 
-from sim.analysis.errors import UsageError
-from sim.analysis.progress import Progress
+from sim.read.errors import UsageError
+from sim.read.progress import Progress
 from sim.testing.certify.bundle import write_bundle
 from sim.testing.certify.judge import LegResult, Report, judge, leg_of_journal
 from sim.testing.certify.profile import Leg, Profile

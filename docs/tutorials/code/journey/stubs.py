@@ -25,7 +25,7 @@ def response_type(operation):
 @cache
 def pool():
     contract = DescriptorPool()
-    descriptors = files("sim.pb").joinpath("contract.binpb").read_bytes()
+    descriptors = files("sim.contract.pb").joinpath("contract.binpb").read_bytes()
     for file in FileDescriptorSet.FromString(descriptors).file:
         contract.Add(file)
     return contract

@@ -1,1 +1,0 @@
-"""Everything that reads runs from outside: explanations, conformance, search, replay, timeline."""

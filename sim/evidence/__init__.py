@@ -1,0 +1,1 @@
+"""Recordings of the real service: their files, contradictions in them, the sandbox beside them."""

@@ -1,0 +1,254 @@
+"""Tells differences that random draws explain from differences that are evidence.
+
+An exchange draws random values: whether a search times out, how long a new account takes. Where a
+recording differs from our replay because the service drew another value, the difference is no
+evidence. No list of drawn values is kept. Instead the session is replayed with further seeds, and
+once with each drawn quirk always and once never striking. A difference at one place of a line is
+due to chance if
+
+- one of these replays agrees with the recording there; or
+- our own values there vary from seed to seed, as drawn instants do.
+
+A replay says nothing of a frame that it did not compare as we did: if more frames of the stream are
+missing or superfluous than in ours, everything behind them is compared with something else. A
+missing frame is due to chance only if a replay has fewer missing on that stream.
+
+What breaks the contract does so whatever is drawn, and is never excused. If the recording was made
+with our seed, both sides drew the same values, and no difference is due to chance. The identifiers
+show it: the recorded ones are then ours and those of no other seed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from decimal import Decimal
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sim.core.catalogue.bounds import SEED
+from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.identifier_map import IdentifierMap
+from sim.evidence.compare.identities import Unmatched
+from sim.evidence.compare.service_clock import ServiceClock
+from sim.evidence.compare.session_comparison import SessionComparison
+from sim.evidence.compare.tally import Tally, without_positions
+from sim.evidence.recording.files import Entry
+from sim.read.progress import Progress
+from sim.run.client.client import RpcError
+from sim.run.simulation import Simulation
+from sim.world.format.scenario import Scenario
+
+Place: TypeAlias = tuple[int, str]  # (line, place in its answer or frame, or kind of a lone frame)
+
+SEEDS = 32  # maximum number of further seeds; a value drawn more rarely counts as a difference
+_FIRST = 8  # the first seeds, which settle most places
+_LINES_MAX = 200_000  # limit on lines replayed with further seeds, in total
+_SPREAD = 4  # so many different values at a place show that it is drawn from a wide range
+_INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
+# If one of these differs, nothing else of the line is compared.
+_WHOLE = frozenset(("answer.status", "closed.code"))
+_MISSING, _EXTRA = "missing frame", "extra frame"
+_UNPAIRED = (_MISSING, _EXTRA)
+
+
+class Chance(NamedTuple):
+    """The places at which chance decides, of all or, after an interrupt, of those tried before."""
+
+    places: frozenset[Place] = frozenset()
+    complete: bool = True
+
+
+class _DifferingLine(NamedTuple):
+    """A line whose answer or frame differs."""
+
+    name: str
+    n: int
+    differences: list[Difference]
+    seen: bool
+
+
+class DeferredTally(Tally):
+    """A tally that collects differing lines and counts them once `settle` says which are due to
+    chance.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[_DifferingLine] = []
+
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+        """Note that an answer or a frame differs."""
+        self.lines.append(_DifferingLine(name, n, differences, seen))
+
+    def settle(self, excused: Collection[Place]) -> None:
+        """Count the collected differences without those at the excused places."""
+        for name, n, differences, seen in self.lines:
+            left = [one for one in differences if _place(n, one) not in excused]
+            if left:
+                super().differ(name, n, left, seen)
+            elif seen:
+                where = without_positions(differences[0].where)
+                self.no_evidence(name, f"chance decides {where}: it varies from run to run")
+        self.lines.clear()
+
+
+class _Run(Struct):
+    """The differences of a replay. `streams` maps the numbers of lines to their streams."""
+
+    streams: dict[int, int]
+    # maps a place to our value there if it is an instant or a number, else to ""
+    places: dict[Place, str] = {}
+    whole: set[int] = set()  # lines of which only the status was compared
+    unpaired: Counter[tuple[int | None, str]] = field(default_factory=Counter)  # by stream and kind
+    names: IdentifierMap = field(default_factory=IdentifierMap)
+
+    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+        """Note that an answer or a frame differs."""
+        for one in differences:
+            self.places[_place(n, one)] = _drawn_value(one.ours)
+            if one.where in _WHOLE:
+                self.whole.add(n)
+            elif one.kind in _UNPAIRED:
+                self.unpaired[self.streams.get(n), one.kind] += 1
+
+    def agree(self, name: str) -> None:
+        """Nothing to note."""
+
+    def no_evidence(self, name: str, why: str) -> None:
+        """Nothing to note."""
+
+    def compares(self, place: Place, ours: _Run) -> bool:
+        """Return whether this replay compared the place as our own did."""
+        n, where = place
+        stream = self.streams.get(n)
+        missing, extra = (self.unpaired[stream, kind] for kind in _UNPAIRED)
+        our_missing, our_extra = (ours.unpaired[stream, kind] for kind in _UNPAIRED)
+        if where == _MISSING:
+            return missing < our_missing and extra <= our_extra
+        if where == _EXTRA:
+            return extra < our_extra
+        if where.startswith("frame"):
+            is_paired = (n, _EXTRA) not in self.places
+            return is_paired and missing + extra <= our_missing + our_extra
+        return n not in self.whole or where in _WHOLE
+
+
+def decided_by_chance(
+    lines: Collection[_DifferingLine],
+    names: IdentifierMap,
+    scenario: Scenario,
+    seed: int | None,
+    entries: Collection[Entry],
+    clock: ServiceClock,
+) -> Chance:
+    """Return the places of differing lines at which chance decides what we answer.
+
+    `names` pairs the identifiers of the recording with ours.
+    """
+    streams = {entry.n: entry.stream for entry in entries if entry.stream is not None}
+    ours = _Run(streams)
+    for line in lines:
+        ours.differ(line.name, line.n, [one for one in line.differences if _may_be_chance(one)])
+    places = ours.places
+    if not places:
+        return Chance()
+    replay = partial(_replayed, streams, entries=entries, clock=clock)
+    seed = scenario.seed if seed is None else seed
+    seeds = _seeds(seed, len(entries))
+    quirks = list(_with_quirks(scenario, seed))
+    excused = set[Place]()
+    with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
+        others = list[_Run]()
+        for other in seeds[:_FIRST]:
+            progress.step()
+            others += replay(scenario, other)
+        if not others or _has_our_seed(names, others):
+            return Chance()
+        excused |= {place for place in places if _varies(place, ours, others)}
+        trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
+        for decided, other in trials:
+            if len(excused) == len(places):
+                break
+            progress.step()
+            for one in replay(decided, other):
+                excused |= {p for p in places if p not in one.places and one.compares(p, ours)}
+    return Chance(frozenset(excused), not progress.interrupted)
+
+
+def _place(n: int, difference: Difference) -> Place:
+    return n, difference.kind if difference.kind in _UNPAIRED else difference.where
+
+
+def _may_be_chance(difference: Difference) -> bool:
+    """Return whether our answer made the difference, and no document."""
+    return difference.culprit == "unknown" or difference.kind == _MISSING
+
+
+def _seeds(seed: int, lines: int) -> list[int]:
+    """Return further seeds: fewer for a long recording."""
+    count = min(SEEDS, max(2, _LINES_MAX // (lines + 1)))
+    return [number % (SEED.high + 1) for number in range(seed + 1, seed + 1 + count)]
+
+
+def _with_quirks(scenario: Scenario, seed: int) -> Iterator[Scenario]:
+    """Yield the scenario with each drawn quirk always striking, then never."""
+    quirks = Simulation(scenario, seed=seed).exchange.ctx.quirks
+    for name in sorted(quirks.save()):
+        if quirks.as_written(name) not in ("always", "never"):
+            for odds in ("always", "never"):
+                yield replace(scenario, quirks={**scenario.quirks, name: odds})
+
+
+def _replayed(
+    streams: dict[int, int],
+    scenario: Scenario,
+    seed: int | None,
+    entries: Collection[Entry],
+    clock: ServiceClock,
+) -> Iterator[_Run]:
+    """Replay the session and yield what differs.
+
+    Yields nothing if the scenario, changed like this, has no identity for a client of the
+    recording.
+    """
+    notes = _Run(streams)
+    with suppress(RpcError, Unmatched):
+        replayed = SessionComparison(scenario, seed, entries, notes, clock)
+        replayed.run()
+        notes.names = replayed.names
+        yield notes
+
+
+def _varies(place: Place, ours: _Run, others: list[_Run]) -> bool:
+    """Return whether we answer as recorded under some other seed, or differently under nearly each
+    one.
+    """
+    comparing = [one for one in others if one.compares(place, ours)]
+    values = {one.places.get(place, "") for one in comparing} | {ours.places[place]}
+    spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
+    return spread or any(place not in one.places for one in comparing)
+
+
+def _has_our_seed(names: IdentifierMap, others: list[_Run]) -> bool:
+    """Return whether the recording was made with our seed: most drawn identifiers are then ours."""
+    first, *more = (one.names for one in others)
+    drawn = [
+        recorded
+        for recorded, ours in first.pairs_since(0)
+        if recorded != ours and all(other.to_ours(recorded) != recorded for other in more)
+    ]
+    ours = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]
+    return len(ours) * 2 > len(drawn)
+
+
+def _drawn_value(ours: Any) -> str:
+    """Return an instant or a number as text, since a seed may draw it; "" for other values."""
+    if isinstance(ours, (int, Decimal)) and not isinstance(ours, bool):
+        return str(ours)
+    return ours if isinstance(ours, str) and _INSTANT_OR_NUMBER.fullmatch(ours) else ""

@@ -1,0 +1,257 @@
+"""Compare a recording with the contract and, if one is given, with a scenario.
+
+`Comparison` is what `sim compare` prints. Every line is read once, so time is linear in the number
+of answers and frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, TextIO
+
+from sim.contract.contract import load_contract
+from sim.evidence.compare.answers import Checker, NoEvidence, observation_of, other_reading
+from sim.evidence.compare.arrival_order import Remaining, likely_order
+from sim.evidence.compare.chance import Chance, DeferredTally, decided_by_chance
+from sim.evidence.compare.difference import CULPRITS, shown
+from sim.evidence.compare.identifier_map import IdentifierMap
+from sim.evidence.compare.service_clock import ServiceClock
+from sim.evidence.compare.session_comparison import SessionComparison
+from sim.evidence.compare.tally import PlaceTally, Tally
+from sim.evidence.recording.files import Recording, UnreadableRecording
+from sim.evidence.recording.recorded_events import RecordingReader
+from sim.read.progress import QUIET_BELOW_LINES, Progress
+from sim.world.format.scenario import Scenario
+
+_WIDTH = 80
+_PLACES_MAX = 3  # printed places of one operation
+_LINES_MAX = 24  # printed lines about differing operations; no operation is started after them
+
+# What is said of a comparison that was interrupted
+_EARLIER = "this is of what was compared before"
+_MAY_BE_CHANCE = "some of what differs may be due to chance"
+
+
+class Comparison:
+    """The result of comparing a recording: what agrees, what differs and what has no evidence."""
+
+    def __init__(
+        self,
+        path: Path,
+        recording: Recording,
+        reading: str,
+        tally: Tally,
+        scenario: str = "",
+        *,
+        interrupted: str = "",
+    ) -> None:
+        self.path = path
+        self.scenario = scenario
+        self.reading = reading
+        self.tally = tally
+        self.warnings = [recording.warning] if recording.warning else []
+        if interrupted:
+            self.warnings.append(f"{path}: interrupted; {interrupted}")
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return self.tally.same
+
+    def not_seen(self) -> list[str]:
+        """Return the operations of the contract that the recording never shows."""
+        names = (operation.name for operation in load_contract().operations)
+        return [name for name in names if name not in self.tally.operations]
+
+    def document(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        tally, not_seen = self.tally, self.not_seen()
+        return {
+            "recording": str(self.path),
+            "scenario": self.scenario or None,
+            "reading": self.reading,
+            "operations": {name: one.document() for name, one in sorted(tally.operations.items())},
+            "not_seen": not_seen,
+            "totals": tally.totals() | {"not_seen": len(not_seen)},
+            "warnings": self.warnings,
+        }
+
+    def write(self, out: TextIO) -> None:
+        """Print the report, the most important part first."""
+        for line in self._lines():
+            print(line, file=out)
+
+    def _lines(self) -> Iterator[str]:
+        totals = self.tally.totals()
+        yield from self.warnings
+        yield (
+            f"{self.path.name}: {totals['seen']:,} answers and frames of {totals['operations']}"
+            f" operations, reading {self.reading}"
+        )
+        if self.scenario:
+            yield f"replayed into {self.scenario}"
+        if self.same:
+            nothing = "" if totals["agree"] else ", because nothing could be compared"
+            yield f"nothing differs{nothing}"
+        else:
+            culprits = totals["culprits"]
+            whose = ", ".join(f"{culprits[name]:,} {name}" for name in CULPRITS if culprits[name])
+            yield f"{totals['differ']:,} differ; differences by culprit: {whose}"
+        yield ""
+        yield from self._differing()
+        yield from self._observed()
+        yield from agreement(self)
+
+    def _differing(self) -> Iterator[str]:
+        """Yield lines about differences that no observation explains."""
+        places = {
+            name: [place for place in one.places.values() if not place.first.difference.switch]
+            for name, one in self.tally.operations.items()
+        }
+        operations = [
+            (name, self.tally.operations[name]) for name, listed in places.items() if listed
+        ]
+        operations.sort(key=lambda item: (-item[1].differ, item[0]))
+        lines = 0
+        for number, (name, one) in enumerate(operations):
+            if lines >= _LINES_MAX:
+                yield f"… and {len(operations) - number} more operations: --json lists all"
+                break
+            differing = [f"{name}: {one.differ:,} of {one.seen:,} differ", *_places(places[name])]
+            lines += len(differing)
+            yield from differing
+        if operations:
+            yield ""
+
+    def _observed(self) -> Iterator[str]:
+        """Yield lines about differences between the two readings, grouped by observation."""
+        explained: dict[str, tuple[int, set[str]]] = {}
+        for name, one in self.tally.operations.items():
+            for place in one.places.values():
+                if switch := place.first.difference.switch:
+                    count, names = explained.get(switch, (0, set()))
+                    explained[switch] = count + place.count, names | {name}
+        if not explained:
+            return
+        other = other_reading(self.reading)
+        yield f"no difference in the reading {other} (--reading {other}):"
+        for switch, (count, names) in sorted(explained.items(), key=lambda item: -item[1][0]):
+            name = observation_of(switch) or switch
+            yield f"  {name}: {count:,} places in {len(names)} operations"
+        yield ""
+
+
+def agreement(comparison: Comparison) -> Iterator[str]:
+    """Yield the last lines: what agrees, and what has no evidence."""
+    tally, totals = comparison.tally, comparison.tally.totals()
+    agree = [name for name, one in tally.operations.items() if one.agree == one.seen]
+    yield f"agree:       {totals['agree']:,} answers and frames, {len(agree)} whole operations"
+    unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
+    never = f"{len(comparison.not_seen())} operations never seen (--json lists them)"
+    yield f"no evidence: {'; '.join(part for part in (unknown, never) if part)}"
+
+
+def _places(places: list[PlaceTally]) -> Iterator[str]:
+    places = sorted(places, key=lambda place: (-place.count, place.where))
+    for place in places[:_PLACES_MAX]:
+        yield from _place(place)
+    if len(places) > _PLACES_MAX:
+        yield f"  … and {len(places) - _PLACES_MAX} more places"
+
+
+def _place(place: PlaceTally) -> Iterator[str]:
+    one = place.first.difference
+    times = f" ×{place.count:,}" if place.count > 1 else ""
+    yield f"  {place.where}{times}"[:_WIDTH]
+    text = f"{one.kind}, {one.culprit}: recorded {short(one.recorded)}, ours {short(one.ours)}"
+    text += f", line {place.first.n + 1}"
+    yield from wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def short(value: Any) -> str:
+    """Return a value as short text for one line of output."""
+    text = repr(shown(value)) if isinstance(value, str) and value[:1] != "(" else str(shown(value))
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def compare(path: Path, recording: Recording, reading: str) -> Comparison:
+    """Check every answer and frame against the contract. Raises UnreadableRecording."""
+    checker, tally = Checker(reading), Tally()
+    with naming_file(path), _through(recording) as progress:
+        for event in progress.each(RecordingReader(recording.entries).events()):
+            try:
+                differences = checker.check(event)
+            except NoEvidence as why:
+                tally.no_evidence(event.name, str(why))
+                continue
+            if differences:
+                tally.differ(event.name, event.entry.n, differences)
+            else:
+                tally.agree(event.name)
+    interrupted = _EARLIER if progress.interrupted else ""
+    return Comparison(path, recording, reading, tally, interrupted=interrupted)
+
+
+def compare_with(
+    path: Path, recording: Recording, scenario: Scenario, seed: int | None
+) -> Comparison:
+    """Replay a recording into a scenario; compare values, order and causality as well.
+
+    Raises UnreadableRecording, and Unmatched if the scenario has too few identities.
+    """
+    entries = recording.entries
+
+    def replay(
+        clock: ServiceClock, tally: DeferredTally, step: Callable[[], None] = lambda: None
+    ) -> IdentifierMap:
+        comparison = SessionComparison(scenario, seed, entries, tally, clock)
+        comparison.run(step)
+        return comparison.names
+
+    def remaining(step: Callable[[], None], clock: ServiceClock) -> Remaining:
+        step()
+        replay(clock, tally := DeferredTally())
+        return Remaining.of(one for line in tally.lines for one in line.differences)
+
+    chance = Chance(complete=False)
+    with naming_file(path):
+        clock, tally = ServiceClock(entries), DeferredTally()
+        with _through(recording) as progress:
+            names = replay(clock, tally, progress.step)
+        if not progress.interrupted:
+            lines = {line.n for line in tally.lines}
+            with Progress(0, "orders of arrival tried", log=False) as orders:
+                if moves := likely_order(lines, entries, clock, partial(remaining, orders.step)):
+                    moved, other = clock.with_moves(moves), DeferredTally()
+                    names = replay(moved, other)
+                    clock, tally = moved, other
+            if not orders.interrupted:
+                chance = decided_by_chance(tally.lines, names, scenario, seed, entries, clock)
+    tally.settle(chance.places)
+    interrupted = "" if chance.complete else _MAY_BE_CHANCE
+    if progress.interrupted:
+        interrupted = f"{_EARLIER}, and {_MAY_BE_CHANCE}"
+    reading, name = scenario.reading, scenario.name
+    return Comparison(path, recording, reading, tally, name, interrupted=interrupted)
+
+
+def _through(recording: Recording) -> Progress:
+    """Show progress through a recording. After an interrupt the lines compared so far count."""
+    total = len(recording.entries)
+    return Progress(total, "lines compared", quiet_below=QUIET_BELOW_LINES)
+
+
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Add the file's name to errors that are raised inside."""
+    try:
+        yield
+    except UnreadableRecording as error:
+        named = str(error).startswith(f"{path}:")
+        raise UnreadableRecording(f"{error}" if named else f"{path}: {error}") from None
+    except RecursionError:
+        raise UnreadableRecording(f"{path}: nested too deeply to be an answer") from None

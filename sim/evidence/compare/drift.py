@@ -1,0 +1,211 @@
+"""The drift alarm: which differences of a comparison nobody has reviewed, and which are new.
+
+People review differences and list the accepted ones in a file. That file alone decides whether the
+alarm rings, so a difference rings every night until it is gone or accepted. The document of an
+earlier comparison only marks what is new, so that a reader knows where to look first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from msgspec import DecodeError, Struct, json
+
+from sim.evidence.compare.compare import Comparison
+from sim.evidence.compare.difference import KINDS, shown
+from sim.evidence.compare.tally import PlaceTally, without_positions
+from sim.world.format.struct_types import record
+from sim.world.format.value_types import INVALID
+from sim.world.format.yaml_tree import Problem, ScenarioError, problem, read_file
+
+_KEY = ("operation", "where", "kind")
+
+
+class ReviewedDifference(Struct, frozen=True, kw_only=True):
+    """A reviewed difference. `operation` and `where` may contain wildcards (`*`); an empty `kind`
+    means every kind.
+    """
+
+    operation: str
+    where: str
+    kind: str = ""
+    reason: str
+
+    def matches(self, one: DifferenceGroup) -> bool:
+        """Return whether this entry accepts a difference."""
+        return (
+            fnmatchcase(one.operation, self.operation)
+            and _matches(one.where, self.where)
+            and self.kind in ("", one.kind)
+        )
+
+
+class _ReviewFile(Struct, frozen=True):
+    """The file of reviewed differences."""
+
+    accepted: tuple[ReviewedDifference, ...]
+
+
+class DifferenceGroup(Struct, frozen=True):
+    """Equal differences at one place of an operation, with the first of them."""
+
+    operation: str
+    place: PlaceTally
+    since: bool = False  # whether the earlier comparison lacks it
+    entry: ReviewedDifference | None = None  # the entry that accepts it
+
+    @property
+    def where(self) -> str:
+        """The place, without positions in lists."""
+        return self.place.where
+
+    @property
+    def kind(self) -> str:
+        """The kind of difference."""
+        return self.place.first.difference.kind
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Identifies the group in every comparison: operation, place, kind."""
+        return self.operation, self.where, self.kind
+
+    def document(self) -> dict[str, Any]:
+        """Return the row that `--json` prints."""
+        one = self.place.first.difference
+        row = {
+            "operation": self.operation,
+            "where": self.where,
+            "kind": one.kind,
+            "culprit": one.culprit,
+            "count": self.place.count,
+            "n": self.place.first.n,
+            "recorded": shown(one.recorded),
+            "ours": shown(one.ours),
+            "new": self.since,
+        }
+        return row | ({"reason": self.entry.reason} if self.entry else {})
+
+
+class EarlierComparison(Struct, frozen=True):
+    """The differences of an earlier comparison, and the operations that it saw."""
+
+    file: Path
+    keys: frozenset[tuple[str, str, str]]
+    seen: frozenset[str]
+
+
+class NoComparison(ValueError):
+    """The file was not written by `sim compare --json`. The text says which file."""
+
+
+class Drift:
+    """A comparison, split into accepted and open differences, and compared with an earlier one."""
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        accepted: tuple[ReviewedDifference, ...],
+        earlier: EarlierComparison | None,
+    ) -> None:
+        self.comparison, self.entries, self.earlier = comparison, accepted, earlier
+        drifts = list(_difference_groups(comparison, accepted, earlier))
+        self.open = [one for one in drifts if one.entry is None]
+        self.accepted = [one for one in drifts if one.entry is not None]
+        used = {one.entry for one in self.accepted}
+        self.stale = [one for one in accepted if one not in used]
+        keys, seen = {one.key for one in drifts}, set(comparison.tally.operations)
+        self.gone = sorted(earlier.keys - keys) if earlier else []
+        self.unseen = sorted(earlier.seen - seen) if earlier else []
+
+    @property
+    def compared(self) -> int:
+        """The number of answers and frames that could be compared."""
+        totals = self.comparison.tally.totals()
+        return int(totals["agree"] + totals["differ"])
+
+    @property
+    def rings(self) -> bool:
+        """Whether the alarm rings: a difference is open, or nothing could be compared."""
+        return bool(self.open) or not self.compared
+
+    def document(self) -> dict[str, Any]:
+        """Return what `--json` adds under "drift"."""
+        return {
+            "rings": self.rings,
+            "open": [one.document() for one in self.open],
+            "accepted": [one.document() for one in self.accepted],
+            "not_needed": [
+                {"operation": one.operation, "where": one.where, "reason": one.reason}
+                for one in self.stale
+            ],
+            "gone": [dict(zip(_KEY, key, strict=True)) for key in self.gone],
+            "not_seen_any_more": self.unseen,
+        }
+
+
+def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
+    """Read a file of reviewed differences. Raises ScenarioError with positions, and OSError."""
+    node = read_file(path)
+    problems: list[Problem] = []
+    file = record(_ReviewFile).read(node, problems)
+    if file is INVALID or problems:
+        raise ScenarioError(problems)
+    for one in file.accepted:
+        if not one.reason.strip():
+            said = f"say why {one.operation} {one.where} is accepted: its reason is empty"
+            problems.append(problem(node.at, said))
+        if one.kind and one.kind not in KINDS:
+            said = f"there is no kind {one.kind!r}: one of {', '.join(KINDS)}"
+            problems.append(problem(node.at, said))
+    if problems:
+        raise ScenarioError(problems)
+    return file.accepted  # type: ignore[no-any-return]
+
+
+def read_earlier(path: Path) -> EarlierComparison:
+    """Read the document of an earlier comparison. Raises NoComparison and OSError."""
+    try:
+        operations = json.decode(path.read_bytes(), type=dict[str, Any])["operations"]
+        keys = {
+            (name, without_positions(row["where"]), row["kind"])
+            for name, one in operations.items()
+            for row in one["differences"]
+        }
+    except (DecodeError, KeyError, TypeError, AttributeError):
+        said = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
+        raise NoComparison(said) from None
+    return EarlierComparison(path, frozenset(keys), frozenset(operations))
+
+
+def proposed(drift: Drift) -> str:
+    """Return entries for all open differences as a file to review; each still needs a reason."""
+    lines = ["# Say of each difference why it is accepted, or take it out.", "accepted:"]
+    for one in drift.open:
+        lines += [
+            f"- operation: {one.operation}",
+            f"  where: {json.encode(one.where).decode()}",
+            f"  kind: {one.kind}",
+            '  reason: ""',
+        ]
+    return "\n".join(lines if drift.open else [lines[0], "accepted: []"]) + "\n"
+
+
+def _difference_groups(
+    comparison: Comparison,
+    accepted: tuple[ReviewedDifference, ...],
+    earlier: EarlierComparison | None,
+) -> Iterator[DifferenceGroup]:
+    for name, operation in sorted(comparison.tally.operations.items()):
+        for place in operation.places.values():
+            one = DifferenceGroup(name, place)
+            since = earlier is not None and one.key not in earlier.keys
+            entry = next((entry for entry in accepted if entry.matches(one)), None)
+            yield DifferenceGroup(name, place, since, entry)
+
+
+def _matches(where: str, pattern: str) -> bool:
+    """Return whether a pattern matches a place: `[]` matches itself, `*` anything."""
+    return fnmatchcase(where.replace("[]", "\0"), pattern.replace("[]", "\0"))

@@ -1,0 +1,187 @@
+"""Which identity of the scenario stands for which client of a recording.
+
+A recording holds fingerprints of credentials, so credentials are matched by kind, in the order of
+their first appearance: API keys with the scenario's keys (keys of different accounts first), tokens
+with its firms. A client id or participant in clear text that the scenario knows is matched first. A
+client that was only ever refused (wrong token, key or client id) matches no identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from sim.core.identity.firms import ApiKey, Firm
+from sim.evidence.compare.difference import SECRET
+from sim.evidence.compare.identifier_map import IdentifierMap
+from sim.evidence.recording.files import Message
+from sim.run.client.client import Connection
+
+_KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"
+_SSN = 900_000_000
+# Headers that a client chooses and that may matter. Signatures are made again.
+_KEPT = ("content-type", "if-modified-since", "poly-correlation-id", "accept")
+
+
+class Identities:
+    """Signs the requests of a recording with identities of the scenario."""
+
+    def __init__(self, world: Connection, names: IdentifierMap) -> None:
+        self._world, self._names = world, names
+        firms = world.simulation.exchange.firms
+        self._keys: list[ApiKey] = list(firms.api_keys())
+        self._firms: list[Firm] = [firm for firm in firms.all() if firm.client_id]
+        self._key_of: dict[str, ApiKey] = {}
+        self._firm_of: dict[str, Firm] = {}  # by token or client id
+        self._participants: dict[tuple[str, str], str] = {}
+        self._ssns: dict[str, str] = {}
+
+    # ---- requests
+
+    def headers(
+        self, plane: str, method: str, path: str, recorded: Mapping[str, str], status: int
+    ) -> dict[str, str]:
+        """Return the headers of a request in the scenario. A client that was refused with `status`
+        (HTTP or gRPC) is refused again.
+        """
+        refused, denied = (16, 7) if plane == "grpc" else (401, 403)
+        return self._signed(
+            method, path, recorded, refused=status == refused, denied=status == denied
+        )
+
+    def _signed(
+        self, method: str, path: str, recorded: Mapping[str, str], *, refused: bool, denied: bool
+    ) -> dict[str, str]:
+        headers = {name: recorded[name] for name in _KEPT if name in recorded}
+        key = _first(recorded.get(_KEY, ""))
+        if key:
+            nobody = refused and key not in self._key_of
+            ours = self._keys[0] if nobody and self._keys else self._key(key)
+            headers |= self._world.retail_headers(ours, method, path)
+            if refused:
+                headers["x-pm-signature"] = "A" * 86 + "=="
+        bearer = _first(recorded.get(_BEARER, ""))
+        if bearer.startswith("Bearer "):
+            participant = recorded.get(_PARTICIPANT)
+            named = None if participant is None else _first(participant)
+            headers |= self._bearer(bearer[7:], named, refused=refused, denied=denied)
+        return headers
+
+    def _bearer(
+        self, token: str, participant: str | None, *, refused: bool, denied: bool
+    ) -> dict[str, str]:
+        named = {} if participant is None else {_PARTICIPANT: participant}
+        if refused and token not in self._firm_of:
+            return {_BEARER: "Bearer none"} | named
+        firm = self._firm(token, participant)
+        headers = {_BEARER: "Bearer none"} if refused else self._world.bearer(firm)
+        if participant is None or (denied and (firm.name, participant) not in self._participants):
+            return headers | named
+        return headers | {_PARTICIPANT: self._participant(firm, participant)}
+
+    def form(self, request: Message, answer: Message | None) -> dict[str, str]:
+        """Return the form of a token request in the scenario; note whose token was issued."""
+        body = request.body
+        fields = dict(parse_qsl(body, keep_blank_values=True) if isinstance(body, str) else ())
+        if isinstance(body, dict):
+            fields = {name: str(value) for name, value in body.items()}
+        issued = answer is not None and answer.status == 200
+        client = fields.get("client_id", "")
+        if not issued and not self._knows_client(client):
+            return fields
+        firm = self._firm_of_client(client)
+        if issued and answer is not None and isinstance(answer.body, dict):
+            self._firm_of.setdefault(str(answer.body.get("access_token")), firm)
+        ours = {"client_id": firm.client_id, "audience": self._world.audience}
+        for name, value in ours.items():
+            if issued and name in fields:
+                self._names.pair(fields[name], value)  # answers show the value again
+        if "client_id" in fields:
+            fields["client_id"] = firm.client_id
+        if issued:
+            fields["client_assertion"] = self._world.assertion(firm)
+            fields["audience"] = self._world.audience
+        return fields
+
+    def body(self, value: Any, name: str = "") -> Any:
+        """Return a body with our identifiers, and with an SSN of the scenario for each recorded
+        SSN.
+        """
+        if isinstance(value, dict):
+            return {key: self.body(inner, key) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.body(inner, name) for inner in value]
+        if isinstance(value, str) and value.startswith(SECRET) and "ssn" in name.lower():
+            return self._ssns.setdefault(value, str(_SSN + len(self._ssns)))
+        return self._names.to_ours(value)
+
+    # ---- who
+
+    def _key(self, recorded: str) -> ApiKey:
+        ours = self._key_of.get(recorded)
+        if ours is None:
+            named = [key for key in self._keys if key.key_id == recorded]
+            taken = {key.key_id for key in self._key_of.values()}
+            having = {key.account for key in self._key_of.values()}
+            free = named or [key for key in self._keys if key.key_id not in taken]
+            # prefer keys of accounts that have none yet: another key is another person
+            free.sort(key=lambda key: key.account in having)
+            if not free:
+                raise Unmatched("the scenario has too few API keys")
+            ours = self._key_of[recorded] = free[0]
+        return ours
+
+    def _firm(self, token: str, participant: str | None) -> Firm:
+        ours = self._firm_of.get(token)
+        if ours is None:
+            having = [
+                firm
+                for firm in self._firms
+                if participant and any(user.name == participant for user in firm.users)
+            ]
+            ours = self._firm_of[token] = having[0] if having else self._next_firm()
+        return ours
+
+    def _firm_of_client(self, client_id: str) -> Firm:
+        ours = self._firm_of.get(client_id)
+        if ours is None:
+            named = [firm for firm in self._firms if firm.client_id == client_id]
+            ours = self._firm_of[client_id] = named[0] if named else self._next_firm()
+        return ours
+
+    def _knows_client(self, client_id: str) -> bool:
+        return client_id in self._firm_of or any(
+            firm.client_id == client_id for firm in self._firms
+        )
+
+    def _next_firm(self) -> Firm:
+        taken = {firm.name for firm in self._firm_of.values()}
+        for firm in self._firms:
+            if firm.name not in taken:
+                return firm
+        raise Unmatched("the scenario has too few firms")
+
+    def _participant(self, firm: Firm, recorded: str) -> str:
+        if any(user.name == recorded for user in firm.users):
+            return recorded
+        known = self._participants.get((firm.name, recorded))
+        if known is None:
+            number = sum(1 for name, _ in self._participants if name == firm.name)
+            known = firm.users[number].name if number < len(firm.users) else recorded
+            self._participants[firm.name, recorded] = known
+            self._names.pair_resource(recorded, known)
+        return known
+
+
+def _first(value: str) -> str:
+    """Return the first value of a header that came several times. A recording joins them with
+    commas.
+    """
+    return value.partition(", ")[0]
+
+
+class Unmatched(Exception):
+    """The scenario has no identity for a client of the recording. The text says which kind it
+    lacks.
+    """

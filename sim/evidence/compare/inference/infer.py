@@ -1,0 +1,251 @@
+"""`sim infer`: what a recording says about assumptions and quirks, as a document and as text."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from sim.evidence.compare.compare import naming_file
+from sim.evidence.compare.difference import shown
+from sim.evidence.compare.inference.joint import best_pair
+from sim.evidence.compare.inference.rivals import best_swap
+from sim.evidence.compare.inference.search import Search
+from sim.evidence.compare.inference.session import Session
+from sim.evidence.compare.inference.verdicts import Kind, Verdict, Verdicts
+from sim.evidence.recording.files import Recording
+from sim.read.progress import Progress
+from sim.world.format.scenario import Scenario
+
+_JOINT_STEPS = 4
+_UNEXPLAINED_MAX = 100
+_SHOWN_MAX = 8  # lines shown of a list
+_KINDS: tuple[Kind, ...] = ("refuted", "undecided", "confirmed", "not observed")
+
+
+class Inference:
+    """What the evidence of one recording determines, and what it leaves open.
+
+    `complete` is false if it was interrupted; everything not reached is then undecided.
+    """
+
+    def __init__(
+        self, path: Path, recording: Recording, scenario: Scenario, seed: int | None
+    ) -> None:
+        self.path, self.scenario = path, scenario
+        self.session = Session(scenario, seed, list(recording.entries))
+        self.warnings = [recording.warning] if recording.warning else []
+        self._progress = Progress(0, "replays")
+        self._search = Search(self.session, self._progress.step)
+        self._verdicts = Verdicts(self._search)
+        self.complete = False
+        self.differed = 0  # lines that differ with our own values
+
+    def run(self) -> None:
+        """Search, until it is done or somebody interrupts it.
+
+        Raises Unmatched if the scenario has no counterpart for somebody in the recording.
+        """
+        with self._progress:
+            self._search.begin()
+            self.differed = len(self._search.outcome.lines)
+            self._search.descend()
+            for _ in range(_JOINT_STEPS):
+                taken = best_pair(self._search) or best_swap(self._search)
+                if taken is not None:
+                    self._search.take(*taken)
+                elif not self._search.find_order():
+                    break
+                self._search.descend()
+            self._verdicts.find()
+            self.complete = True
+        if not self.complete:
+            self.warnings.append("interrupted: what was not reached is undecided")
+
+    @property
+    def assumptions(self) -> dict[str, Verdict]:
+        """A verdict on every assumption."""
+        return self._verdicts.all_assumptions()
+
+    @property
+    def quirks(self) -> dict[str, Verdict]:
+        """A verdict on every quirk."""
+        return self._verdicts.all_quirks()
+
+    @property
+    def explained(self) -> bool:
+        """Whether our own values answer like the recording."""
+        verdicts = (*self.assumptions.values(), *self.quirks.values())
+        refuted = any(one.verdict == "refuted" or one.or_ for one in verdicts)
+        return self.complete and not refuted and not self._search.outcome.lines
+
+    def unexplained(self) -> list[dict[str, Any]]:
+        """Return the places that differ under every value."""
+        outcome = self._search.outcome
+        return [
+            {
+                "n": n,
+                "operation": outcome.names[n],
+                "where": where,
+                "recorded": shown(one.recorded),
+                "ours": shown(one.ours),
+                "kind": one.kind,
+            }
+            for n in sorted(outcome.lines)
+            for where, one in outcome.lines[n].items()
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """Return the inference for `--json`."""
+        unexplained = self.unexplained()
+        return {
+            "recording": str(self.path),
+            "scenario": self.scenario.name,
+            "complete": self.complete,
+            "assumptions": {name: one.document() for name, one in self.assumptions.items()},
+            "quirks": {name: one.document() for name, one in self.quirks.items()},
+            "lines": {
+                "compared": len(self.session.silent),
+                "differed": self.differed,
+                "unexplained": len(self._search.outcome.lines),
+            },
+            "unexplained": unexplained[:_UNEXPLAINED_MAX],
+            "scenario_lines": self.scenario_lines(),
+            "replays": self.session.trials,
+            "warnings": self.warnings,
+        }
+
+    def scenario_lines(self) -> str:
+        """Return the lines of a scenario with which we answer like the recording; "" if ours
+        already do.
+        """
+        text = ""
+        for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):
+            lines = [
+                f"  {name}: {_yaml(one.consistent[0])}\n"
+                for name, one in verdicts.items()
+                if one.verdict == "refuted" or one.or_
+            ]
+            text += f"{key}:\n{''.join(lines)}" if lines else ""
+        return text
+
+    def scenario_file(self, base: str) -> str:
+        """Return a whole scenario with these lines, which extends `base`."""
+        name = f"{self.scenario.name} as in {self.path.name}"
+        return f"extends: {_yaml(base)}\nname: {_yaml(name)}\n{self.scenario_lines()}"
+
+    # ---- text
+
+    def write(self, out: TextIO) -> None:
+        """Print the most important results, on one screen."""
+        for line in self._lines():
+            print(line, file=out)
+
+    def _lines(self) -> Iterator[str]:
+        yield from self.warnings
+        yield (
+            f"{self.path.name}: {len(self.session.silent):,} answers and frames, replayed"
+            f" {self.session.trials:,} times into {self.scenario.name}"
+        )
+        left = len(self._search.outcome.lines)
+        if not self.differed:
+            yield "nothing differs with the values of the scenario"
+        else:
+            yield (
+                f"{self.differed:,} lines differ with the values of the scenario, {left:,} with the"
+                " values below"
+            )
+        for kind in _KINDS[:3]:
+            yield from self._of_kind(kind)
+        yield from self._not_observed()
+        yield from self._unexplained_lines()
+        if lines := self.scenario_lines():
+            yield ""
+            yield "with these lines, a scenario answers like the recording:"
+            yield from (f"  {line}" for line in lines.splitlines())
+
+    def _of_kind(self, kind: Kind) -> Iterator[str]:
+        named = [*self.assumptions.items(), *self.quirks.items()]
+        verdicts = [(name, one) for name, one in named if one.verdict == kind]
+        if not verdicts:
+            return
+        yield ""
+        yield f"{kind}:"
+        for name, one in verdicts:
+            yield f"  {name}: {_sentence(one)}"
+
+    def _not_observed(self) -> Iterator[str]:
+        named = [*self.assumptions.items(), *self.quirks.items()]
+        count, hidden = 0, dict[str, list[str]]()
+        for name, one in named:
+            count += one.verdict == "not observed" and not one.why
+            if one.why:
+                hidden.setdefault(one.why, []).append(name)
+        if count:
+            yield ""
+            yield f"not observed: {count} (--json lists them)"
+        if hidden:
+            yield ""
+            yield "cannot be seen in any recording:"
+            for why, names in hidden.items():
+                more = f" and {len(names) - 3} more" if names[3:] else ""
+                yield f"  {', '.join(names[:3])}{more}:"
+                yield f"    {why}"
+
+    def _unexplained_lines(self) -> Iterator[str]:
+        unexplained = self.unexplained()
+        if not unexplained:
+            return
+        yield ""
+        yield "not explained by any value:"
+        for one in unexplained[:_SHOWN_MAX]:
+            yield f"  line {one['n'] + 1} {one['operation']} {one['where']}"[:80]
+            text = f"    {one['kind']}: recorded {one['recorded']!r}, ours {one['ours']!r}"
+            yield text if len(text) <= 80 else f"{text[:79]}…"
+        if len(unexplained) > _SHOWN_MAX:
+            yield f"  … and {len(unexplained) - _SHOWN_MAX} more places: --json lists them"
+
+
+def _sentence(one: Verdict) -> str:
+    """Return a verdict in one line."""
+    values = ", ".join(_yaml(value) for value in one.consistent[:4])
+    values += ", …" if len(one.consistent) > 4 else ""
+    if one.of is not None:
+        values += f" ({one.occurred} of {one.of})"
+    elif one.between is not None:
+        low, high = (("…" if end is None else _yaml(end)) for end in one.between)
+        values += f" ({low} to {high})"
+    seen = ", ".join(str(n + 1) for n in one.evidence[:3]) + (", …" if one.evidence[3:] else "")
+    if one.or_:
+        others = ", ".join(f"{name}: {_yaml(value)}" for name, value in one.or_.items())
+        return f"{values}; or {others}; lines {seen}"
+    for value, quirks in one.only_with.items():
+        needed = ", ".join(f"{name}: {odds}" for name, odds in quirks.items())
+        values += f"; {value} only with {needed}"
+    if one.verdict == "refuted":
+        return f"not {_yaml(one.ours)} but {values}; lines {seen}"
+    return f"{values}; lines {seen}"
+
+
+def _yaml(value: Any) -> str:
+    """Return a value as a scenario writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    plain = text and all(mark.isalnum() or mark in "._/-" for mark in text)
+    return text if plain else f'"{text}"'
+
+
+def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None) -> Inference:
+    """Return which values a recording allows. Raises UnreadableRecording or Unmatched."""
+    inference = Inference(path, recording, scenario, seed)
+    gc.collect()
+    gc.freeze()  # so that freeing a finished replay does not traverse the recording each time
+    try:
+        with naming_file(path):
+            inference.run()
+    finally:
+        inference.session.close()
+        gc.unfreeze()
+    return inference

@@ -1,0 +1,118 @@
+"""Two changes that gain only together: one that explains lines and breaks others, and one that
+mends what it broke.
+
+The descent takes single changes that gain. A maker's fee that the recording shows may also let an
+order through that ours refuses, because another value is not found yet: alone it makes more lines
+worse than better. So where nothing gains any more, the values that explained most lines
+(`Search.leads`) are tried once more, each with everything that shows in the lines that it breaks.
+
+The first change may also explain nothing alone. An order may wait until it is done, but no longer
+than the exchange blocks a call: the recorded time-out needs another value of both. So values that
+change a line which nothing explains come next, each with everything that shows in that line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Set
+
+from sim.evidence.compare.inference.dull import dull_of
+from sim.evidence.compare.inference.outcome import (
+    ALL,
+    Decisions,
+    Outcome,
+    Setting,
+    ValueTrial,
+    change,
+)
+from sim.evidence.compare.inference.search import Search
+
+_LEADS = 3  # maximum number of leads that are tried with another change
+_TOUCHING = 8  # the same for values that change a line which nothing explains
+
+
+def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
+    """Return the best setting with one of the leads and another change; None if none gains."""
+    if not search.outcome.lines:
+        return None
+    trials = [*_lead_trials(search), *_lively_trials(search)]
+    explaining = [one for one in trials if one.change.better]
+    explaining.sort(key=lambda one: -len(one.change.better))
+    for lead in explaining[:_LEADS]:
+        if best := _with_partner(search, lead, set(lead.change.worse)):
+            return best
+    unexplained = search.outcome.lines.keys()
+    touching = [one for one in trials if not one.change.better]
+    touching.sort(key=lambda one: len(one.change.worse))
+    for lead in touching[:_TOUCHING]:
+        if best := _with_partner(search, lead, unexplained & set(lead.change.touched)):
+            return best
+    return None
+
+
+def _with_partner(
+    search: Search, lead: ValueTrial, lines: Set[int]
+) -> tuple[Setting, Outcome] | None:
+    """Return the best setting with a lead and a change that affects these lines, if it gains."""
+    search.session.rebase(lead.setting, lead.outcome)
+    best, gain = None, 0
+    for setting in _partners(search, lead, lines):
+        trial = search.session.trial_of(setting, lead.outcome, certain=ALL)
+        gained = change(search.outcome, trial).gain
+        if gained > gain and trial.whole and not trial.failure:
+            best, gain = (setting, trial), gained
+    search.session.rebase(search.setting, search.outcome)
+    return best
+
+
+def lively(
+    search: Search, setting: Setting, outcome: Outcome, lines: Set[int], but: Collection[str]
+) -> list[str]:
+    """Return names of which some value changes one of these lines, compared with the outcome of a
+    setting.
+    """
+    asked = sorted(outcome.asked & search.catalogue.keys() - set(but))
+    rows = {name: values for name in asked if (values := search.others(name))}
+    dull = set(dull_of(search.session, rows, setting, outcome, lines))
+    return [name for name in rows if name not in dull]
+
+
+def _lead_trials(search: Search) -> Iterator[ValueTrial]:
+    """Yield a full trial of each lead on top of the present setting."""
+    for name, value in sorted(search.leads.items()):
+        if value == search.text(name, search.value(name)):
+            continue
+        setting = search.setting.with_value(name, value)
+        outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
+        lead = ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
+        if lead.change.better and not outcome.failure:
+            yield lead
+
+
+def _lively_trials(search: Search) -> Iterator[ValueTrial]:
+    """Yield a full trial of each value that changes a line which nothing explains.
+
+    The descent ends most trials early, and so may not have seen it. Tried by halves, a value may
+    hide what another one changes. So names count that either way finds.
+    """
+    unexplained = search.outcome.lines.keys()
+    names = set(lively(search, search.setting, search.outcome, unexplained, search.leads))
+    for name in sorted(search.outcome.asked & search.catalogue.keys() - search.leads.keys()):
+        for value in search.others(name):
+            if name not in names:
+                seen = search.trial_of(name, value).change.touched
+                if not unexplained & set(seen):
+                    continue
+            setting = search.setting.with_value(name, value)
+            outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
+            trial = ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
+            if unexplained & set(trial.change.touched) and not outcome.failure:
+                yield trial
+
+
+def _partners(search: Search, lead: ValueTrial, lines: Set[int]) -> Iterator[Setting]:
+    """Yield settings with a lead and another change that affects some of these lines."""
+    for name in lively(search, lead.setting, lead.outcome, lines, {lead.name}):
+        for value in search.others(name):
+            yield lead.setting.with_value(name, value)
+    for name in sorted(lead.outcome.asks):
+        yield lead.setting.with_quirk(name, Decisions(not search.decisions(name).after))

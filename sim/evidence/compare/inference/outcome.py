@@ -1,0 +1,174 @@
+"""The setting of a trial, its outcome, and the change from one outcome to another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sim.evidence.compare.difference import Difference, shown
+
+# A difference of one of these kinds hides all others of its line.
+WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
+_DRAWN = re.compile(r"(?:id|Id|ids|Ids|token|Token|cursor|Cursor|uuid)(?:\[\d+\])?$")
+CERTAIN = 3  # a trial ends once this many lines more got worse than can still get better
+ALL = 1 << 60  # steps
+
+
+class Decisions(Struct, frozen=True):
+    """Whether a quirk strikes each time it is asked: `times` first, then `after`."""
+
+    after: bool
+    times: tuple[bool, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the odds of decisions without single times."""
+        return "always" if self.after else "never"
+
+    @property
+    def opposite(self) -> Decisions:
+        """Always if these decisions end with never, and never otherwise."""
+        return Decisions(not self.after)
+
+    def at(self, time: int) -> bool:
+        """Return whether it strikes at this time, counted from 0."""
+        return self.times[time] if time < len(self.times) else self.after
+
+    def flipped(self, time: int) -> Decisions:
+        """Return the same decisions except for one time."""
+        known = [self.at(number) for number in range(max(time + 1, len(self.times)))]
+        known[time] = not known[time]
+        return Decisions(self.after, tuple(known))
+
+
+class Setting(Struct, frozen=True):
+    """The setting of a trial: values that differ from the scenario's, as scenarios write them, and
+    the decisions of quirks.
+    """
+
+    values: dict[str, str] = {}
+    quirks: dict[str, Decisions] = {}
+
+    def with_value(self, name: str, value: str) -> Setting:
+        """Return the same setting with another value of an assumption."""
+        return replace(self, values={**self.values, name: value})
+
+    def with_quirk(self, name: str, decisions: Decisions) -> Setting:
+        """Return the same setting with other decisions of a quirk."""
+        return replace(self, quirks={**self.quirks, name: decisions})
+
+
+class Outcome(Struct):
+    """The differences of a trial by line and place, and when the exchange read assumptions and
+    quirks.
+    """
+
+    lines: dict[int, dict[str, Difference]] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)  # assumptions that were read
+    # by quirk: the line of each time it was asked
+    asks: dict[str, list[int]] = field(default_factory=dict)
+    # by assumption: the step of the first read; -1: before the first
+    asked_after: dict[str, int] = field(default_factory=dict)
+    # by quirk: the step of each time it was asked
+    asks_after: dict[str, list[int]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)  # the operations of differing lines
+    until: int = 0  # the last line that was compared
+    whole: bool = True
+    failure: str = ""  # the reason why the recording could not be replayed
+
+    def signature(self, n: int) -> tuple[tuple[str, str, str], ...]:
+        """Return how a line differs, without drawn values."""
+        line = self.lines.get(n)
+        if not line:
+            return ()
+        return tuple(
+            (where, one.kind, "" if _DRAWN.search(where) else str(shown(one.ours)))
+            for where, one in sorted(line.items())
+        )
+
+    def is_lost(self, against: Outcome, certain: int = CERTAIN) -> bool:
+        """Return whether so many lines more are worse than can still become better."""
+        worse = sum(_rated(against.lines.get(n), line) < 0 for n, line in self.lines.items())
+        if worse < certain:
+            return False
+        return worse >= certain + sum(n not in self.lines for n in against.lines)
+
+    def same_steps(self, now: Setting, other: Setting) -> int:
+        """Return the number of steps that a replay with `other` has in common with this one, made
+        with `now`: until the first read of a value in which they differ. -1: none; `ALL`: all.
+        """
+        names = now.values.keys() | other.values.keys()
+        asked = [
+            self.asked_after.get(name, ALL)
+            for name in names
+            if now.values.get(name) != other.values.get(name)
+        ]
+        for name in now.quirks.keys() | other.quirks.keys():
+            one, two = now.quirks.get(name), other.quirks.get(name)
+            if one != two:
+                asked += self._first_flip(name, one, two)
+        return min(asked, default=ALL)
+
+    def _first_flip(self, name: str, one: Decisions | None, two: Decisions | None) -> list[int]:
+        """Return the step of the first decision that differs as a list of one, or []."""
+        for time, steps in enumerate(self.asks_after.get(name, ())):
+            if one is None or two is None or one.at(time) != two.at(time):
+                return [steps]
+        return []
+
+
+class Change(Struct, frozen=True):
+    """Lines that differ between two outcomes: all, those that became better, and worse."""
+
+    touched: tuple[int, ...] = ()
+    better: tuple[int, ...] = ()
+    worse: tuple[int, ...] = ()
+
+    @property
+    def gain(self) -> int:
+        """The number of lines that became better, less those that became worse."""
+        return len(self.better) - len(self.worse)
+
+
+class ValueTrial(Struct, frozen=True):
+    """A trial of one other value: its setting, its outcome, and the change against the present
+    outcome.
+    """
+
+    name: str
+    value: str
+    setting: Setting
+    outcome: Outcome
+    change: Change
+
+
+def change(before: Outcome, after: Outcome) -> Change:
+    """Return the change between two outcomes, as far as both were replayed."""
+    until = min(before.until, after.until)
+    lines = sorted(n for n in before.lines.keys() | after.lines.keys() if n <= until)
+    touched = tuple(n for n in lines if before.signature(n) != after.signature(n))
+    rated = [(n, _rated(before.lines.get(n), after.lines.get(n))) for n in touched]
+    return Change(
+        touched,
+        tuple(n for n, rate in rated if rate > 0),
+        tuple(n for n, rate in rated if rate < 0),
+    )
+
+
+def _rated(before: Mapping[str, Difference] | None, after: Mapping[str, Difference] | None) -> int:
+    """Return 1 if a line became better, -1 if worse, 0 if undecided."""
+    if not before or not after:
+        return bool(before) - bool(after)
+    hidden, hides = _hides(before), _hides(after)
+    if hidden != hides:
+        return 1 if hidden else -1
+    if hidden:
+        return 0
+    was, now = before.keys(), after.keys()
+    return (now < was) - (was < now)
+
+
+def _hides(line: Mapping[str, Difference]) -> bool:
+    return any(one.kind in WHOLE for one in line.values())

@@ -1,0 +1,407 @@
+"""The descent: changes the scenario's values until a replay differs least from a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+
+from sim.core.catalogue.assumption import Value
+from sim.core.catalogue.assumptions import catalogue
+from sim.evidence.compare.inference.dull import dull_of
+from sim.evidence.compare.inference.numbers import (
+    FINEST,
+    ladder,
+    probes,
+    proportional,
+    round_values,
+    session_length,
+)
+from sim.evidence.compare.inference.outcome import (
+    CERTAIN,
+    Decisions,
+    Outcome,
+    Setting,
+    ValueTrial,
+    change,
+)
+from sim.evidence.compare.inference.session import Session
+from sim.evidence.compare.inference.unseen import SIGNED
+
+_ROUNDS = 24
+_FLIPS_MAX = 64  # maximum number of single times of a quirk that are flipped
+_PAIRS = 12
+_BETWEEN = 12  # values tried between two neighbours
+
+
+class Search:
+    """Finds the setting with the fewest differing lines."""
+
+    def __init__(self, session: Session, progress: Callable[[str], None]) -> None:
+        self.session, self._progress = session, progress
+        self.catalogue = {name: one for name, one in catalogue().items() if name not in SIGNED}
+        self.base, self.odds = session.base, session.odds
+        self.length = session_length(session.entries)
+        self.setting = Setting()
+        self.outcome = Outcome()
+        self._known: dict[tuple[str, str], Outcome] = {}  # trials under the present setting
+        self._left_out = ""  # a quirk that the present descent must not use
+        # by name, the lines for which values of a number were tried
+        self._climbed: dict[str, set[int]] = {}
+        # by name and value, the lines that changed in the last trial
+        self._touched: dict[tuple[str, str], frozenset[int]] = {}
+        # by name, the value that explained most lines, and their number
+        self._leads: dict[str, tuple[str, int]] = {}
+
+    # ---- trials
+
+    def begin(self) -> None:
+        """Replay with the scenario's own values. Raises Unmatched."""
+        self.take(self.setting, self.session.trial_of(self.setting))
+        self.find_order()
+        self._progress("")
+
+    def find_order(self) -> bool:
+        """Look for another order of arrival; return whether less differs in it."""
+        outcome = self.session.find_order()
+        if outcome is None:
+            return False
+        self.take(self.setting, outcome)
+        return True
+
+    def trial_of(self, name: str, value: str, certain: int = CERTAIN) -> ValueTrial:
+        """Try the present setting with another value. The trial ends early once `certain` lines
+        more are worse than can become better.
+        """
+        setting = self.setting.with_value(name, value)
+        known = self._known.get((name, value))
+        if known is None:
+            known = self.session.trial_of(setting, self.outcome, certain=certain)
+            self._known[name, value] = known
+            self._progress(f"{len(self.outcome.lines)} lines differ")
+        trial = ValueTrial(name, value, setting, known, change(self.outcome, known))
+        explains = len(trial.change.better)
+        if explains > self._leads.get(name, ("", 0))[1]:
+            self._leads[name] = value, explains
+        return trial
+
+    def value(self, name: str) -> Value:
+        """Return the present value of an assumption."""
+        setting = self.setting.values.get(name)
+        return self.base[name] if setting is None else self.catalogue[name].parse(setting)
+
+    def text(self, name: str, value: Value) -> str:
+        """Return a value as scenarios write it."""
+        written = self.catalogue[name].show(value)
+        return str(written).lower() if isinstance(written, bool) else str(written)
+
+    @property
+    def leads(self) -> dict[str, str]:
+        """By name, the value that explained most lines, whether it was taken or not."""
+        return {name: value for name, (value, _) in self._leads.items()}
+
+    def others(self, name: str) -> list[str]:
+        """Return values of an assumption other than the present one; for numbers, a few."""
+        one, now = self.catalogue[name], self.value(name)
+        if isinstance(now, bool):
+            return [self.text(name, not now)]
+        if isinstance(now, str):
+            return [word for word in one.options if word != now]
+        values = set(probes(one, now, self.length)) | {int(self.base[name])}
+        return [self.text(name, value) for value in sorted(values - {now})]
+
+    def take(self, setting: Setting, outcome: Outcome) -> None:
+        """Continue from a setting and its outcome."""
+        self.setting, self.outcome = setting, outcome
+        self.session.rebase(setting, outcome)
+        self._known.clear()
+
+    # ---- the descent
+
+    def descend(self) -> None:
+        """Take changes that gain until none does.
+
+        A quirk that strikes at single times explains almost everything. So such a result must be
+        better than those in which the quirk strikes always or never.
+        """
+        self._descend()
+        for name, decisions in sorted(self.setting.quirks.items()):
+            if decisions.times and self.odds[name] in ("never", "always"):
+                self._descend_without_strikes(name)
+
+    def _descend_without_strikes(self, name: str) -> None:
+        """Descend again with a quirk that strikes always or never; keep what is simpler.
+
+        Another order of arrival may be needed for it: a message that the service took after an
+        order changes the number of frames as a strike would.
+        """
+        setting, outcome, clock = self.setting, self.outcome, self.session.clock
+        cost = self._cost()
+        plain = [setting.with_quirk(name, Decisions(after)) for after in (True, False)]
+        trials = [(self.session.trial_of(one), one) for one in plain]
+        for start, other in sorted(trials, key=lambda trial: len(trial[0].lines)):
+            self.take(other, start)
+            self.find_order()
+            self._climbed.clear()
+            self._touched.clear()
+            self._left_out = name
+            self._descend()
+            self._left_out = ""
+            if self._cost() < cost:
+                return
+            self.session.clock = clock
+            self.take(setting, outcome)
+
+    def _cost(self) -> tuple[int, int]:
+        """Return the number of differing lines, and of single decisions of quirks."""
+        decisions = sum(len(one.times) for one in self.setting.quirks.values())
+        return len(self.outcome.lines), decisions
+
+    def _descend(self) -> None:
+        self._fit_quirks()
+        for number in range(_ROUNDS):
+            if not self.outcome.lines:
+                return
+            stepped = self._step() or (number and self._step(wide=True))
+            if not (stepped or self._number_step() or self._pair_step()):
+                before = self.setting
+                self._fit_quirks(one_by_one=True)
+                if self.setting == before:
+                    return
+            self._fit_quirks()
+
+    def _step(self, *, wide: bool = False) -> bool:
+        """Take the changes that gain; return whether there was one. Values that changed no
+        differing line in their last trial are skipped; in a wide step only those that changed no
+        line at all.
+        """
+        gains: list[ValueTrial] = []
+        differ = self.outcome.lines.keys()
+        for name in sorted(self.outcome.asked & self.catalogue.keys()):
+            for value in self.others(name):
+                last = self._touched.get((name, value))
+                if last is not None and not (last if wide else last & differ):
+                    continue
+                trial = self.trial_of(name, value)
+                self._touched[name, value] = frozenset(trial.change.touched)
+                if trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure:
+                    gains.append(trial)
+        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
+        return self._take_best(gains)
+
+    def _take_best(self, gains: list[ValueTrial]) -> bool:
+        if not gains:
+            return False
+        together, lines, names = self.setting, set[int](), set[str]()
+        for one in gains:
+            touched = set(one.change.touched)
+            if one.change.worse or lines & touched or one.name in names:
+                continue
+            together, lines = together.with_value(one.name, one.value), lines | touched
+            names.add(one.name)
+        best = gains[0]
+        if len(names) > 1:
+            outcome = self.session.trial_of(together, self.outcome)
+            if change(self.outcome, outcome).gain > best.change.gain and outcome.whole:
+                self.take(together, outcome)
+                return True
+        self.take(best.setting, best.outcome)
+        return True
+
+    def drop_unneeded(self) -> None:
+        """Take back changes that another change has made unnecessary."""
+        for name in sorted(self.setting.values):
+            trial = self.trial_of(name, self.text(name, self.base[name]))
+            if trial.outcome.failure or trial.change.worse or not trial.outcome.whole:
+                continue
+            if name not in self.outcome.asked or trial.change.better or not trial.change.touched:
+                values = {one: value for one, value in self.setting.values.items() if one != name}
+                setting = Setting(values, self.setting.quirks)
+                self.take(setting, trial.outcome)
+
+    def without_effect(self) -> list[str]:
+        """Return names whose values changed nothing before the descent and, tried together, change
+        nothing now.
+        """
+        rows = {
+            name: values
+            for name in sorted(self.outcome.asked & self.catalogue.keys())
+            if name not in self.setting.values
+            and (values := self.others(name))
+            and not any(self._touched.get((name, value), True) for value in values)
+        }
+        self._progress(f"{len(self.outcome.lines)} lines differ")
+        return dull_of(self.session, rows, self.setting, self.outcome)
+
+    # ---- numbers
+
+    def _number_step(self) -> bool:
+        """Look for a number with which more lines agree; return whether one was taken."""
+        gains: list[ValueTrial] = []
+        for name in sorted(self.outcome.asked & self.catalogue.keys()):
+            if isinstance(self.value(name), int) and not isinstance(self.value(name), bool):
+                gains += self._numbers(name)
+        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
+        return self._take_best(gains)
+
+    def _numbers(self, name: str) -> Iterator[ValueTrial]:
+        """Return the best value of a number, if it gains."""
+        differ = self.outcome.lines.keys()
+        tries = [self.trial_of(name, value) for value in self.others(name)]
+        lines = {n for one in tries for n in one.change.touched if n in differ}
+        if lines <= self._climbed.get(name, set()):
+            return  # touches nothing that differs, or only what no value of it explained before
+        self._climbed.setdefault(name, set()).update(lines)
+        parse = self.catalogue[name].parse
+        # special values such as 0 and -1 are not proportional to anything
+        seen = all_seen = [(int(parse(one.value)), one.outcome) for one in tries]
+        seen = [one for one in seen if one[0] > self.catalogue[name].least]
+        now = int(self.value(name))
+        seen = [*seen, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
+        best = self._best(name, self._proportional(seen))
+        if best is None or best.change.worse or self._touches(best):
+            values = ladder(self.catalogue[name], self.session, self.length)
+            values = sorted({*values, *self._between_seen(name, all_seen)})
+            other = self._best(name, values)
+            if other is not None and (best is None or other.change.gain > best.change.gain):
+                best = self._between(name, other, values)
+        if best is not None:
+            del self._climbed[name]  # another change may be taken first
+            yield best
+
+    def _between_seen(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+        """Values that people choose between two under which lines that differ do so otherwise: a
+        limit or a life of something may be longer than the session.
+        """
+        differ = self.outcome.lines.keys()
+        now = int(self.value(name)), self.outcome
+        ordered = sorted([*seen, now], key=lambda one: one[0])
+        for (low, before), (high, after) in pairwise(ordered):
+            if any(before.signature(n) != after.signature(n) for n in differ):
+                usual = sorted(round_values(low, high, span=self.catalogue[name].span))
+                yield from usual[:: max(1, len(usual) // _BETWEEN)]
+
+    def _touches(self, trial: ValueTrial) -> bool:
+        """Return whether the lines that a value changes still differ."""
+        return any(n in trial.outcome.lines for n in trial.change.touched)
+
+    def _proportional(self, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+        for one in range(len(seen) - 1):
+            yield from proportional(seen[one : one + 2])
+
+    def _best(self, name: str, values: Iterable[int]) -> ValueTrial | None:
+        one, now = self.catalogue[name], self.value(name)
+        best: ValueTrial | None = None
+        for value in dict.fromkeys(values):
+            try:
+                text = self.text(name, one.parse(self.text(name, value)))
+            except ValueError:
+                continue
+            if value == now or (one.span and 0 < value < FINEST):
+                continue
+            trial = self.trial_of(name, text)
+            gains = trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure
+            if gains and (best is None or trial.change.gain > best.change.gain):
+                best = trial
+        return best
+
+    def _between(self, name: str, best: ValueTrial, values: list[int]) -> ValueTrial:
+        """Return a better value between the neighbours of the best one of a ladder."""
+        parse = self.catalogue[name].parse
+        middle = int(parse(best.value))
+        below = max((value for value in values if value < middle), default=middle)
+        above = min((value for value in values if value > middle), default=middle)
+        for _ in range(5):
+            if not self._touches(best) or above - below < 2:
+                break
+            tries = [(below + middle) // 2, (middle + above) // 2]
+            nearest = self._best(name, tries)
+            if nearest is not None and nearest.change.gain > best.change.gain:
+                best = nearest
+            new = int(parse(best.value))
+            if new < middle:
+                middle, above = new, middle
+            elif new > middle:
+                below, middle = middle, new
+            else:
+                below, above = tries
+        return best
+
+    # ---- pairs
+
+    def _pair_step(self) -> bool:
+        """Take a pair of changes that gain only together; return whether there was one."""
+        differ = self.outcome.lines.keys()
+        leads = [
+            one
+            for name in sorted(self.outcome.asked & self.catalogue.keys())
+            for value in self.others(name)
+            if (one := self.trial_of(name, value)).change.touched
+            and differ & set(one.change.touched)
+            and not one.outcome.failure
+        ]
+        leads.sort(key=lambda one: (-len(one.change.better), len(one.change.worse), one.name))
+        for lead in leads[:_PAIRS]:
+            fresh = lead.outcome.asked - self.outcome.asked
+            for name in sorted(fresh & self.catalogue.keys()):
+                for value in self.others(name):
+                    setting = lead.setting.with_value(name, value)
+                    outcome = self.session.trial_of(setting, self.outcome)
+                    self._progress("pairs")
+                    if outcome.whole and change(self.outcome, outcome).gain > 0:
+                        self.take(setting, outcome)
+                        return True
+        return False
+
+    # ---- quirks
+
+    def _fit_quirks(self, *, one_by_one: bool = False) -> None:
+        """Let quirks strike where the recording shows it. Always and never come first; single times
+        only where no assumption explains the lines, because single strikes explain almost
+        everything.
+        """
+        for name in sorted(self.outcome.asks.keys() - {self._left_out}):
+            if not self.outcome.lines:
+                return
+            other = self.decisions(name).opposite
+            outcome = self._quirk(name, other)
+            touched = change(self.outcome, outcome)
+            if not set(touched.touched) & self.outcome.lines.keys():
+                continue
+            if touched.gain > 0 and not touched.worse:
+                self.take(self.setting.with_quirk(name, other), outcome)
+                continue
+            if touched.gain > 0:
+                self.take(self.setting.with_quirk(name, other), outcome)
+            if one_by_one:
+                self._flip_times(name)
+
+    def decisions(self, name: str) -> Decisions:
+        """Return the present decisions of a quirk."""
+        return self.setting.quirks.get(name) or Decisions(self.odds[name] != "never")
+
+    def _quirk(self, name: str, decisions: Decisions) -> Outcome:
+        trial = self.session.trial_of(self.setting.with_quirk(name, decisions), self.outcome)
+        self._progress(f"{len(self.outcome.lines)} lines differ")
+        return trial
+
+    def _flip_times(self, name: str) -> None:
+        """Flip single times of a quirk, those nearest to a differing line first."""
+        budget = _FLIPS_MAX
+        trial_of: set[int] = set()
+        while budget and self.outcome.lines:
+            differ = sorted(self.outcome.lines)
+            times = [
+                (min(abs(line - n) for n in differ), time)
+                for time, line in enumerate(self.outcome.asks.get(name, ()))
+                if time not in trial_of
+            ]
+            if not times:
+                return
+            _, time = min(times)
+            trial_of.add(time)
+            budget -= 1
+            decisions = self.decisions(name).flipped(time)
+            outcome = self._quirk(name, decisions)
+            outcome_change = change(self.outcome, outcome)
+            if outcome_change.gain > 0 and outcome.whole:
+                self.take(self.setting.with_quirk(name, decisions), outcome)

@@ -1,0 +1,298 @@
+"""Replays a recorded session into a scenario, in order and in virtual time.
+
+Time moves as the service's clock did. Requests are signed by identities of the scenario and contain
+our identifiers. The answers are compared in `session_comparison.py`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from google.protobuf import json_format, message_factory
+from msgspec import json
+
+from sim.api.codecs.protobuf import descriptor_pool
+from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
+from sim.api.rendering.document_links import with_links
+from sim.contract.contract import Operation, load_contract
+from sim.evidence.compare.frames import is_heartbeat
+from sim.evidence.compare.identifier_map import IdentifierMap
+from sim.evidence.compare.identities import Identities
+from sim.evidence.compare.service_clock import ServiceClock
+from sim.evidence.recording.files import Entry, Message, UnreadableRecording, body_value
+from sim.evidence.recording.grpc_bodies import GrpcBodies
+from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
+from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
+from sim.run.client.client import Connection, Stream
+from sim.run.simulation import Simulation
+from sim.world.format.scenario import Scenario
+
+_YEAR = 31_556_952 * NS_PER_S  # of the Gregorian calendar, on average
+_ENCODER = json.Encoder(decimal_format="number")
+
+
+class AnswerPair(NamedTuple):
+    """A recorded event and our answer to the same request; None for frames and ends. `held` has the
+    recorded and our waiting time if the answer was held and the recorded time is known.
+    """
+
+    event: RecordedEvent
+    ours: Message | None = None
+    held: tuple[Span, Span] | None = None
+
+
+class _PendingCall(NamedTuple):
+    """A call that was made: our answer, or a reply that announces it."""
+
+    at: Instant
+    answer: Message | Reply
+    shown: Callable[[Reply], Message]
+
+
+class _Clients(Connection):
+    """Clients that note when a held answer arrived."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        super().__init__(simulation)
+        self.resolved_at: dict[str, Instant] = {}
+
+    def deliver(self, effects: list[Effect]) -> None:
+        """Note the instant of held answers."""
+        for effect in effects:
+            if isinstance(effect, Resolve):
+                self.resolved_at[effect.pending_on] = self.simulation.now
+        super().deliver(effects)
+
+
+class Player:
+    """Replays the lines of a recording into a simulation."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int | None,
+        entries: Collection[Entry],
+        clock: ServiceClock | None = None,
+    ) -> None:
+        self.world = _Clients(Simulation(scenario, seed=seed))
+        self.names = IdentifierMap()
+        self.our_begin = self.world.simulation.now
+        self.recorded_begin: Instant | None = None
+        self.streams: dict[int, Stream] = {}
+        self.heartbeats: dict[int, list[Instant]] = {}  # since our begin
+        self._clock = clock or ServiceClock(entries)
+        # By line, whose number may repeat
+        self._sent = defaultdict[int, deque[_PendingCall]](deque)
+        self._reader = RecordingReader(entries)
+        self._identities = Identities(self.world, self.names)
+        self._bodies = GrpcBodies(load_contract())
+        # streams whose request has not come yet
+        self._waiting: dict[int, tuple[str, dict[str, str]]] = {}
+        self._operations: dict[int, Operation | None] = {}
+
+    @property
+    def since_begin(self) -> Instant:
+        """The span since the begin of our session."""
+        return self.world.simulation.now - self.our_begin
+
+    def play(self) -> Iterator[AnswerPair]:
+        """Yield every answer, frame and end of the recording, with our answer. Raises Unmatched,
+        and UnreadableRecording for a line whose time is far from the others.
+        """
+        for turn in self._clock.turns():
+            entry = turn.entry
+            self._move(entry, turn.now)
+            if entry.request is not None and entry.answer is not None:
+                if turn.half != "answered":
+                    sent = self._call(entry, entry.request, entry.answer)
+                    self._sent[entry.n].append(sent)
+                if turn.half != "sent":
+                    yield self._answer_pair(entry, turn.now)
+                continue
+            event = self._reader.line(entry, turn.now)
+            if entry.opened is not None:
+                self._open(entry, entry.opened)
+            elif entry.frame is not None and entry.frame.sender == "client":
+                self._frame(entry, entry.frame.body)
+            elif entry.closed is not None and entry.closed.get("from") == "client":
+                self._hang_up(entry)
+            if event is not None:
+                yield AnswerPair(event)
+
+    def _move(self, entry: Entry, now: Instant) -> None:
+        if self.recorded_begin is None:
+            self.recorded_begin = now
+        target = self.our_begin + now - self.recorded_begin
+        if target <= self.world.simulation.now:
+            return
+        if not is_supported_instant(target):
+            begin, end = (1970 + at // _YEAR for at in (self.recorded_begin, now))
+            raise UnreadableRecording(
+                f"line {entry.n + 1}: the session goes from the year {begin} to {end}; "
+                + OUT_OF_RANGE
+            )
+        self.world.advance_to(target)
+
+    # ---- calls
+
+    def _call(self, entry: Entry, request: Message, answer: Message) -> _PendingCall:
+        at, (ours, show) = self.world.simulation.now, self._send(entry, request, answer)
+        if isinstance(ours, Message) or not ours.pending_on:
+            return _PendingCall(at, ours if isinstance(ours, Message) else show(ours), show)
+        return _PendingCall(at, ours, show)
+
+    def _send(
+        self, entry: Entry, request: Message, answer: Message
+    ) -> tuple[Message | Reply, Callable[[Reply], Message]]:
+        """Make a call; return its reply and the function that reads it."""
+        operation = self._reader.operation_at(entry, request)
+        upgrade = request.headers.get("upgrade", "").lower() == "websocket"
+        if upgrade and operation is not None and operation.content == "web_socket":
+            return self._refused_socket(entry, request, answer), _answer
+        names = self.names
+        path = names.path_to_ours(request.path)
+        if entry.plane == "auth" and "grant_type" in str(request.body):
+            form = self._identities.form(request, answer)
+            return _answer(self.world.auth.post(path, form=form).reply), _answer
+        names.note_client_values(request.body)
+        headers = self._identities.headers(
+            entry.plane, request.method, path, request.headers, answer.status or 0
+        )
+        if entry.plane == "grpc":
+            rpc = self._bodies.operation(path)
+            message = self._encoded(rpc, request.body)
+            reply = self._reply(self.world.simulation.rpc(path, headers, message))
+            return reply, partial(self._rpc_answer, rpc)
+        body = self._identities.body(request.body)
+        content = b"" if body is None else body if isinstance(body, bytes) else _content(body)
+        query = names.query_to_ours(request.query)
+        simulation = self.world.simulation
+        outcome = simulation.rest(entry.plane, request.method, path, query, headers, content)
+        return self._reply(outcome), _answer
+
+    def _answer_pair(self, entry: Entry, now: Instant) -> AnswerPair:
+        event = self._reader.line(entry, now)
+        assert event is not None
+        sent = self._sent[entry.n].popleft()
+        if isinstance(sent.answer, Message):
+            waited = self._clock.waited(entry)
+            return AnswerPair(event, sent.answer, (waited, 0) if waited else None)
+        reply, took = self.world.answer(sent.answer), self._clock.took(entry)
+        ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
+        return AnswerPair(event, sent.shown(reply), None if took is None else (took, ours))
+
+    def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
+        """Call the address of a socket to which the service refused access."""
+        headers = self._identities.headers(
+            entry.plane, "GET", request.path, request.headers, answer.status or 0
+        )
+        outcome = self.world.simulation.open(request.path, headers, b"", web_socket=True)
+        self.world.absorb(outcome)
+        if outcome.reply is not None:
+            return _answer(outcome.reply)
+        self.world.absorb(self.world.simulation.hangup(outcome.stream))
+        return Message(status=101)
+
+    def _reply(self, outcome: Outcome) -> Reply:
+        self.world.absorb(outcome)
+        reply = outcome.reply
+        assert reply is not None
+        return reply
+
+    def _rpc_answer(self, operation: Operation | None, reply: Reply) -> Message:
+        if reply.code:
+            return Message(status=reply.code, body=reply.message)
+        return Message(status=0, body=self._json(operation, reply.body))
+
+    def _encoded(self, operation: Operation | None, body: Any) -> bytes:
+        """Encode a request in JSON form as protobuf; b"" if it does not fit."""
+        if operation is None or not isinstance(body, dict):
+            return b""
+        kind = descriptor_pool().FindMessageTypeByName(operation.request_name)
+        encoded = message_factory.GetMessageClass(kind)()
+        text = _ENCODER.encode(self._identities.body(body)).decode()
+        try:
+            json_format.Parse(text, encoded, descriptor_pool=descriptor_pool())
+        except json_format.Error:
+            return b""
+        return bytes(encoded.SerializeToString())
+
+    def _json(self, operation: Operation | None, message: bytes) -> Any:
+        # as a recording has it: numbers with all their digits
+        decoded = self._bodies.json(operation, message, request=False)
+        return body_value(json.encode(decoded))
+
+    # ---- streams
+
+    def _open(self, entry: Entry, opened: dict[str, Any]) -> None:
+        assert entry.stream is not None
+        method = str(opened.get("rpc") or opened.get("path"))
+        recorded = opened.get("request")
+        headers = recorded.get("headers", {}) if isinstance(recorded, dict) else {}
+        signed = self._identities.headers(entry.plane, "GET", method, headers, 0)
+        operation = self._bodies.operation(method)
+        self._operations[entry.stream] = operation
+        if operation is not None and operation.kind == "server":
+            self._waiting[entry.stream] = method, signed
+        else:
+            self._begin(entry.stream, method, signed, b"", operation)
+
+    def _begin(
+        self,
+        number: int,
+        method: str,
+        headers: dict[str, str],
+        message: bytes,
+        operation: Operation | None,
+    ) -> None:
+        outcome = self.world.simulation.open(method, headers, message, web_socket=operation is None)
+
+        beats = self.heartbeats.setdefault(number, [])
+
+        def decode(frame: bytes) -> Any:
+            body = body_value(frame) if operation is None else self._json(operation, frame)
+            if is_heartbeat(body):
+                beats.append(self.since_begin)
+            return body
+
+        if outcome.reply is None:
+            self.streams[number] = self.world.begin(outcome, decode)
+            return
+        self.world.absorb(outcome)
+        refused = self.streams[number] = Stream(self.world, 0, decode)
+        for chunk in outcome.reply.chunks or ():
+            refused.receive(chunk)
+        refused.end = (outcome.reply.code, outcome.reply.message)
+
+    def _frame(self, entry: Entry, body: Any) -> None:
+        assert entry.stream is not None
+        self.names.note_client_values(body)
+        waiting = self._waiting.pop(entry.stream, None)
+        operation = self._operations.get(entry.stream)
+        if operation is not None:
+            message = self._encoded(operation, body)
+        else:
+            message = _content(self._identities.body(body))
+        if waiting is not None:
+            self._begin(entry.stream, *waiting, message, operation)
+        elif (stream := self.streams.get(entry.stream)) is not None and stream.end is None:
+            stream.send(message)
+
+    def _hang_up(self, entry: Entry) -> None:
+        stream = self.streams.get(entry.stream or 0)
+        if stream is not None and stream.end is None:
+            stream.close()
+
+
+def _content(body: Any) -> bytes:
+    return body.encode() if isinstance(body, str) else _ENCODER.encode(body)
+
+
+def _answer(reply: Reply) -> Message:
+    body = with_links(reply.body) if reply.chunks is None else b"".join(reply.chunks)
+    headers = {name.lower(): value for name, value in reply.headers}
+    headers["content-type"] = reply.content_type
+    return Message(status=reply.status, headers=headers, body=body_value(body))

@@ -1,0 +1,326 @@
+"""How close the sandbox is to the real service: what is specified, what was observed, and what is
+unknown.
+
+A scorecard combines the results of `sim compare` on recordings with the public evidence in the
+catalogue of observations, side by side for both readings. There is no average: whatever was never
+observed is counted and listed as "no evidence", however many of our own tests cover it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sim.contract.contract import Operation, load_contract
+from sim.core.catalogue import assumptions, quirks
+from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, READINGS, catalogue
+from sim.core.catalogue.observations.observation import LIVE, Observation, written
+from sim.core.model.refusals import NotFound
+from sim.evidence.compare.fields_seen import Place, fields_below
+from sim.evidence.compare.tally import OperationTally
+from sim.read import spec_coverage
+from sim.read.catalogues import rows
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def _host(address: str) -> str:
+    return urlsplit(address if "://" in address else f"//{address}").hostname or ""
+
+
+class Source(Struct, frozen=True):
+    """A recording that was read."""
+
+    file: str
+    started: str
+    upstream: Mapping[str, str]
+    note: str
+    answers: int
+
+    @property
+    def local(self) -> bool:
+        """Whether everything was recorded from servers on this machine."""
+        hosts = [_host(address) for address in self.upstream.values()]
+        return bool(hosts) and all(host in _LOOPBACK for host in hosts)
+
+
+class Evidence(Struct):
+    """What recordings show: tallies by reading and operation, fields, statuses, and sources."""
+
+    sources: list[Source] = field(default_factory=list)
+    scenario: str = ""
+    tallies: dict[str, dict[str, OperationTally]] = field(default_factory=dict)
+    fields: dict[str, set[Place]] = field(default_factory=dict)
+    statuses: dict[str, Counter[int]] = field(default_factory=dict)
+    inferred: dict[str, dict[str, Any]] = field(default_factory=dict)  # by assumption or quirk
+
+    @property
+    def of_this_machine(self) -> list[str]:
+        """Recordings of a server on this machine, which may be a sandbox and not the service."""
+        return [one.file for one in self.sources if one.local]
+
+
+class OperationScore(Struct, frozen=True):
+    """One operation or stream. `observed` are names of observations, `statements` tests by id."""
+
+    operation: Operation
+    statements: dict[str, int]
+    observed: tuple[Observation, ...]
+    fields: frozenset[Place]
+    seen_fields: frozenset[Place]
+    statuses: dict[int, int]
+    recorded: dict[str, OperationTally]  # by reading
+
+    @property
+    def evidence(self) -> str:
+        """The best evidence available.
+
+        "recorded" in a file that was read, "live" if others published answers, "documents" for
+        pages, types and imitations only; "" if there is none.
+        """
+        if any(one.agree + one.differ for one in self.recorded.values()):
+            return "recorded"
+        return _best(self.observed)
+
+    def does(self, reading: str) -> int:
+        """Return in how many of its observations the exchange agrees, in a reading."""
+        return sum(1 for one in self.observed if does(one, reading))
+
+    def document(self) -> dict[str, Any]:
+        """Return the score for `--json`."""
+        recorded = {
+            reading: {
+                name: getattr(tally, name) for name in ("seen", "agree", "differ", "no_evidence")
+            }
+            for reading, tally in self.recorded.items()
+        }
+        not_seen = sorted(".".join(place) for place in self.fields - self.seen_fields)
+        return {
+            "evidence": self.evidence or None,
+            "statements": self.statements,
+            "observations": {
+                one.name: {reading: does(one, reading) for reading in READINGS}
+                for one in self.observed
+            },
+            "fields": {"contract": len(self.fields), "seen": len(self.seen_fields)}
+            | ({"not_seen": not_seen} if self.seen_fields else {}),
+            "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
+            "recorded": recorded,
+        }
+
+
+class SwitchScore(Struct, frozen=True):
+    """One assumption or quirk: our value in each reading, its source, and the evidence."""
+
+    name: str
+    kind: str  # assumption or quirk
+    values: dict[str, str]  # by reading
+    source: str
+    observed: tuple[Observation, ...]
+    inferred: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of `sim infer` on a recording; "" if it was not requested."""
+        return str(self.inferred.get("verdict", ""))
+
+    @property
+    def evidence(self) -> str:
+        """The best evidence, as for an operation; "recorded" if a recording decides."""
+        if self.verdict in ("confirmed", "refuted"):
+            return "recorded"
+        return _best(self.observed)
+
+    def document(self) -> dict[str, Any]:
+        """Return the score for `--json`."""
+        return {
+            "evidence": self.evidence or None,
+            **self.values,
+            "source": self.source,
+            "observations": {one.name: one.value for one in self.observed},
+            **({"inferred": self.inferred} if self.inferred else {}),
+        }
+
+
+class Scorecard(Struct, frozen=True):
+    """Everything that the page shows."""
+
+    evidence: Evidence
+    operations: tuple[OperationScore, ...]
+    switches: tuple[SwitchScore, ...]
+    statements: dict[str, str]  # text by id
+    tests: dict[str, list[str]]  # by statement
+    observation_tests: dict[str, list[str]]
+
+    def document(self) -> dict[str, Any]:
+        """Return the scorecard for `--json`."""
+        return {
+            "recordings": [
+                {name: getattr(one, name) for name in one.__struct_fields__}
+                for one in self.evidence.sources
+            ],
+            "scenario": self.evidence.scenario or None,
+            "operations": {one.operation.name: one.document() for one in self.operations},
+            "assumptions": {
+                one.name: one.document() for one in self.switches if one.kind == "assumption"
+            },
+            "quirks": {one.name: one.document() for one in self.switches if one.kind == "quirk"},
+            "observations": {
+                one.name: {
+                    **{reading: does(one, reading) for reading in READINGS},
+                    "tests": len(self.observation_tests.get(one.name, ())),
+                    "date": one.date,
+                    "evidence": list(one.evidence),
+                }
+                for one in catalogue().values()
+            },
+            "statements": {name: len(self.tests.get(name, ())) for name in self.statements},
+            "totals": self.totals(),
+        }
+
+    def totals(self) -> dict[str, Any]:
+        """Return counts, each of one kind of thing. Nothing is averaged over kinds."""
+        observed = catalogue().values()
+        return {
+            "statements": len(self.statements),
+            "statements_with_tests": sum(1 for name in self.statements if self.tests.get(name)),
+            "observations": len(observed),
+            "observations_done": {
+                reading: sum(1 for one in observed if does(one, reading)) for reading in READINGS
+            },
+            "observations_with_tests": sum(
+                1 for one in observed if self.observation_tests.get(one.name)
+            ),
+            "operations": _by_evidence(one.evidence for one in self.operations),
+            "operations_without_evidence": [
+                one.operation.name for one in self.operations if not one.evidence
+            ],
+            "assumptions": _by_evidence(one.evidence for one in self.switches),
+        }
+
+
+def does(one: Observation, reading: str) -> bool:
+    """Return whether the exchange behaves as observed, in a reading."""
+    return one.holds == "both" or (one.holds == reading == OBSERVED)
+
+
+def _best(observed: Iterable[Observation]) -> str:
+    kinds = {kind for one in observed for kind in one.evidence}
+    return "live" if LIVE in kinds else "documents" if kinds else ""
+
+
+def _by_evidence(kinds: Iterable[str]) -> dict[str, int]:
+    """Return how many there are of each kind of evidence, and in total."""
+    counted = Counter(kinds)
+    return {
+        **{kind: counted[kind] for kind in ("recorded", "live", "documents")},
+        "none": counted[""],
+        "all": sum(counted.values()),
+    }
+
+
+def scorecard(evidence: Evidence | None = None) -> Scorecard:
+    """Return the scorecard of this release, with the results of recordings."""
+    evidence = evidence or Evidence()
+    statements, tests = _statements()
+    observed = _observed_by_operation()
+    operations = tuple(
+        OperationScore(
+            operation,
+            {name: len(tests.get(name, ())) for name in operation.statements},
+            tuple(observed.get(operation.name, ())),
+            _fields(operation),
+            frozenset(evidence.fields.get(operation.name, ())),
+            dict(evidence.statuses.get(operation.name, {})),
+            {
+                reading: tallies[operation.name]
+                for reading, tallies in evidence.tallies.items()
+                if operation.name in tallies
+            },
+        )
+        for operation in load_contract().operations
+    )
+    switches = (*_assumptions(evidence.inferred), *_quirks(evidence.inferred))
+    return Scorecard(evidence, operations, switches, statements, tests, _observation_tests())
+
+
+def _statements() -> tuple[dict[str, str], dict[str, list[str]]]:
+    try:
+        ledger = rows("ledger")
+    except NotFound:  # a wheel that was not built from a checkout has none
+        return {}, {}
+    return (
+        {row["id"]: row["statement"] for row in ledger},
+        {row["id"]: row["tests"] for row in ledger},
+    )
+
+
+def _observation_tests() -> dict[str, list[str]]:
+    try:
+        return spec_coverage.load_observed()
+    except (FileNotFoundError, KeyError):
+        return {}
+
+
+def _observed_by_operation() -> dict[str, list[Observation]]:
+    by_operation: dict[str, list[Observation]] = {}
+    for one in catalogue().values():
+        for name in one.operations:
+            by_operation.setdefault(name, []).append(one)
+    return by_operation
+
+
+def _fields(operation: Operation) -> frozenset[Place]:
+    """Return the fields of an answer or a frame. A CSV file has columns instead."""
+    return frozenset() if operation.content == "csv" else fields_below(operation.response)
+
+
+def _by_switch(name: str) -> tuple[Observation, ...]:
+    """Return the observations of a switch."""
+    every: Iterable[Observation] = catalogue().values()
+    return tuple(one for one in every if one.switch is not None and one.switch.name == name)
+
+
+def _assumptions(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
+    for one in assumptions.catalogue().values():
+        default = written(one.show(one.default))
+        yield _switch(one.name, "assumption", default, one.source, inferred)
+
+
+def _quirks(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
+    for one in quirks.catalogue().values():
+        yield _switch(one.name, "quirk", str(one.default), f"§{one.spec}", inferred)
+
+
+def _switch(
+    name: str, kind: str, default: str, source: str, inferred: Mapping[str, Any]
+) -> SwitchScore:
+    observed = _by_switch(name)
+    in_observed = next((one.value for one in observed if one.in_observed), default)
+    values = {DOCUMENTED: default, OBSERVED: in_observed}
+    return SwitchScore(name, kind, values, source, observed, inferred.get(name, {}))
+
+
+def with_tally(
+    known: dict[str, OperationTally], more: dict[str, OperationTally]
+) -> dict[str, OperationTally]:
+    """Return the tallies of two recordings as one. Only counts are kept."""
+    merged = dict(known)
+    for name, one in more.items():
+        before = merged.get(name)
+        if before is None:
+            merged[name] = one
+            continue
+        counts = {
+            count: getattr(before, count) + getattr(one, count)
+            for count in ("seen", "agree", "differ", "no_evidence")
+        }
+        places = {**one.places, **before.places}
+        unknown = before.unknown + one.unknown
+        merged[name] = replace(before, **counts, places=places, unknown=unknown)
+    return merged

@@ -1,0 +1,351 @@
+"""The scorecard as a page: blocks of Markdown, as a part of the documentation or on its own.
+
+Cells are short, so that the long table of operations can be shown as lines of text on a narrow
+screen. Links lead to statements, observations and assumptions: on pages of the
+documentation, or at the end of a page on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from sim.core.catalogue.observations import READINGS, catalogue
+from sim.core.catalogue.observations.observation import Observation
+from sim.evidence.compare.scorecard import OperationScore, Scorecard, SwitchScore, does
+
+Rows: TypeAlias = list[dict[str, Any]]
+Link: TypeAlias = Callable[[str, str], str]  # kind and name to an address
+
+NOTHING = "no evidence"
+
+
+class Block(Struct, frozen=True):
+    """A heading, paragraphs, or a table; a table has no text, and a heading a level."""
+
+    text: str = ""
+    level: int = 0
+    rows: Rows = []
+
+
+def anchor(name: str) -> str:
+    """Return the anchor of a statement, an observation or an assumption."""
+    return name.lower().replace(".", "-").replace("_", "-")
+
+
+def here(kind: str, name: str) -> str:
+    """Return an address on the page itself."""
+    return f"#{anchor(name)}"
+
+
+def in_documentation(kind: str, name: str) -> str:
+    """Return an address on the pages of the documentation."""
+    page = {"statement": "tests.md", "observation": "observations.md"}
+    return f"{page.get(kind, f'{kind}s.md')}#{anchor(name)}"
+
+
+# ---- parts
+
+
+def summary(card: Scorecard) -> Rows:
+    """Return what is known, counted kind by kind, in both readings."""
+    totals = card.totals()
+    operations, switches = totals["operations"], totals["assumptions"]
+    tested = f"{totals['statements_with_tests']} of {totals['statements']}"
+    done = {
+        reading: f"{count} of {totals['observations']}"
+        for reading, count in totals["observations_done"].items()
+    }
+    return [
+        _row("statements of the specification with tests", tested),
+        {"what": "public observations that the sandbox follows", **done},
+        *(_row(f"operations and streams: {text}", operations[kind]) for kind, text in _KINDS),
+        *(_row(f"assumptions and quirks: {text}", switches[kind]) for kind, text in _KINDS),
+    ]
+
+
+_KINDS = (
+    ("recorded", "in the recordings read"),
+    ("live", "in answers that others published"),
+    ("documents", "in documents only"),
+    ("none", NOTHING),
+)
+
+
+def _row(what: str, value: object) -> dict[str, Any]:
+    return {"what": what, **dict.fromkeys(READINGS, str(value))}
+
+
+def sources(card: Scorecard) -> Rows:
+    """Return the recordings that were read."""
+    return [
+        {
+            "recording": f"`{one.file}`",
+            "service": ", ".join(" ".join(place) for place in one.upstream.items()) or "unknown",
+            "began": one.started,
+            "answers and frames": f"{one.answers:,}",
+        }
+        for one in card.evidence.sources
+    ]
+
+
+def services(card: Scorecard) -> Iterator[tuple[str, list[OperationScore]]]:
+    """Yield the operations by service, in the order of the contract."""
+    for service, group in groupby(card.operations, key=lambda one: one.operation.service):
+        yield service, list(group)
+
+
+def operations(scores: Iterable[OperationScore], link: Link) -> Rows:
+    """Return a row per operation: what is specified, what was observed, and whether we agree."""
+    return [
+        {
+            "operation": f"`{one.operation.rpc}`",
+            "specification": _statements(one.statements, link),
+            "evidence": _evidence(one, link),
+            **{reading: _agreement(one, reading) for reading in READINGS},
+        }
+        for one in scores
+    ]
+
+
+def _statements(statements: dict[str, int], link: Link) -> str:
+    if not statements:
+        return "no statement"
+    text = ", ".join(f"[{name}]({link('statement', name)})" for name in statements)
+    bare = sum(1 for tests in statements.values() if not tests)
+    return f"{text}; {bare} without a test" if bare else text
+
+
+def _evidence(one: OperationScore, link: Link) -> str:
+    parts = [_observed(observed, link) for observed in one.observed]
+    tally = next(iter(one.recorded.values()), None)
+    if tally is not None and tally.seen:
+        statuses = ", ".join(map(str, one.statuses))
+        answers = f"{tally.seen:,} recorded" + (f" ({statuses})" if statuses else "")
+        fields = f"{len(one.seen_fields)} of {_fields(len(one.fields))}"
+        parts.append(f"{answers}, {fields}" if one.fields else answers)
+    elif parts and one.fields:
+        parts.append(f"no recording of its {_fields(len(one.fields))}")
+    return "<br>".join(parts) or NOTHING
+
+
+def _fields(number: int) -> str:
+    return f"{number} field{'s' * (number != 1)}"
+
+
+def _observed(one: Observation, link: Link) -> str:
+    kinds = ", ".join(one.evidence)
+    return f"[{one.name}]({link('observation', one.name)}), {kinds} {one.date}"
+
+
+def _agreement(one: OperationScore, reading: str) -> str:
+    parts = []
+    if one.observed:
+        done = one.does(reading)
+        parts.append(f"follows {done} of {len(one.observed)}")
+    tally = one.recorded.get(reading)
+    if tally is not None and tally.agree + tally.differ:
+        parts.append(f"agrees in {tally.agree:,} of {tally.agree + tally.differ:,}")
+        if tally.no_evidence:
+            parts.append(f"{tally.no_evidence:,} unknown")
+    return "<br>".join(parts) or "unknown"
+
+
+def differences(card: Scorecard) -> Rows:
+    """Return where answers and frames differ, with counts for each reading."""
+    rows: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+    for reading, tallies in card.evidence.tallies.items():
+        for name, tally in tallies.items():
+            for (where, kind, culprit), place in tally.places.items():
+                row = rows.setdefault(
+                    (name, where, kind, culprit),
+                    {
+                        "operation": f"`{name}`",
+                        "where": f"`{where}`",
+                        "what": f"{kind}, {culprit}",
+                        **dict.fromkeys(READINGS, "0"),
+                    },
+                )
+                row[reading] = f"{place.count:,}"
+    return [rows[key] for key in sorted(rows)]
+
+
+def unknown(card: Scorecard) -> Rows:
+    """Return what recordings show and no document describes."""
+    counts: dict[tuple[str, str], int] = {}
+    for tallies in card.evidence.tallies.values():
+        for name, tally in tallies.items():
+            for why, count in tally.unknown.items():
+                counts[name, why] = max(count, counts.get((name, why), 0))
+    return [
+        {"operation": f"`{name}`", "reason": why, "times": f"{count:,}"}
+        for (name, why), count in sorted(counts.items())
+    ]
+
+
+def loose_statements(card: Scorecard, link: Link) -> Rows:
+    """Return the statements that concern no single operation."""
+    named = {name for one in card.operations for name in one.statements}
+    return [
+        {
+            "statement": f"[{name}]({link('statement', name)})",
+            "says": _safe(text),
+            "tests": str(len(card.tests.get(name, ()))),
+        }
+        for name, text in card.statements.items()
+        if name not in named
+    ]
+
+
+def loose_observations(card: Scorecard, link: Link) -> Rows:
+    """Return the observations of the service as a whole."""
+    loose = (one for one in catalogue().values() if not one.operations)
+    return [
+        _observation(card, one, f"[{one.name}]({link('observation', one.name)})") for one in loose
+    ]
+
+
+def _observation(card: Scorecard, one: Observation, name: str) -> dict[str, Any]:
+    return {
+        "observation": name,
+        "evidence": f"{', '.join(one.evidence)} {one.date}: {one.source}",
+        "tests": str(len(card.observation_tests.get(one.name, ()))),
+        **{reading: "followed" if does(one, reading) else "not followed" for reading in READINGS},
+    }
+
+
+def switches(card: Scorecard, link: Link) -> Rows:
+    """Return the assumptions and quirks: those with evidence first, then all others by name."""
+    ordered = sorted(card.switches, key=lambda one: not one.evidence)
+    return [
+        {
+            "assumption or quirk": f"[{one.name}]({link(one.kind, one.name)})",
+            **{reading: f"`{value}`" for reading, value in one.values.items()},
+            "source": one.source,
+            "evidence": _switch_evidence(one, link),
+        }
+        for one in ordered
+    ]
+
+
+def _switch_evidence(one: SwitchScore, link: Link) -> str:
+    parts = [
+        f"`{observed.value}`{_against(one, observed)}: {_observed(observed, link)}"
+        for observed in one.observed
+    ]
+    if one.verdict:
+        fits = ", ".join(f"`{value}`" for value in one.inferred.get("consistent", ()))
+        lines = len(one.inferred.get("evidence", ()))
+        text = f"{one.verdict} by the recording"
+        if one.verdict != "not observed":
+            text += f" ({lines} calls" + (f"; fits {fits})" if fits else ")")
+        parts.append(text)
+    return "<br>".join(parts) or NOTHING
+
+
+def _against(one: SwitchScore, observed: Observation) -> str:
+    """Return a note on an observed value that neither reading uses."""
+    return "" if str(observed.value) in one.values.values() else ", differs from our values"
+
+
+# ---- the page on its own
+
+
+def page(card: Scorecard) -> list[Block]:
+    """Return the whole page, including the targets of its links."""
+    return [*_head(card), *_operation_blocks(card), *_rest(card), *_appendix(card)]
+
+
+def _head(card: Scorecard) -> Iterator[Block]:
+    yield Block("How close the sandbox is to the recorded service", 1)
+    yield Block(INTRODUCTION)
+    if card.evidence.sources:
+        yield Block(rows=sources(card))
+        if card.evidence.of_this_machine:
+            yield Block(
+                f"{', '.join(card.evidence.of_this_machine)}: recorded from a server on this"
+                " machine. If that was a sandbox, nothing here is evidence of the service."
+            )
+    scenario = card.evidence.scenario
+    if scenario:
+        yield Block(f"Values, order and causality are compared too, by a replay into `{scenario}`.")
+    elif card.evidence.sources:
+        yield Block(
+            "Answers and frames are compared with the contract only. To compare values too, name a"
+            " scenario with --scenario."
+        )
+    else:
+        yield Block("No recording was read, so the page shows public evidence only.")
+    yield Block(rows=summary(card))
+
+
+INTRODUCTION = (
+    "Use this page to judge how far the sandbox behaves like the service. Each column counts one"
+    " kind of evidence, and the counts are not combined. An operation without a published or"
+    f" recorded answer of the service is *{NOTHING}*, however well it is specified and tested. The"
+    " reading *documented* follows the specification where it contradicts an observation; the"
+    " reading *observed* follows the observation."
+)
+
+
+def _operation_blocks(card: Scorecard) -> Iterator[Block]:
+    yield Block("Operations and streams", 2)
+    for service, scores in services(card):
+        yield Block(service, 3)
+        yield Block(rows=operations(scores, here))
+
+
+def _rest(card: Scorecard) -> Iterator[Block]:
+    if card.evidence.sources:
+        yield from _with_rows("Differences", differences(card), "Nothing differs in any reading.")
+        nothing = "Every answer and frame belongs to a documented address or method."
+        yield from _with_rows("What no document describes", unknown(card), nothing)
+    yield Block("Statements that concern no single operation", 2)
+    yield Block(rows=loose_statements(card, here))
+    yield Block("Observations of the service as a whole", 2)
+    yield Block(rows=loose_observations(card, here))
+    yield Block("Assumptions and quirks", 2)
+    yield Block(rows=[_anchored(row) for row in switches(card, here)])
+
+
+def _with_rows(title: str, rows: Rows, nothing: str) -> Iterator[Block]:
+    yield Block(title, 2)
+    yield Block(rows=rows) if rows else Block(nothing)
+
+
+def _anchored(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of an assumption on the page itself: it is a target of links and has none."""
+    name = row["assumption or quirk"].partition("]")[0][1:]
+    return row | {"assumption or quirk": f'<a id="{anchor(name)}"></a>`{name}`'}
+
+
+def _appendix(card: Scorecard) -> Iterator[Block]:
+    yield Block("Statements of the specification", 2)
+    yield Block(
+        rows=[
+            {
+                "statement": f'<a id="{anchor(name)}"></a>{name}',
+                "says": _safe(text),
+                "tests": str(len(card.tests.get(name, ()))),
+            }
+            for name, text in card.statements.items()
+        ]
+    )
+    yield Block("Observations", 2)
+    yield Block(
+        rows=[
+            _observation(card, one, f'<a id="{anchor(one.name)}"></a>`{one.name}`')
+            | {"what was seen": _safe(one.summary)}
+            for one in catalogue().values()
+        ]
+    )
+
+
+def _safe(text: str) -> str:
+    """Return text that neither Markdown nor HTML reads as markup."""
+    from html import escape
+
+    return escape(text, quote=False).replace("*", "\\*")

@@ -1,0 +1,318 @@
+"""Compares a recording with a scenario: replays the whole session and compares values too.
+
+| Difference | Culprit |
+|---|---|
+| the recording does not fit the contract | as without a scenario |
+| our answer does not fit the contract, the recorded one does | `us` |
+| we do not simulate the operation | `us` |
+| both fit, and a value, a length or a status differs | `unknown` |
+| a frame that we send is not in the recording | `recording` |
+| a frame that we do not send is in the recording | `unknown` |
+| an answer that we hold took a different time (more than two seconds) | `unknown` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from sim.contract.contract import Operation
+from sim.evidence.compare import csv_lines
+from sim.evidence.compare.answers import Checker, NoEvidence
+from sim.evidence.compare.difference import ABSENT, Difference
+from sim.evidence.compare.frames import FrameQueue, RecordedFrame, is_heartbeat, merged
+from sim.evidence.compare.heartbeats import EXTRA, MISSING, Heartbeats
+from sim.evidence.compare.identifier_map import IdentifierMap
+from sim.evidence.compare.player import Player
+from sim.evidence.compare.service_clock import ServiceClock
+from sim.evidence.compare.tally import Results
+from sim.evidence.compare.values import TOLERANCE, ValueComparer
+from sim.evidence.recording.files import Entry, Message
+from sim.evidence.recording.recorded_events import RecordedEvent
+from sim.kernel.instants import NS_PER_MS, Instant, Span
+from sim.run.client.client import Stream
+from sim.world.format.scenario import Scenario
+
+
+class _End(NamedTuple):
+    """The recorded end of a stream, with ours and the instant since our begin."""
+
+    event: RecordedEvent
+    from_contract: list[Difference]
+    code: Any
+    ours: Stream | None
+    since: Instant
+
+
+class SessionComparison:
+    """Replays a recording and counts what differs."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int | None,
+        entries: Collection[Entry],
+        results: Results,
+        clock: ServiceClock | None = None,
+    ) -> None:
+        self._checker, self._results = Checker(scenario.reading), results
+        self._clock = clock or ServiceClock(entries)
+        self._player = Player(scenario, seed, entries, self._clock)
+        self._comparer: ValueComparer | None = None
+        self._queues: dict[int, FrameQueue] = {}
+        self._last_event: dict[int, RecordedEvent] = {}
+        self._heartbeats: dict[int, Heartbeats] = {}
+        self._ends: list[_End] = []  # streams that the service has ended and we have not yet
+
+    @property
+    def names(self) -> IdentifierMap:
+        """Pairs of identifiers, recorded and ours."""
+        return self._player.names
+
+    def run(self, on_line: Callable[[], None] = lambda: None) -> None:
+        """Replay everything; `on_line` is called for each line. Raises Unmatched if the scenario
+        has no identity for a client of the recording.
+        """
+        for _ in self.steps(on_line):
+            pass
+
+    def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
+        """Do `run` line by line; yield the number of each compared line."""
+        for event, ours, held in self._player.play():
+            on_line()
+            if self._comparer is None:
+                begin = self._player.recorded_begin
+                assert begin is not None
+                self._comparer = ValueComparer(begin, self._player.our_begin, self._player.names)
+            from_contract = self._contract_differences(event)
+            if from_contract is None:
+                continue
+            if ours is not None and event.answer is not None:
+                differences = self._compare_answer(event, event.answer, ours)
+                self._count(event, merged(from_contract, [*_delay_difference(held), *differences]))
+            elif event.frame is not None:
+                self._queue_frame(event, event.frame.body, from_contract)
+            elif event.closed is not None:
+                self._compare_end(event, event.closed, from_contract)
+            self._compare_frames()
+            self._count_ends()
+            yield event.entry.n
+        self._compare_frames(final=True)
+        self._count_ends(final=True)
+        for number in list(self._heartbeats):
+            self._count_heartbeats(number)
+
+    def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
+        """Return the differences from contract and specification; None if no document describes the
+        event.
+        """
+        try:
+            return self._checker.check(event)
+        except NoEvidence as why:
+            self._results.no_evidence(event.name, str(why))
+            return None
+
+    def _count(
+        self,
+        event: RecordedEvent,
+        differences: list[Difference],
+        n: int | None = None,
+        *,
+        shown: bool = True,
+    ) -> None:
+        """Count an answer or frame; `n` is its line, if not that of `event`."""
+        n = event.entry.n if n is None else n
+        if not differences:
+            self._results.agree(event.name)
+        elif self._clock.is_after_last_reading(n) and all(
+            one.kind == EXTRA.kind for one in differences
+        ):
+            self._results.no_evidence(event.name, "the clock was moved, and nothing tells how far")
+        else:
+            self._results.differ(event.name, n, differences, shown)
+
+    # ---- answers
+
+    def _compare_answer(
+        self, event: RecordedEvent, recorded: Message, ours: Message
+    ) -> list[Difference]:
+        if recorded.status != ours.status:
+            culprit: Any = (
+                "us" if ours.status == 501 or self._breaks_contract(event, ours) else "unknown"
+            )
+            status = Difference("answer.status", recorded.status, ours.status, "status")
+            return [status.with_culprit(culprit)]
+        refused = (recorded.status or 0) >= 400 or (event.entry.plane == "grpc" and recorded.status)
+        if refused or event.operation is None:
+            return _code_differences(recorded.body, ours.body)
+        comparer, operation = self._comparer, event.operation
+        assert comparer is not None
+        differences = _value_differences(comparer, operation, recorded.body, ours.body)
+        return self._with_culprits(event, ours, [one.under("answer.body") for one in differences])
+
+    def _with_culprits(
+        self, event: RecordedEvent, ours: Message, differences: list[Difference]
+    ) -> list[Difference]:
+        """Set the culprit of each difference: us where our answer breaks the contract, else
+        unknown.
+        """
+        if not differences:
+            return differences
+        places = {one.where for one in self._contract_violations(event, ours)}
+        return [one.with_culprit("us" if one.where in places else "unknown") for one in differences]
+
+    def _contract_violations(self, event: RecordedEvent, ours: Message) -> list[Difference]:
+        try:
+            return self._checker.check(replace(event, answer=replace(ours, headers={})))
+        except NoEvidence:
+            return []
+
+    def _breaks_contract(self, event: RecordedEvent, ours: Message) -> bool:
+        return any(one.where == "answer.status" for one in self._contract_violations(event, ours))
+
+    # ---- streams
+
+    def _queue_frame(
+        self, event: RecordedEvent, body: Any, from_contract: list[Difference]
+    ) -> None:
+        stream = event.stream
+        assert stream is not None
+        beats = self._heartbeats_of(event)
+        if is_heartbeat(body):
+            beats.recorded(event, self._since_begin(event), from_contract)
+            return
+        self._last_event[stream.number] = event
+        queue = self._queue_of(stream.number, event)
+        queue.recorded.append(RecordedFrame(event.entry.n, body, from_contract))
+
+    def _queue_of(self, number: int, event: RecordedEvent) -> FrameQueue:
+        queue = self._queues.get(number)
+        if queue is None:
+            comparer, operation = self._comparer, event.operation
+            assert comparer is not None and operation is not None
+
+            def fit(recorded: Any, ours: Any) -> list[Difference]:
+                return _value_differences(comparer, operation, recorded, ours)
+
+            def trial(recorded: Any, ours: Any) -> list[Difference]:
+                mark = comparer.names.mark()
+                differences = _value_differences(comparer, operation, recorded, ours)
+                comparer.names.undo_to(mark)
+                return differences
+
+            queue = self._queues[number] = FrameQueue(fit, trial)
+            self._last_event.setdefault(number, event)
+        return queue
+
+    def _heartbeats_of(self, event: RecordedEvent) -> Heartbeats:
+        assert event.stream is not None
+        beats = self._heartbeats.setdefault(event.stream.number, Heartbeats())
+        beats.line(event.entry.n)
+        self._last_event.setdefault(event.stream.number, event)
+        return beats
+
+    def _since_begin(self, event: RecordedEvent) -> Instant:
+        assert self._player.recorded_begin is not None
+        return event.now - self._player.recorded_begin
+
+    def _count_heartbeats(self, number: int) -> None:
+        """At the end of a stream, count heartbeats that are missing on either side."""
+        beats = self._heartbeats.pop(number, None)
+        if beats is None:
+            return
+        beats.ours = self._player.heartbeats.get(number, [])
+        for n in beats.missing(self._player.since_begin):
+            self._results.differ(self._last_event[number].name, n, [MISSING], seen=False)
+        for event, from_contract in beats.counted(self._player.since_begin):
+            self._count(event, from_contract)
+
+    def _compare_frames(self, *, final: bool = False) -> None:
+        for number, queue in self._queues.items():
+            self._take_frames(number, queue)
+            for verdict in queue.decided(final=final):
+                event = self._last_event[number]
+                self._count(event, verdict.differences, verdict.n, shown=verdict.seen)
+
+    def _take_frames(self, number: int, queue: FrameQueue) -> None:
+        stream = self._player.streams.get(number)
+        if stream is not None:
+            queue.ours.extend(body for body in stream.take() if not is_heartbeat(body))
+
+    def _compare_end(
+        self, event: RecordedEvent, closed: dict[str, Any], from_contract: list[Difference]
+    ) -> None:
+        stream = event.stream
+        assert stream is not None
+        if event.operation is not None:
+            self._queue_of(stream.number, event)
+        self._heartbeats_of(event)
+        self._count_heartbeats(stream.number)
+        ours = self._player.streams.get(stream.number)
+        differences: list[Difference] = []
+        code = closed.get("code")
+        if closed.get("from") == "client":
+            if ours is not None and ours.end is not None and ours.end[0]:
+                differences.append(Difference("closed.from", "client", "service", "status"))
+        elif closed.get("from") == "service" and code is not None:
+            self._ends.append(_End(event, from_contract, code, ours, self._player.since_begin))
+            return
+        self._count(event, merged(from_contract, differences))
+
+    def _count_ends(self, *, final: bool = False) -> None:
+        """Compare the ends of streams with ours. The line of an end tells no time, so ours may come
+        until time moves, which the next line with a time shows.
+        """
+        now, left = self._player.since_begin, list[_End]()
+        for end in self._ends:
+            if not final and now <= end.since and (end.ours is None or end.ours.end is None):
+                left.append(end)
+                continue
+            ended, differences = _our_end(end.ours, end.event.entry.plane), list[Difference]()
+            if ended != end.code:
+                differences.append(Difference("closed.code", end.code, ended, "status"))
+            self._count(end.event, merged(end.from_contract, differences))
+        self._ends = left
+
+
+def _delay_difference(held: tuple[Span, Span] | None) -> list[Difference]:
+    """Compare how long a held answer took, in seconds. An answer that we give at once may take
+    longer over a network, which is no difference.
+    """
+    if held is None or abs(held[0] - held[1]) <= TOLERANCE:
+        return []
+    theirs, ours = (Decimal(span // NS_PER_MS) / 1000 for span in held)
+    return [Difference("answer.after_s", theirs, ours, "time")]
+
+
+def _value_differences(
+    comparer: ValueComparer, operation: Operation, recorded: Any, ours: Any
+) -> list[Difference]:
+    """Return the differences by value between two answers or messages; reports are compared line by
+    line.
+    """
+    cls = csv_lines.ROWS.get(operation.name)
+    if cls is not None:
+        texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, ours)]
+        return comparer.messages(cls, *(csv_lines.messages(cls, text) for text in texts))
+    return comparer.message(operation.response, recorded or {}, ours or {})
+
+
+def _our_end(ours: Stream | None, plane: str) -> Any:
+    """Return how our stream ended: its gRPC status, or the code of the socket's close frame."""
+    if ours is None or ours.end is None:
+        return ABSENT
+    return ours.end[0] if plane == "grpc" else ours.close_code
+
+
+def _code_differences(recorded: Any, ours: Any) -> list[Difference]:
+    """Compare refusals by code only, as clients do (§7.2)."""
+    if not (isinstance(recorded, dict) and isinstance(ours, dict)):
+        return []
+    return [
+        Difference(f"answer.body.{name}", recorded[name], ours[name], "value")
+        for name in ("code", "status", "error")
+        if name in recorded and name in ours and recorded[name] != ours[name]
+    ]

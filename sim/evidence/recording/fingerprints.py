@@ -1,0 +1,214 @@
+"""Replaces secrets by fingerprints before anything is written.
+
+A secret is found in three ways, because traffic repeats secrets: by the **name** of its field or
+header (`Authorization`, `ssn`, `access_token`, …), also within an address, a document or a form in
+a value; by its **shape** (a JWT, a PEM block, an SSN, `Bearer …`); and by its **value**: once a
+value is known to be a secret, it is replaced everywhere, in other fields, in paths and in the text
+of errors, and also earlier in the same line.
+
+A fingerprint is `fp:` and sixteen hexadecimal digits of an HMAC-SHA256 with a key that exists only
+in the recorder's memory. Equal secrets have equal fingerprints within one recording, so that it
+shows who called. The secret cannot be computed from them, and two recordings cannot be linked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote, urlencode
+
+from msgspec import DecodeError, json
+
+from sim.evidence.recording.secret_forms import (
+    HINT,
+    KEY_PARTS,
+    NAMED_VALUE,
+    PART,
+    QUOTED,
+    SHAPES,
+    SIGNS,
+    is_secret,
+)
+
+T = TypeVar("T")
+
+# A possible value in a text: a long word of characters of base64 and URLs, or a part of it.
+_WORDS = (re.compile(r"[\w+/=.~-]{6,}"), re.compile(r"[\w-]{6,}"))
+_LEAST = 6  # a shorter value is not searched for elsewhere, because it would match everywhere
+_MOST = 20_000  # known values; the oldest are removed first
+_PREFIX = "fp:"
+_SHORT = 200  # texts up to this many characters are cached
+_PROTOCOL = "sec-websocket-protocol"  # browsers put tokens there, as they cannot set headers
+
+
+class Fingerprints:
+    """Replaces secrets by fingerprints, and remembers their values."""
+
+    def __init__(self, key: bytes = b"") -> None:
+        self._key = key or secrets.token_bytes(32)
+        self._seen: dict[str, str] = {}
+        self._met = 0
+
+    def settled(self, make: Callable[[], T]) -> T:
+        """Return the result of `make` for a line. `make` is called again if the end of the line
+        contained a secret that its beginning also contains.
+        """
+        met, made = self._met, make()
+        return made if met == self._met else make()
+
+    def of(self, secret: str) -> str:
+        """Return the fingerprint of a secret."""
+        digest = hmac.new(self._key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256)
+        return _PREFIX + digest.hexdigest()[:16]
+
+    def headers(self, pairs: list[tuple[str, str]]) -> dict[str, str]:
+        """Return headers by name in lower case, without secrets; repeated ones are joined."""
+        redacted: dict[str, str] = {}
+        for name, value in pairs:
+            name = name.lower()
+            if name == _PROTOCOL:
+                text = self._protocols(value)
+            else:
+                secret = is_secret(name) or "session" in name
+                text = self._secret(value) if secret else self.text(value)
+            redacted[name] = f"{redacted[name]}, {text}" if name in redacted else text
+        return redacted
+
+    def _protocols(self, value: str) -> str:
+        """Return the protocols of a socket; the one after a secret's name is a secret."""
+        parts, secret = [part.strip() for part in value.split(",")], False
+        for number, part in enumerate(parts):
+            parts[number] = self._secret(part) if secret else self.text(part)
+            secret = secret or is_secret(part)
+        return ", ".join(parts)
+
+    def query(self, text: str) -> str:
+        """Return a query or form without secrets. Text that needs no change keeps its spelling."""
+        pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
+        redacted = [
+            (name, self._secret(value) if is_secret(name) else self.text(value))
+            for name, value in pairs
+        ]
+        if redacted == pairs:
+            return self.text(text)
+        return urlencode(redacted, safe=":", errors="surrogateescape")
+
+    def json(self, value: Any, name: str = "") -> Any:
+        """Return a JSON value without secrets; `name` is the name of its field."""
+        if isinstance(value, dict):
+            return self._object(value, name)
+        if isinstance(value, list):
+            if len(value) == 2 and isinstance(value[0], str) and is_secret(value[0]):
+                name = value[0]  # a pair of name and value
+                return [name, self.json(value[1], name)]
+            return [self.json(inner, name) for inner in value]
+        if isinstance(value, bool) or value is None:
+            return value
+        if is_secret(name):
+            return self._secret(str(value)) if value != "" else value
+        if isinstance(value, str):
+            return self.text(value)
+        return self._seen.get(str(value), value)
+
+    def _object(self, value: dict[str, Any], name: str) -> dict[str, Any]:
+        if is_secret(name):  # everything in a secret field is secret
+            return {self._name(key): self.json(inner, name) for key, inner in value.items()}
+        if "kty" in value:  # a JSON web key
+            return {
+                key: self.json(inner, "secret" if key in KEY_PARTS else key)
+                for key, inner in value.items()
+            }
+        if "value" in value:  # {"name": "Authorization", "value": …}
+            named = next((value[one] for one in ("name", "key") if one in value), None)
+            if isinstance(named, str) and is_secret(named):
+                value = {**value, "value": self.json(value["value"], named)}
+        return {self._name(key): self.json(inner, key) for key, inner in value.items()}
+
+    def named_text(self, text: str) -> str:
+        """Return a text without secrets that may be a document: JSON lines, truncated JSON, XML or
+        a form. The values of secret names in it are secrets too.
+        """
+        text = PART.sub(self._named, text)
+        return self.text(NAMED_VALUE.sub(self._named, text))
+
+    def text(self, text: str) -> str:
+        """Return text without secrets, which are found by name, value and shape."""
+        if len(text) < _LEAST:
+            return text
+        names, shapes, words = (_forms_known if len(text) <= _SHORT else _forms)(text)
+        if names:
+            text = self._inside(text)
+        seen = self._seen
+        if seen and (names or not seen.keys().isdisjoint(words)):
+            for word in _WORDS:
+                text = word.sub(lambda match: seen.get(match[0], match[0]), text)
+        return SHAPES.sub(lambda match: self._secret(match[0]), text) if shapes else text
+
+    def _inside(self, text: str) -> str:
+        """A text that names a secret: a document, an address or a form in a value."""
+        if text[0] in "{[":
+            try:
+                inner = json.decode(text)
+            except (DecodeError, RecursionError):
+                pass
+            else:
+                redacted = self.json(inner)
+                return text if redacted == inner else json.encode(redacted).decode()
+        if "%" in text and (plain := unquote(text, errors="surrogateescape")) != text:
+            redacted = self.text(plain)
+            if redacted != plain:
+                return redacted
+        return QUOTED.sub(self._named, text)
+
+    def _named(self, match: re.Match[str]) -> str:
+        """Return a name and its value in a text, without secrets."""
+        groups = match.groupdict()
+        which = "2" if groups["name"] is None else ""
+        before, name, value = (groups[one + which] for one in ("before", "name", "value"))
+        if is_secret(name):
+            return before + self._secret(value)
+        return before + (QUOTED.sub(self._named, value) if "=" in value else value)
+
+    def _name(self, key: str) -> str:
+        """The name of a member as it may be written: most are one plain word."""
+        return self._seen.get(key, key) if key.isalnum() else self.text(key)
+
+    def _secret(self, value: str) -> str:
+        """Return the fingerprint of a value, which is replaced everywhere from now on. A scheme
+        such as "Bearer" stays readable.
+        """
+        scheme, blank, rest = value.partition(" ")
+        if blank and scheme.lower() in ("bearer", "basic", "digest"):
+            return f"{scheme} {self._secret(rest)}"
+        if value.startswith(_PREFIX):
+            return value
+        fingerprint = self.of(value)
+        bare = value.replace("-", "")
+        for spelling in {value, bare} if bare.isdecimal() and len(bare) == 9 else {value}:
+            if len(spelling) >= _LEAST and spelling not in self._seen:
+                self._met += 1
+                if len(self._seen) >= _MOST:
+                    del self._seen[next(iter(self._seen))]
+                self._seen[spelling] = fingerprint
+        return fingerprint
+
+
+def _forms(text: str) -> tuple[bool, bool, frozenset[str]]:
+    """The parts of a text that must be checked: names of secrets, shapes, and possible values."""
+    shapes = SHAPES.search(text) is not None if _may_have_shapes(text) else False
+    words = frozenset(found for word in _WORDS for found in word.findall(text))
+    return HINT.search(text) is not None, shapes, words
+
+
+# Cached, because answers repeat names, words and sentences.
+_forms_known = lru_cache(maxsize=20_000)(_forms)
+
+
+def _may_have_shapes(text: str) -> bool:
+    ssn = text.count("-") > 1 or text.count(" ") > 1
+    return ssn or any(sign in text for sign in SIGNS)

@@ -1,0 +1,243 @@
+"""HAR files: recordings of a browser or a proxy (HAR 1.2, and Chromium's WebSocket messages).
+
+A HAR has no planes. Each host is assigned to the plane that knows most of its requests; requests
+that no plane knows (images, scripts, other services) are left out and counted in the warning. Lines
+have the same form as those of the recorder: ordered by the instant of their completion, and without
+secrets, so that no report shows one.
+
+| Exported by | Difference |
+|---|---|
+| Chromium | `_webSocketMessages`; status 0 for blocked requests; header names such as `:path` |
+| Firefox | offsets of the local zone in instants; no bodies of cached answers |
+| mitmproxy | only the total in `time`, bodies that are not text in base64 |
+"""
+
+from __future__ import annotations
+
+import base64
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from msgspec import DecodeError, Struct, field, json
+from msgspec.structs import replace
+
+from sim.api.pipeline.routing import Match, Router
+from sim.contract.contract import PLANES, load_contract
+from sim.evidence.recording.files import (
+    FORMAT,
+    Entry,
+    Frame,
+    Header,
+    Message,
+    Plane,
+    Recording,
+    UnreadableRecording,
+    body_value,
+)
+from sim.evidence.recording.fingerprints import Fingerprints
+from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, format_instant, parse_instant
+
+_SIZE_MAX = 512 << 20
+
+
+# ---- the parts of a HAR that are read
+
+
+class _Pair(Struct, gc=False):
+    """A header, or a field of a form."""
+
+    name: str
+    value: str = ""
+
+
+class _PostData(Struct, gc=False):
+    """The body of a request: its text, or the fields of a form, which some exports list instead."""
+
+    text: str | None = None
+    params: list[_Pair] | None = None
+
+
+class _Request(Struct, gc=False):
+    method: str
+    url: str
+    headers: list[_Pair]
+    posted: _PostData | None = field(default=None, name="postData")
+
+
+class _Content(Struct, gc=False):
+    text: str | None = None
+    encoding: str | None = None
+    size: int | None = None
+
+
+class _Response(Struct, gc=False):
+    status: int
+    headers: list[_Pair]
+    content: _Content | None = None
+
+
+class _SocketMessage(Struct, gc=False):
+    """A message of a WebSocket; `time` is in seconds since 1970."""
+
+    type: str
+    data: str
+    time: float | None = None
+
+
+class _Exchange(Struct, gc=False):
+    """An entry; `time` is its duration in milliseconds."""
+
+    started: str = field(name="startedDateTime")
+    request: _Request
+    response: _Response
+    time: float | None = None
+    messages: list[_SocketMessage] | None = field(default=None, name="_webSocketMessages")
+
+    @property
+    def host(self) -> str:
+        """The host of the request, with its port. ValueError if the URL has none."""
+        return urlsplit(self.request.url).netloc
+
+
+class _Log(Struct):
+    entries: list[_Exchange]
+
+
+class _Har(Struct):
+    log: _Log
+
+
+_HAR = json.Decoder(_Har, strict=False)
+
+
+def read_har(path: Path) -> Recording:
+    """Read a HAR file. Raises UnreadableRecording and OSError."""
+    if path.stat().st_size > _SIZE_MAX:
+        raise UnreadableRecording(f"{path}: larger than {_SIZE_MAX >> 20} MiB")
+    try:
+        exported = _HAR.decode(path.read_bytes().removeprefix(BOM_UTF8)).log.entries
+    except RecursionError:
+        raise UnreadableRecording(f"{path}: not a HAR file: nested too deeply") from None
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise UnreadableRecording(f"{path}: not a HAR file: {error}") from None
+    planes = _planes(path, exported)
+    entries = _in_order(path, exported, planes)
+    left_out = sum(one.host not in planes for one in exported)
+    warning = f"{path}: {left_out} requests to other services are left out" if left_out else ""
+    upstream: dict[str, str] = {plane: f"https://{host}" for host, plane in planes.items()}
+    return Recording(Header(FORMAT, upstream=upstream, note=path.name), entries, warning)
+
+
+@contextmanager
+def _entry_named(path: Path, number: int) -> Iterator[None]:
+    """Add the entry's number, counted from 1, to errors that are raised inside."""
+    try:
+        yield
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise UnreadableRecording(f"{path}: entry {number}: {error}") from None
+
+
+def _in_order(path: Path, exported: list[_Exchange], planes: dict[str, Plane]) -> list[Entry]:
+    """Return every line, ordered by the instant at which it was complete."""
+    secrets, lines = Fingerprints(), list[tuple[Instant, Entry]]()
+    for number, one in enumerate(exported, start=1):
+        plane = planes.get(one.host)
+        if plane is not None:
+            with _entry_named(path, number):
+                lines += secrets.settled(partial(_entries, one, plane, number, secrets))
+    # the sort is stable: lines of the same instant keep their order
+    lines.sort(key=lambda line: line[0])
+    return [replace(entry, n=n) for n, (_, entry) in enumerate(lines, start=1)]
+
+
+def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
+    """Return the plane of each host that serves one."""
+    contract = load_contract()
+    routers = {plane: Router(contract.routes(plane)) for plane in PLANES}
+    votes: dict[str, Counter[Plane]] = {}
+    for number, one in enumerate(exported, start=1):
+        with _entry_named(path, number):
+            url = urlsplit(one.request.url)
+        counter = votes.setdefault(url.netloc, Counter())
+        for plane, router in routers.items():
+            if isinstance(router.match(one.request.method, url.path), Match):
+                counter[plane] += 1
+    return {host: counter.most_common(1)[0][0] for host, counter in votes.items() if counter}
+
+
+def _entries(
+    one: _Exchange, plane: Plane, stream: int, secrets: Fingerprints
+) -> list[tuple[Instant, Entry]]:
+    """Yield the call of an entry, or the lines of its stream, each with its instant."""
+    request, response = one.request, one.response
+    url, began = urlsplit(request.url), parse_instant(one.started)
+    asked = Message(
+        method=request.method,
+        path=secrets.text(url.path),
+        query=secrets.query(url.query),
+        headers=secrets.headers(_headers(request.headers)),
+        body=_redacted(secrets, _posted(request.posted or _PostData())),
+    )
+    at = format_instant(began)
+    if one.messages is None:
+        done = began + max(0, round((one.time or 0) * NS_PER_MS))
+        answered = Message(
+            status=response.status,
+            headers=secrets.headers(_headers(response.headers)),
+            body=_answer_body(secrets, response),
+            at=format_instant(done),
+        )
+        came = answered if answered.status else None
+        entry = Entry(0, at, plane, url.netloc, asked, came, cut=came is None)
+        return [(done, entry)]
+    opened = {"path": asked.path, "request": {"query": asked.query, "headers": asked.headers}}
+    lines = [(began, Entry(0, at, plane, url.netloc, stream=stream, opened=opened))]
+    for message in one.messages:
+        frame = Frame(
+            "client" if message.type == "send" else "service",
+            _redacted(secrets, message.data.encode()),
+        )
+        came_at = began if message.time is None else round(message.time * NS_PER_S)
+        text = format_instant(came_at)
+        lines.append((came_at, Entry(0, text, plane, url.netloc, stream=stream, frame=frame)))
+    return lines
+
+
+def _redacted(secrets: Fingerprints, body: bytes) -> Any:
+    value = body_value(body)
+    return secrets.named_text(value) if isinstance(value, str) else secrets.json(value)
+
+
+def _answer_body(secrets: Fingerprints, response: _Response) -> Any:
+    """Return the body of an answer. Browsers do not export bodies that the page never read, and
+    some exports have none at all: then only the length is known, or -1.
+    """
+    content, headers = response.content or _Content(), dict(_headers(response.headers))
+    length = {name.lower(): value for name, value in headers.items()}.get("content-length", "")
+    size = int(length) if length.isdecimal() else content.size or 0
+    if not content.text and size:
+        return {"left_out": size}
+    return _redacted(secrets, _content(content))
+
+
+def _posted(posted: _PostData) -> bytes:
+    if posted.text:
+        return posted.text.encode()
+    return urlencode([(one.name, one.value) for one in posted.params or ()]).encode()
+
+
+def _headers(pairs: list[_Pair]) -> list[tuple[str, str]]:
+    return [(one.name, one.value) for one in pairs if not one.name.startswith(":")]
+
+
+def _content(content: _Content) -> bytes:
+    text = content.text or ""
+    if content.encoding == "base64":
+        return base64.b64decode("".join(text.split()), validate=True)
+    return text.encode()

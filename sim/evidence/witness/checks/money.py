@@ -1,0 +1,304 @@
+"""Checks of positions, balances and settlements, against fills and against earlier values."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from decimal import Decimal
+from itertools import accumulate, pairwise
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sim.evidence.witness.check import Check
+from sim.evidence.witness.facts import Cash, Execution, Holding, Number, Position, Settlement, Trade
+from sim.evidence.witness.observation import Observation, Seen, Stream
+
+
+class PositionSum(Check):
+    """Until a market settles, a net position equals quantity bought minus quantity sold.
+
+    A bust changes the net position, but not the quantity bought. A position is therefore judged
+    only while the same client follows its trades on a stream and has seen no bust.
+    """
+
+    name = "position sum"
+    rests_on = "§2.8: net_position, qty_bought, qty_sold"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._followed: dict[str, tuple[Seen, Stream]] = {}  # by client: since when
+        self._busted: set[tuple[str, str]] = set()
+        self._wrong: list[tuple[str, str, str, int]] = []
+
+    def observation(self, seen: Observation) -> None:
+        """Note who follows trades."""
+        stream = seen.stream
+        if stream is None or stream.operation.rpc != "CreateTradeCaptureReportSubscription":
+            return
+        if seen.kind == "ended":
+            self._followed.pop(seen.client, None)
+        elif not stream.request.get("symbols"):
+            self._followed.setdefault(seen.client, (seen.ended, stream))
+
+    def trade(self, fact: Trade, seen: Observation) -> None:
+        side = fact.aggressor or fact.passive
+        if fact.state == "TRADE_STATE_BUSTED" and side is not None:
+            self._busted.add((seen.client, side.order.symbol))
+
+    def position(self, fact: Position, seen: Observation) -> None:
+        followed = self._followed.get(seen.client)
+        if fact.expired or followed is None or followed[0] >= seen.began or not fact.at:
+            self.cannot_tell += 1
+            return
+        self.applied += 1
+        if fact.bought - fact.sold != fact.net:
+            says = (
+                f"{seen.source} shows a net position of {fact.net} in {fact.symbol}, but "
+                f"{fact.bought} bought and {fact.sold} sold"
+            )
+            self._wrong.append((seen.client, fact.symbol, says, seen.n))
+
+    def finish(self) -> None:
+        for client, symbol, says, line in self._wrong:
+            if (client, symbol) in self._busted:
+                self.cannot_tell += 1
+            else:
+                self.contradict(says, [line])
+
+
+class PositionFills(Check):
+    """Between two views, a position grows by at least the fills that the client saw.
+
+    The fills of the account strictly between the `updateTime` of the two views count. There may be
+    fills that the client did not see, so the position may have grown more.
+    """
+
+    name = "position fills"
+    rests_on = "§2.8: fills increase qty_bought and qty_sold, and nothing decreases them"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._views: dict[tuple[str, str], dict[str, tuple[Position, int]]] = defaultdict(dict)
+        self._fills: dict[tuple[str, str], dict[str, tuple[str, bool, Number, int]]] = defaultdict(
+            dict
+        )
+
+    def position(self, fact: Position, seen: Observation) -> None:
+        if fact.at and fact.account and not fact.expired:
+            self._views[fact.account, fact.symbol].setdefault(fact.at, (fact, seen.n))
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        account = fact.order.account
+        if fact.is_fill and account and not fact.legs:
+            buying = fact.order.side.endswith("BUY")
+            fill = fact.at, buying, fact.qty, seen.n
+            self._fills[account, fact.order.symbol].setdefault(fact.id, fill)
+
+    def finish(self) -> None:
+        for key, views in self._views.items():
+            fills = sorted(self._fills.get(key, {}).values())
+            ordered = [views[at] for at in sorted(views)]
+            if not fills or len(ordered) < 2:
+                self.cannot_tell += 1
+                continue
+            for buying in (True, False):
+                self._judge(ordered, [fill for fill in fills if fill[1] is buying], buying)
+
+    def _judge(
+        self,
+        views: list[tuple[Position, int]],
+        fills: list[tuple[str, bool, Number, int]],
+        buying: bool,
+    ) -> None:
+        sums = [0, *accumulate(fill[2] for fill in fills)]
+        for (one, line), (other, later) in pairwise(views):
+            first = bisect_left(fills, one.at + "~", key=lambda fill: fill[0])
+            last = bisect_left(fills, other.at, key=lambda fill: fill[0])
+            known = sums[last] - sums[first] if last > first else 0
+            grown = other.bought - one.bought if buying else other.sold - one.sold
+            self.applied += 1
+            if grown < known:
+                word = "bought" if buying else "sold"
+                self.contradict(
+                    f"{one.account} {word} {known} of {one.symbol} between {one.at}Z and "
+                    f"{other.at}Z, but its position shows {grown}",
+                    [line, *(fill[3] for fill in fills[first:last][:3]), later],
+                )
+
+
+class HoldingChain(Check):
+    """Each entry of the position ledger starts from the position after the entry before it.
+
+    The entries of one answer or stream are compared in their order; entries of one instant may have
+    any order.
+    """
+
+    name = "position ledger"
+    rests_on = "§4.3: an entry shows the position right after it"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: dict[str, tuple[Holding, int]] = {}
+        self._last: dict[tuple[str, str, int], tuple[Holding, int]] = {}
+
+    def holding(self, fact: Holding, seen: Observation) -> None:
+        known = self._entries.setdefault(fact.id, (fact, seen.n))
+        if known[0] != fact:
+            says = f"entry {fact.id} of the position ledger has two different contents"
+            self.contradict(says, [known[1], seen.n])
+        key = fact.account, fact.symbol, seen.n
+        before = self._last.get(key)
+        self._last[key] = fact, seen.n
+        if before is None or seen.request.get("newestFirst") or before[0].at == fact.at:
+            return
+        self.applied += 1
+        if before[0].net + fact.change != fact.net:
+            self.contradict(
+                f"entry {fact.id}: the position in {fact.symbol} was {before[0].net}, changed by "
+                f"{fact.change}, and is now {fact.net}",
+                [seen.n],
+            )
+
+
+class CashChain(Check):
+    """Each entry of a balance ledger starts from the balance after the entry before it, and has the
+    same content wherever it is shown.
+
+    The check applies within one answer, and along a stream, if no type of entry was filtered out.
+    An entry that a stream repeats (frames may come twice) keeps its first place.
+    """
+
+    name = "balance ledger"
+    rests_on = "§4.3, §4.4: before_balance and after_balance of each entry"
+
+    _NARROWING = ("entryTypes", "symbol", "description", "newestFirst")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: dict[str, tuple[Cash, int]] = {}
+        self._told: dict[int, set[str]] = defaultdict(set)  # by stream
+        self._last: dict[tuple[str, str, int], tuple[Cash, int, Observation]] = {}
+        self._breaks: list[tuple[Observation, str, list[int]]] = []
+
+    def cash(self, fact: Cash, seen: Observation) -> None:
+        if fact.id:
+            known = self._entries.setdefault(f"{fact.dialect} {fact.id}", (fact, seen.n))
+            self.applied += known[1] != seen.n
+            if known[0] != fact and _content(known[0]) != _content(fact):
+                says = f"entry {fact.id} of the balance ledger has two different contents"
+                self.contradict(says, [known[1], seen.n])
+        if any(seen.request.get(name) for name in self._NARROWING):
+            self.cannot_tell += 1
+            return
+        stream = seen.stream
+        if stream is not None and fact.id:
+            if fact.id in self._told[stream.number]:
+                return
+            self._told[stream.number].add(fact.id)
+        # each answer is a chain of its own, and so is each stream
+        chain = stream.number if stream is not None else -seen.n
+        key = fact.account, fact.currency, chain
+        before = self._last.get(key)
+        self._last[key] = fact, seen.n, seen
+        if before is None or before[0].id == fact.id:
+            return
+        self.applied += 1
+        if before[0].after != fact.before:
+            says = f"balance was {before[0].after}, but the next entry starts from {fact.before}"
+            self._breaks.append((seen, says, [before[1], seen.n]))
+
+    def finish(self) -> None:
+        for seen, says, lines in self._breaks:
+            if seen.stream is not None and seen.stream.disturbed:
+                self.cannot_tell += 1
+            else:
+                self.contradict(says, lines)
+
+
+class _Page(Struct):
+    """A page of an account's balance ledger: when it shows settlements paid, by symbol, and the
+    last instant on it. `whole` is one on which no type of entry was left out.
+    """
+
+    line: int
+    account: str
+    whole: bool
+    paid: dict[str, str] = field(default_factory=dict)
+    last: str = ""
+
+
+class SettledOnce(Check):
+    """An instrument pays each account once, and only a correction changes its final settlement
+    price.
+
+    A correction (rule L27) replaces the price and pays the difference. Two prices alone are no
+    proof of a mistake. They are one if a page of a ledger shows the payout and an entry after the
+    second price, but no correction between them.
+    """
+
+    name = "settled once"
+    rests_on = "§3.2: a settlement price is final once it is not preliminary; rule L27"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prices: dict[tuple[str, str], tuple[Number, int]] = {}
+        self._paid: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        self._corrected: set[str] = set()
+        self._changed: dict[tuple[str, Number], tuple[str, str, list[int]]] = {}
+        self._pages: dict[str, list[_Page]] = defaultdict(list)
+        self._page = _Page(-1, "", whole=False)
+
+    def settlement(self, fact: Settlement, seen: Observation) -> None:
+        known = self._prices.setdefault((fact.dialect, fact.symbol), (fact.price, seen.n))
+        if known[1] == seen.n:
+            return
+        self.applied += 1
+        if Decimal(known[0]) != Decimal(fact.price):
+            says = f"{fact.symbol} was settled at {known[0]} and again at {fact.price}"
+            told = says, seen.now, [known[1], seen.n]
+            self._changed.setdefault((fact.symbol, fact.price), told)
+
+    def cash(self, fact: Cash, seen: Observation) -> None:
+        self._follow_page(fact, seen)
+        if not fact.symbol or not fact.id:
+            return
+        if fact.type == "CORRECTION":
+            self._corrected.add(fact.symbol)
+        elif fact.type == "RESOLUTION":
+            self._paid[fact.account, fact.symbol].setdefault(fact.id, seen.n)
+
+    def _follow_page(self, fact: Cash, seen: Observation) -> None:
+        """Note which payouts and instants one page of an account's ledger shows."""
+        page = self._page
+        if (page.line, page.account) != (seen.n, fact.account):
+            whole = seen.stream is None and "entryTypes" not in seen.request
+            page = self._page = _Page(seen.n, fact.account, whole)
+        page.last = max(page.last, fact.at)
+        if fact.type == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
+            page.paid[fact.symbol] = fact.at
+            self._pages[fact.symbol].append(page)
+
+    def finish(self) -> None:
+        for (symbol, _), (says, at, lines) in self._changed.items():
+            pages = [one for one in self._pages[symbol] if one.whole]
+            proof = [one for one in pages if one.paid[symbol] < at < one.last]
+            if symbol in self._corrected or not proof:
+                self.cannot_tell += 1
+            else:
+                self.contradict(
+                    f"{says}, without a correction in the ledger", [*lines, proof[0].line]
+                )
+        for key, entries in self._paid.items():
+            if key[1] in self._corrected:
+                self.cannot_tell += 1
+                continue
+            self.applied += 1
+            if len(entries) > 1:
+                says = f"{key[1]} paid {key[0]} {len(entries)} times: {', '.join(entries)}"
+                self.contradict(says, entries.values())
+
+
+def _content(fact: Cash) -> Cash:
+    """The content that must be equal everywhere. Retail entries do not always name the account."""
+    return fact if fact.dialect == "exchange" else replace(fact, account="")

@@ -1,0 +1,249 @@
+"""What an order can have been through: its figures, its life, its executions and its fills."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from decimal import Decimal
+from typing import NamedTuple
+
+from sim.evidence.witness.check import Check
+from sim.evidence.witness.facts import Execution, Number, Order
+from sim.evidence.witness.observation import Observation
+
+
+class OrderFigures(Check):
+    """In each view of a working order, filled quantity plus open quantity equals order quantity.
+
+    A closed order has no open quantity. Orders for an amount of cash have no order quantity and are
+    not checked. A filled order may have been reduced, so `cum` is compared with the quantity that
+    the same view shows.
+    """
+
+    name = "order figures"
+    rests_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
+
+    def order(self, fact: Order, seen: Observation) -> None:
+        if fact.cash or not fact.qty:
+            self.cannot_tell += 1
+            return
+        self.applied += 1
+        wrong = ""
+        if fact.cum < 0 or fact.leaves < 0 or fact.cum > fact.qty:
+            wrong = f"filled {fact.cum}, open {fact.leaves}, ordered {fact.qty}"
+        elif fact.is_over and fact.leaves:
+            wrong = f"state {_state(fact)}, but {fact.leaves} still open"
+        elif not fact.is_over and fact.cum + fact.leaves != fact.qty:
+            wrong = f"filled {fact.cum} plus open {fact.leaves} is not the ordered {fact.qty}"
+        elif fact.state == "ORDER_STATE_FILLED" and fact.cum != fact.qty:
+            wrong = f"state FILLED, but only {fact.cum} of {fact.qty} filled"
+        if wrong:
+            self.contradict(f"{seen.source} shows order {fact.id}: {wrong}", [seen.n])
+
+    past_order = order
+
+
+class OrderLife(Check):
+    """The filled quantity of an order never decreases, and a closed order never changes.
+
+    `lastTransactTime` decides which of two views is later, not when they were received: a stream
+    may deliver old views late. Two views with the same instant are not compared, because several
+    things can happen in one instant. A view is compared only with the latest view so far, so the
+    work is linear.
+    """
+
+    name = "order life"
+    rests_on = "§3.3, §3.4: states of an order, and which are final"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest: dict[tuple[str, str], tuple[Order, int]] = {}
+
+    def order(self, fact: Order, seen: Observation) -> None:
+        if not fact.at:
+            self.cannot_tell += 1
+            return
+        key = fact.dialect, fact.id
+        known = self._latest.get(key)
+        if known is None:
+            self._latest[key] = fact, seen.n
+            return
+        latest, line = known
+        if (latest.symbol, latest.side) != (fact.symbol, fact.side):
+            self.contradict(
+                f"order {fact.id} is shown as {latest.side} {latest.symbol} and as {fact.side} "
+                f"{fact.symbol}",
+                [line, seen.n],
+            )
+        if fact.at == latest.at:
+            return
+        self.applied += 1
+        old, new = (fact, latest) if fact.at < latest.at else (latest, fact)
+        if fact.at > latest.at:
+            self._latest[key] = fact, seen.n
+        if new.cum < old.cum:
+            says = f"order {fact.id}: filled {old.cum} at {old.at}Z, only {new.cum} at {new.at}Z"
+            self.contradict(says, [line, seen.n])
+        elif old.is_over and (new.state, new.cum) != (old.state, old.cum):
+            self.contradict(
+                f"order {fact.id} was closed at {old.at}Z ({_state(old)}, filled {old.cum}), but "
+                f"at {new.at}Z it is {_state(new)}, filled {new.cum}",
+                [line, seen.n],
+            )
+
+    past_order = order
+
+
+class ExecutionContent(Check):
+    """Every report of an execution has the same content.
+
+    An execution may be reported twice (delivery is at least once). Names of orders, texts and trace
+    ids are not compared, because they may be hidden from some readers.
+    """
+
+    name = "execution content"
+    rests_on = "§2.7: clients drop duplicates by the id of an execution"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[tuple[str, str], tuple[tuple[object, ...], int]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        order = fact.order
+        content = (
+            *(fact.type, fact.qty, fact.price, fact.trade, fact.aggressor, fact.at),
+            *(order.id, order.symbol, order.side, order.cum, order.leaves, order.state),
+        )
+        known = self._first.setdefault((order.dialect, fact.id), (content, seen.n))
+        if known[1] == seen.n:
+            return
+        self.applied += 1
+        if known[0] != content:
+            other = next(
+                f"{one} or {two}" for one, two in zip(known[0], content, strict=True) if one != two
+            )
+            says = f"execution {fact.id} of order {order.id} is reported with {other}"
+            self.contradict(says, [known[1], seen.n])
+
+
+class _Filled(NamedTuple):
+    """A fill as it extends what is filled of its order: from `start` to `end`."""
+
+    start: Number
+    end: Number
+    price: Number
+    id: str
+    line: int
+
+
+class FillsOnce(Check):
+    """No part of an order is filled twice, and the fills give its average price.
+
+    A fill of 3 after which 10 are filled covers the range from 7 to 10. Ranges of different
+    executions of an order must not overlap. If they start at zero and have no gap, they must give
+    the order's average price, within one unit of the last decimal place.
+    """
+
+    name = "fills once"
+    rests_on = "§2.7: cum_qty is the sum and avg_px the weighted mean of the fills"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._fills: dict[tuple[str, str], dict[str, _Filled]] = defaultdict(dict)
+        self._means: dict[tuple[str, str], tuple[Number, Number, int]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        if not fact.is_fill:
+            return
+        order = fact.order
+        key = order.dialect, order.id
+        stretch = _Filled(order.cum - fact.qty, order.cum, fact.price, fact.id, seen.n)
+        self._fills[key].setdefault(fact.id, stretch)
+        known = self._means.get(key)
+        if known is None or order.cum > known[0]:
+            self._means[key] = order.cum, order.average, seen.n
+
+    def finish(self) -> None:
+        for key, fills in self._fills.items():
+            stretches = sorted(fills.values())
+            whole = stretches[0].start == 0
+            for one, other in itertools.pairwise(stretches):
+                self.applied += 1
+                whole &= one.end == other.start
+                if other.start < one.end:
+                    self.contradict(
+                        f"executions {one.id} and {other.id} both fill the range from "
+                        f"{other.start} to {one.end} of order {key[1]}",
+                        [one.line, other.line],
+                    )
+            if whole:
+                self._mean(key, stretches)
+            else:
+                self.cannot_tell += 1
+
+    def _mean(self, key: tuple[str, str], stretches: list[_Filled]) -> None:
+        cum, average, line = self._means[key]
+        self.applied += 1
+        sum_ = sum((one.end - one.start) * one.price for one in stretches)
+        unit = Decimal(1) if key[0] == "exchange" else Decimal("0.0001")
+        if abs(Decimal(sum_) / Decimal(cum) - Decimal(average)) >= unit:
+            self.contradict(
+                f"order {key[1]} shows an average price of {average}, but its {len(stretches)} "
+                f"fills average {Decimal(sum_) / Decimal(cum):.6f}",
+                [*[one.line for one in stretches[:4]], line],
+            )
+
+
+class OneEnd(Check):
+    """An order ends only once, and is not filled after its end.
+
+    FILLED is an end too. The instants of the executions and the filled quantities decide the order
+    of events.
+    """
+
+    name = "one end"
+    rests_on = "§3.3, §3.4: CANCELED, EXPIRED, REJECTED and FILLED are final"
+
+    _ENDS = frozenset(f"EXECUTION_TYPE_{end}" for end in ("CANCELED", "EXPIRED", "REJECTED"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ends: dict[tuple[str, str], tuple[Execution, int]] = {}
+        self._latest: dict[tuple[str, str], tuple[Execution, int]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        key = fact.order.dialect, fact.order.id
+        if fact.type in self._ENDS:
+            known = self._ends.setdefault(key, (fact, seen.n))
+            self.applied += known[1] != seen.n
+            if known[0].id != fact.id:
+                self.contradict(
+                    f"order {key[1]} ended twice: {_type(known[0])} by execution {known[0].id}, "
+                    f"{_type(fact)} by execution {fact.id}",
+                    [known[1], seen.n],
+                )
+        elif fact.is_fill:
+            latest = self._latest.get(key)
+            if latest is None or latest[0].at < fact.at:
+                self._latest[key] = fact, seen.n
+
+    def finish(self) -> None:
+        for key, (end, line) in self._ends.items():
+            fill = self._latest.get(key)
+            if fill is None:
+                continue
+            self.applied += 1
+            if fill[0].at > end.at or fill[0].order.cum > end.order.cum:
+                self.contradict(
+                    f"order {key[1]} was {_type(end)} at {end.at}Z with {end.order.cum} filled, "
+                    f"but execution {fill[0].id} fills it at {fill[0].at}Z",
+                    [line, fill[1]],
+                )
+
+
+def _state(order: Order) -> str:
+    return order.state.removeprefix("ORDER_STATE_")
+
+
+def _type(execution: Execution) -> str:
+    return execution.type.removeprefix("EXECUTION_TYPE_")

@@ -1,0 +1,135 @@
+"""Checks of repeated reads and repeated calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.evidence.witness.check import Check, short
+from sim.evidence.witness.facts import Book, Instrument, Order, Position
+from sim.evidence.witness.observation import Observation, Seen
+
+
+class ReadsGoOn(Check):
+    """A later read never shows an older state.
+
+    A client reads an order, a position or a book, and reads it again with the same operation after
+    the first answer: the instant of the second answer is not earlier. Operations whose answers may
+    be cached are not checked, nor are reads of the past (`asOf`).
+    """
+
+    name = "reads go on"
+    rests_on = "§4: an answer shows the state at the time of the call"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[tuple[str, ...], tuple[str, Seen, int]] = {}
+
+    def order(self, fact: Order, seen: Observation) -> None:
+        self._look(("order", fact.id), fact.at, seen)
+
+    def position(self, fact: Position, seen: Observation) -> None:
+        if "asOfTime" not in seen.request and "asOfDate" not in seen.request:
+            self._look(("position", fact.account, fact.symbol), fact.at, seen)
+
+    def book(self, fact: Book, seen: Observation) -> None:
+        self._look(("book", fact.symbol), fact.at, seen)
+
+    def _look(self, what: tuple[str, ...], at: str, seen: Observation) -> None:
+        operation = seen.operation
+        if seen.stream is not None or not at or operation.cache or _tells_history(seen):
+            return
+        key = (seen.client, operation.name, *what)
+        known = self._seen.get(key)
+        if known is None or known[1] < seen.began:
+            self._seen[key] = at, seen.ended, seen.n
+        if known is None or known[1] >= seen.began:
+            return
+        self.applied += 1
+        if at < known[0]:
+            says = f"{operation.rpc} showed {' '.join(what)} at {known[0]}Z, and later at {at}Z"
+            self.contradict(says, [known[2], seen.n])
+
+
+def _tells_history(seen: Observation) -> bool:
+    """Whether an operation shows the past: executions and trades show orders as they were."""
+    name = seen.operation.rpc
+    return "Execution" in name or "Trade" in name or "Activities" in name
+
+
+class StatesGoOn(Check):
+    """A TERMINATED market stays TERMINATED, and an EXPIRED one can only become TERMINATED.
+
+    The check applies along a stream of states, and to successive answers of one client.
+    """
+
+    name = "states go on"
+    rests_on = "§3.1: EXPIRED leads to TERMINATED, which is final"
+
+    _LAST = {"EXPIRED": 1, "TERMINATED": 2}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._states: dict[tuple[str, str, int, str], tuple[str, Seen, int]] = {}
+
+    def instrument(self, fact: Instrument, seen: Observation) -> None:
+        stream = seen.stream
+        if stream is not None and stream.disturbed:
+            self.cannot_tell += 1
+            return
+        number = stream.number if stream is not None else 0
+        key = (seen.client, seen.operation.name, number, fact.symbol)
+        state = fact.state.removeprefix("INSTRUMENT_STATE_")
+        known = self._states.get(key)
+        if known is None or known[1] < seen.began:
+            self._states[key] = state, seen.ended, seen.n
+        if known is None or known[1] >= seen.began:
+            return
+        self.applied += 1
+        if self._LAST.get(state, 0) < self._LAST.get(known[0], 0):
+            says = f"{fact.symbol} was {known[0]} and later {state}"
+            self.contradict(says, [known[2], seen.n])
+
+
+class KeysMeanOne(Check):
+    """A call that is repeated with its idempotency key has the same result.
+
+    If two calls with the same client, operation, key and body are answered, both answers have the
+    same id.
+    """
+
+    name = "keys mean one"
+    rests_on = "§7.2: the same key and body give the same movement or order"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[tuple[str, ...], tuple[str, int]] = {}
+
+    def observation(self, seen: Observation) -> None:
+        """Look at answers to calls with a key."""
+        if seen.kind != "answer" or not seen.ok or not isinstance(seen.body, dict):
+            return
+        key = seen.request.get("idempotencyKey")
+        answer = key and _id(seen.body)
+        if not answer:
+            return
+        body = repr(sorted(seen.request.items(), key=str))
+        asked = seen.client, seen.operation.rpc, body
+        known = self._first.setdefault(asked, (answer, seen.n))
+        if known[1] == seen.n:
+            return
+        self.applied += 1
+        if known[0] != answer:
+            says = f"{seen.operation.rpc} with key {short(key)} gave {known[0]} and then {answer}"
+            self.contradict(says, [known[1], seen.n])
+
+
+_IDS = ("workflowId", "orderId", "id")
+
+
+def _id(body: dict[str, Any]) -> str:
+    """The id of the created object, in an answer or in its only inner message."""
+    for name in _IDS:
+        if body.get(name):
+            return str(body[name])
+    inner = [value for value in body.values() if isinstance(value, dict)]
+    return _id(inner[0]) if len(inner) == 1 else ""

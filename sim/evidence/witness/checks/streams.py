@@ -1,0 +1,185 @@
+"""Checks of streams: what they must report, and in which order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from msgspec import Struct, field
+
+from sim.evidence.witness.check import Check
+from sim.evidence.witness.facts import Execution
+from sim.evidence.witness.observation import Observation, Stream
+
+# If one of these streams reports an execution of an order, it reports all of them.
+_COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
+_RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
+
+
+class _ToldExecutions(Struct):
+    """Executions that a stream reported: by order, instants by id; and the latest of all."""
+
+    orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    latest: str = ""
+    line: int = 0
+
+
+class NothingMissed(Check):
+    """A stream that reports executions of an order misses none up to the latest one it reported.
+
+    Reports, answers and other streams may show executions between the order's first execution on
+    the stream and the stream's latest execution of any order. The stream must have reported them
+    too. The instants of the executions decide, not when they were received, so delays on the way do
+    not matter. Streams with an injected fault, and merged ones (`responsesDebounced`), are not
+    judged.
+    """
+
+    name = "nothing missed"
+    rests_on = "§6.2: streams deliver at least once; drop copy resumes without a gap"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
+        self._streams: dict[int, tuple[Stream, _ToldExecutions]] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        order = f"{fact.order.dialect} {fact.order.id}"
+        self._known[order].setdefault(fact.id, (fact.at, seen.n))
+        stream = seen.stream
+        if stream is None or not _is_complete(stream, seen):
+            return
+        _, reported = self._streams.setdefault(stream.number, (stream, _ToldExecutions()))
+        reported.orders[order][fact.id] = fact.at
+        if fact.at > reported.latest:
+            reported.latest, reported.line = fact.at, seen.n
+
+    def finish(self) -> None:
+        for stream, reported in self._streams.values():
+            if stream.disturbed:
+                self.cannot_tell += len(reported.orders)
+                continue
+            for order, executions in reported.orders.items():
+                self._judge(stream, reported, order, executions)
+
+    def _judge(
+        self, stream: Stream, reported: _ToldExecutions, order: str, executions: dict[str, str]
+    ) -> None:
+        first = min(executions.values())
+        for name, (at, line) in self._known[order].items():
+            if not first < at < reported.latest:
+                continue
+            self.applied += 1
+            if name not in executions:
+                self.contradict(
+                    f"stream {stream.operation.rpc} reported order {order.rpartition(' ')[2]} at "
+                    f"{first}Z and other executions until {reported.latest}Z, but missed execution "
+                    f"{name} at {at}Z",
+                    [line, reported.line],
+                )
+
+
+def _is_complete(stream: Stream, seen: Observation) -> bool:
+    if stream.operation.rpc in _COMPLETE:
+        return True
+    request = seen.request
+    return request.get("subscriptionType") == _RETAIL_ORDERS and not request.get(
+        "responsesDebounced"
+    )
+
+
+class Resumed(Check):
+    """A stream that resumes from a token reports what came after the token, and nothing older.
+
+    An execution that was reported both before and after the token is not judged: its frame came
+    twice. If another stream of the same client reports an execution that is later than everything
+    before the token, the resumed stream must report it too. This finds gaps that begin after the
+    first stream ended.
+    """
+
+    name = "resumed"
+    rests_on = "§6.2: resume_token replays what came after it"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tokens: dict[str, tuple[Stream, int]] = {}
+        self._told: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
+        self._resumed: dict[int, tuple[Stream, str]] = {}
+        self._streams: dict[int, Stream] = {}
+
+    def execution(self, fact: Execution, seen: Observation) -> None:
+        stream = seen.stream
+        if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
+            return
+        self._streams[stream.number] = stream
+        self._told[stream.number].append((fact.id, fact.at, seen.n))
+        self._resume(stream, seen)
+
+    def observation(self, seen: Observation) -> None:
+        """Note the token of a frame; its executions have been noted already."""
+        stream = seen.stream
+        if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
+            return
+        self._resume(stream, seen)
+        token = seen.body.get("resumeToken") if isinstance(seen.body, dict) else None
+        if token:
+            self._tokens.setdefault(token, (stream, len(self._told[stream.number])))
+
+    def _resume(self, stream: Stream, seen: Observation) -> None:
+        token = seen.request.get("resumeToken")
+        if token and stream.number not in self._resumed:
+            self._resumed[stream.number] = stream, token
+
+    def finish(self) -> None:
+        for stream, token in self._resumed.values():
+            known = self._tokens.get(token)
+            if known is None or not _same_subscription(known[0], stream):
+                self.cannot_tell += 1
+            else:
+                self._judge(*known, stream)
+
+    def _judge(self, before: Stream, count: int, after: Stream) -> None:
+        reported = self._told[after.number]
+        names = {name for name, _, _ in reported}
+        latest = max((at for _, at, _ in reported), default="")
+        told = self._told[before.number]
+        sooner, later = told[:count], told[count:]
+        older = {name for name, _, _ in sooner} - {name for name, _, _ in later}
+        known = {name for name, _, _ in sooner}
+        newer = [row for row in later if row[0] not in known]
+        newer += self._told_elsewhere(before, after, sooner)
+        for name, at, line in newer:
+            if at < latest:
+                self.applied += 1
+                if name not in names:
+                    says = f"execution {name} at {at}Z came after the token, but not after resuming"
+                    self.contradict(says, [line])
+        for name, _, line in reported:
+            self.applied += 1
+            if name in older:
+                says = f"execution {name} came before the token, but again after resuming"
+                self.contradict(says, [line])
+
+    def _told_elsewhere(
+        self, before: Stream, after: Stream, sooner: list[tuple[str, str, int]]
+    ) -> list[tuple[str, str, int]]:
+        """Executions that other streams reported, later than everything before the token."""
+        last = max((at for _, at, _ in sooner), default="")
+        known = {name for name, _, _ in self._told[before.number]}
+        numbers = (before.number, after.number)
+        others = (one for one in self._streams.values() if one.number not in numbers)
+        return [
+            row
+            for other in others
+            if last and _same_subscription(other, after)
+            for row in self._told[other.number]
+            if row[1] > last and row[0] not in known
+        ]
+
+
+def _same_subscription(before: Stream, after: Stream) -> bool:
+    """Whether two streams of a client have the same filters and no injected faults."""
+    narrowed = [
+        [stream.request.get(name) or [] for name in ("symbols", "firms")]
+        for stream in (before, after)
+    ]
+    whole = not before.disturbed and not after.disturbed
+    return whole and before.client == after.client and narrowed[0] == narrowed[1]

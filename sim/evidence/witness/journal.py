@@ -1,0 +1,218 @@
+"""Observations of a run: its journal is replayed, and what clients were sent is looked at.
+
+What the scenario's own steps ask counts as a client's. A rewind, a reset and the like begin the
+world anew, so what was seen before says nothing about what is seen after it: each stretch is
+judged by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl
+
+from msgspec import json
+
+from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
+from sim.api.pipeline.inputs import (
+    Close,
+    Input,
+    Outcome,
+    Reply,
+    Resolve,
+    RestCall,
+    RpcCall,
+    Send,
+    StreamFrame,
+    StreamHungUp,
+    StreamOpened,
+    recorded_input,
+)
+from sim.contract.contract import Operation
+from sim.contract.messages import Message
+from sim.evidence.witness.observation import Observation, Stream, WorldReset, ask, in_json_names
+from sim.kernel.instants import format_instant
+from sim.kernel.journal_reader import UNREADABLE
+from sim.read.replay import NumberedLines, replaying
+from sim.run.simulation import Simulation
+
+_JSON = json.Decoder(float_hook=Decimal)
+
+
+def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observation | WorldReset]:
+    """What clients saw in a journal's lines, which a fresh simulation replays. Divergence."""
+    watched = Watch(simulation)
+    outcomes: list[Outcome] = []
+    for _, line in replaying(simulation, lines, on_outcome=outcomes.append):
+        if line.mark and line.mark not in ("snapshot", "fork"):
+            watched.begin_anew()
+            yield WorldReset()
+        while outcomes:
+            watched.outcome(recorded_input(line), outcomes.pop())
+        yield from watched.take()
+
+
+class Watch:
+    """Turns inputs and their outcomes into observations."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._streams: dict[int, Stream] = {}
+        self._held: dict[str, tuple[Observation, bool]] = {}
+        self._seen: list[Observation] = []
+
+    def begin_anew(self) -> None:
+        """Every stream has ended, and no answer is still to come."""
+        self._streams.clear()
+        self._held.clear()
+
+    def take(self) -> list[Observation]:
+        """What has been seen since."""
+        seen, self._seen = self._seen, []
+        return seen
+
+    def outcome(self, input_: Input, outcome: Outcome) -> None:
+        """Look at an input and what came of it."""
+        self._note_faults(outcome)
+        match input_:
+            case RestCall() | RpcCall():
+                self._call(input_, outcome)
+            case StreamOpened():
+                self._begin(input_, outcome)
+                self._note_faults(outcome)  # a fault may affect the very first frame
+            case StreamFrame():
+                stream = self._streams.get(input_.stream)
+                if stream is not None:
+                    ask(stream, self._decoded(stream.operation, input_.message, request=True))
+            case StreamHungUp():
+                self._end(input_.stream, outcome.seq)
+        self._effects(outcome)
+
+    def _note_faults(self, outcome: Outcome) -> None:
+        """Note which streams a fault has affected."""
+        for injection in outcome.injections:
+            for each in self._streams.values() if injection.plane == "stream" else ():
+                each.disturbed |= injection.operation == each.operation.name
+
+    # ---- calls
+
+    def _call(self, call: RestCall | RpcCall, outcome: Outcome) -> None:
+        reply, operation = outcome.reply, self._operation(call, outcome)
+        if reply is None or operation is None:
+            return
+        over_http = isinstance(call, RestCall)
+        seen = Observation(
+            n=outcome.seq,
+            kind="answer",
+            operation=operation,
+            client=_client(call),
+            began=outcome.seq,
+            ended=outcome.seq,
+            now=self._now(),
+            request=self._request(call, operation),
+            body=None,
+        )
+        if reply.pending_on:
+            self._held[reply.pending_on] = seen, over_http
+        else:
+            self._answer(seen, reply, over_http)
+
+    def _answer(self, seen: Observation, reply: Reply, over_http: bool) -> None:
+        seen.ok = 200 <= reply.status < 300 if over_http else reply.code == 0
+        if seen.ok and reply.chunks is None and not reply.connection_fault:
+            body = reply.body
+            seen.body = _json(body) if over_http else self._decoded(seen.operation, body)
+        self._seen.append(seen)
+
+    def _operation(self, call: RestCall | RpcCall, outcome: Outcome) -> Operation | None:
+        contract = self._simulation.contract
+        if isinstance(call, RpcCall):
+            return contract.by_rpc(call.method)
+        logged = self._simulation.log.last(outcome.seq)
+        return contract.by_name(logged.operation) if logged and logged.operation else None
+
+    def _request(self, call: RestCall | RpcCall, operation: Operation) -> dict[str, Any]:
+        if isinstance(call, RpcCall):
+            asked = self._decoded(operation, call.message, request=True)
+        else:
+            asked = _json(call.body.encode()) or dict(parse_qsl(call.query))
+        return in_json_names(asked) if isinstance(asked, dict) else {}
+
+    # ---- streams
+
+    def _begin(self, opened: StreamOpened, outcome: Outcome) -> None:
+        contract, number = self._simulation.contract, outcome.stream
+        name = self._simulation.engine.hub.operations().get(number, "") if number else ""
+        if not name:
+            return
+        operation = contract.by_name(name)
+        stream = Stream(number, operation, _client(opened), outcome.seq)
+        self._streams[number] = stream
+        if opened.message:
+            ask(stream, self._decoded(operation, opened.message, request=True))
+        self._stream(stream, "begun", outcome.seq)
+
+    def _end(self, number: int, seq: int) -> None:
+        stream = self._streams.pop(number, None)
+        if stream is not None:
+            self._stream(stream, "ended", seq)
+
+    def _effects(self, outcome: Outcome) -> None:
+        for effect in outcome.effects:
+            if isinstance(effect, Send):
+                stream = self._streams.get(effect.stream)
+                if stream is not None:
+                    body = self._decoded(stream.operation, effect.frame)
+                    self._stream(stream, "frame", outcome.seq, body)
+            elif isinstance(effect, Close):
+                self._end(effect.stream, outcome.seq)
+            elif isinstance(effect, Resolve):
+                seen, over_http = self._held.pop(effect.pending_on, (None, False))
+                if seen is not None:
+                    seen.n = seen.ended = outcome.seq
+                    seen.now = self._now()
+                    self._answer(seen, effect.reply, over_http)
+
+    def _stream(self, stream: Stream, kind: Any, seq: int, body: Any = None) -> None:
+        self._seen.append(
+            Observation(
+                n=seq,
+                kind=kind,
+                operation=stream.operation,
+                client=stream.client,
+                began=seq,
+                ended=seq,
+                now=self._now(),
+                request=stream.asked(body),
+                body=body,
+                stream=stream,
+            )
+        )
+
+    # ---- values
+
+    def _now(self) -> str:
+        return format_instant(self._simulation.now).removesuffix("Z")
+
+    def _decoded(self, operation: Operation, message: bytes, *, request: bool = False) -> Any:
+        if operation.content == "web_socket":
+            return _json(message)
+        kind: type[Message] = operation.request if request else operation.response
+        encode = json_encoder(kind, dialect_at("exchange", self._simulation.now))
+        try:
+            return _json(encode(protobuf_decoder(kind)(message)))
+        except (ValueError, TypeError, LookupError):
+            return None
+
+
+def _client(call: RestCall | RpcCall | StreamOpened) -> str:
+    who = call.credential.key or call.peer
+    return f"{who} {call.participant}" if call.participant else who
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return _JSON.decode(body) if body else None
+    except UNREADABLE:
+        return None

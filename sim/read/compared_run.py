@@ -1,0 +1,132 @@
+"""A journal as `sim diff` compares it: events by their meaning, without identifiers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import json
+
+from sim.kernel.instants import Instant, format_instant
+from sim.kernel.journal import Header, Line
+from sim.kernel.journal_reader import read_line
+from sim.read.errors import MALFORMED, UnreadableJournal
+from sim.read.history.rows import Row, row_of, rows, steps_of
+from sim.read.identifiers import without_identifiers
+from sim.read.progress import reading
+from sim.read.replay import journal_lines
+
+REQUEST_KEYS = ("query", "body", "arguments", "frame", "request")
+
+
+class Description(NamedTuple):
+    """What happened, without anything that differs between any two runs."""
+
+    kind: str
+    who: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} of {self.who}" if self.who else self.what
+
+
+class Occurrence(NamedTuple):
+    """One line of a journal. `asked` and `answered` are hashes, so that long runs fit in memory."""
+
+    line: int
+    at: Instant
+    request: int
+    answered: int
+
+
+class ComparedRun(NamedTuple):
+    """A journal prepared for comparison."""
+
+    path: Path
+    header: Header
+    inputs: int
+    ended: Instant
+    occurrences: dict[Description, list[Occurrence]]
+    events: Counter[str]
+
+    def document(self) -> dict[str, Any]:
+        """Return the run as a document for programs."""
+        return {
+            "journal": str(self.path),
+            "scenario": self.header.name,
+            "seed": self.header.seed,
+            "inputs": self.inputs,
+            "until": format_instant(self.ended),
+        }
+
+    def raw(self, number: int) -> bytes:
+        """Return a line of the journal. Line 1 is the header."""
+        with journal_lines(self.path) as (_, lines):
+            return next(islice(lines, number - 2, None))[1]
+
+    def line(self, number: int) -> Row:
+        """Return a line of the journal as a row of a timeline."""
+        return next(rows(iter([self.raw(number)]), self.header))
+
+    def request(self, number: int) -> str:
+        """Return the request of a line, as JSON."""
+        return _request_text(read_line(self.raw(number)))
+
+
+def read_run(path: Path) -> ComparedRun:
+    """Read a run for a comparison. Raises UnreadableJournal with the line."""
+    occurrences: defaultdict[Description, list[Occurrence]] = defaultdict(list)
+    events: Counter[str] = Counter()
+    inputs, now, number = 0, 0, 1
+    with journal_lines(path) as (header, numbered):
+        try:
+            steps = steps_of(header)
+            with reading(path) as progress:
+                for number, raw in progress.each(numbered):
+                    line = read_line(raw)
+                    if line.mark:
+                        continue
+                    inputs, now = inputs + 1, line.at
+                    row, out = row_of(line, steps), json.decode(line.out)
+                    events.update(row.events)
+                    if row.kind in ("clock", "timer") and not row.details:
+                        continue
+                    request, answered = hash(_request_text(line)), hash(_outcome_text(row, out))
+                    occurrence = Occurrence(number, now - header.start, request, answered)
+                    occurrences[_description(row, out)].append(occurrence)
+        except MALFORMED as error:
+            # These lines have not been validated: anything that is not a record fails here.
+            raise UnreadableJournal(path, f"not a journal record: {error!r}", number) from error
+        return ComparedRun(path, header, inputs, now or header.start, dict(occurrences), events)
+
+
+def _description(row: Row, out: dict[str, Any]) -> Description:
+    """Return what a row is about. A timer is identified by its kind and its owner."""
+    what = row.what
+    if row.kind == "timer":
+        fired = out["fired"]
+        what = ", ".join(dict.fromkeys(one["timer"] for one in fired))
+        what += f" {fired[0]['subject']}" if len(fired) == 1 else ""
+    elif row.kind == "step":
+        what = what.rpartition(" (")[0] or what
+        what = re.sub(r"^step \d+ (?=.)", "step ", what)  # names are more stable than numbers
+    elif row.kind == "control":
+        action, _, rest = what.partition(" ")
+        subject = "" if rest.startswith("{") else rest.partition(" ")[0]
+        what = f"{action} {subject}".strip()
+    return Description(row.kind, row.caller or row.who, without_identifiers(what))
+
+
+def _request_text(line: Line) -> str:
+    recorded = json.decode(line.input)
+    parts = [recorded[key] for key in REQUEST_KEYS if recorded.get(key)]
+    texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
+    return without_identifiers(" ".join(texts))
+
+
+def _outcome_text(row: Row, out: dict[str, Any]) -> str:
+    body = without_identifiers(json.encode(out.get("body")).decode())
+    return "\n".join((row.result, *map(without_identifiers, row.details), body))

@@ -1,0 +1,119 @@
+"""Rules about orders: closed markets, scales and ticks (§2.6, §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sim.core.lifecycle.states import EXPIRED_STATES
+from sim.core.model.enums import RejectReason
+from sim.kernel.instants import Instant
+from sim.read.conformance.finding import Finding
+from sim.read.conformance.recorded_run import Call, Run
+from sim.read.conformance.rules import rule
+
+_ENTRY = ("InsertOrder", "CreateOrder", "PreviewOrder", "CancelReplaceOrder", "ModifyOrder")
+_TERMS = (
+    "GetInstrument",
+    "ListInstruments",
+    "SearchInstruments",
+    "GetMarketBySlug",
+    "GetMarketById",
+    "ListMarkets",
+    "GetEventBySlug",
+    "ListEvents",
+)
+_OFF_TICK = (RejectReason.INCORRECT_QUANTITY, RejectReason.INVALID_PRICE_INCREMENT)
+_OFF_TICK_MESSAGES = ("Price must be a multiple", "Minimum trade quantity")
+_REJECTED = 5
+
+
+def _symbol_of(call: Call) -> str:
+    request = call.request
+    return str(getattr(request, "symbol", "") or getattr(request, "market_slug", "") or "")
+
+
+def _reject_reasons(call: Call) -> Iterator[Any]:
+    for event in call.events:
+        if event["event"] == "Executed" and event["execution"].get("type") == _REJECTED:
+            yield event["execution"].get("reject_reason")
+
+
+def _market_is_shut(call: Call) -> bool:
+    """Return whether an order was refused or rejected because the instrument accepts none."""
+    refused = call.status == 422 and call.message.startswith("Book is ")
+    return refused or RejectReason.EXCHANGE_CLOSED in _reject_reasons(call)
+
+
+def _state_changes(run: Run, symbol: str, now: Instant) -> int:
+    """Return how often an instrument changed its state up to an instant.
+
+    Two calls with the same number were made in the same state.
+    """
+    return sum(1 for at, _ in run.states.get(symbol, ()) if at <= now)
+
+
+@rule(
+    "market-state",
+    "3.1",
+    "Stop sending orders to a market that has refused them until its state changes.",
+    applies_to="an order that a market refused because of its state",
+)
+def market_state(run: Run) -> Iterator[Finding]:
+    refused: dict[tuple[str, str], tuple[int, Call]] = {}
+    for call in run.calls:
+        if call.rpc not in _ENTRY or not _market_is_shut(call):
+            continue
+        symbol = _symbol_of(call)
+        changes = _state_changes(run, symbol, call.at)
+        what = f"{call.rpc} in {symbol}"
+        changes_before, before = refused.get((call.caller, symbol), (-1, call))
+        if changes_before == changes:
+            again = "the market had refused an order in this state before"
+            yield call.finding(what, again, before)
+        else:
+            yield call.finding(what)
+            refused[call.caller, symbol] = changes, call
+
+
+@rule(
+    "not-after-expiry",
+    "3.1",
+    "Send no order to an instrument that has expired.",
+    applies_to="an order in an instrument that expires during the run",
+)
+def not_after_expiry(run: Run) -> Iterator[Finding]:
+    for call in run.calls:
+        symbol = _symbol_of(call) if call.rpc in _ENTRY else ""
+        ends = [at for at, state in run.states.get(symbol, ()) if state in EXPIRED_STATES]
+        if symbol and ends:
+            broken = "the instrument had expired" if call.at > ends[0] else ""
+            yield call.finding(f"{call.rpc} in {symbol}", broken)
+
+
+@rule(
+    "scales-are-read",
+    "2.6",
+    "Read tick, scales and minimum of each instrument; do not infer them.",
+    applies_to="the first order of a caller in an instrument",
+)
+def scales_are_read(run: Run) -> Iterator[Finding]:
+    informed: set[str] = set()
+    reported: set[tuple[str, str]] = set()
+    terms_unread = "refused for its tick or size, and the instrument's terms had never been read"
+    for call in run.calls:
+        peer = call.input.peer
+        if call.rpc in _TERMS and call.status < 400:
+            informed |= {call.caller, peer}  # the gateway does not identify its callers
+        symbol = _symbol_of(call)
+        if call.rpc not in _ENTRY or (call.caller, symbol) in reported:
+            continue
+        reported.add((call.caller, symbol))
+        broken = terms_unread if _is_off_tick(call) and not informed & {call.caller, peer} else ""
+        yield call.finding(f"first {call.rpc} in {symbol}", broken)
+
+
+def _is_off_tick(call: Call) -> bool:
+    if any(reason in _OFF_TICK for reason in _reject_reasons(call)):
+        return True
+    return call.status in (400, 422) and any(text in call.message for text in _OFF_TICK_MESSAGES)

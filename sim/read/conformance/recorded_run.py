@@ -1,0 +1,278 @@
+"""A run as the rules read it: calls, streams and webhook answers, in the order of the journal.
+
+Calls of the scenario's own steps are excluded, because they say nothing about a client. The journal
+holds requests and their results; the request log adds why a call was refused. Messages are decoded
+on first use, because few rules look at few calls.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct, field, json
+
+from sim.api.pipeline.authentication import names_of
+from sim.api.pipeline.inputs import (
+    RestCall,
+    StreamHungUp,
+    StreamOpened,
+    VerifiedCredential,
+    WebhookAnswered,
+    by_script,
+    recorded_input,
+)
+from sim.api.pipeline.request_log import LoggedCall
+from sim.core.webhooks.payloads import shown_url
+from sim.kernel.instants import NS_PER_S, Instant, Span
+from sim.kernel.journal_reader import read_line
+from sim.read.conformance.finding import Finding
+from sim.read.requests import CallInput, RequestReader
+from sim.run.simulation import Simulation
+
+# HTTP statuses of the gRPC codes from 0 (OK) to 16.
+_HTTP_OF_CODE = (
+    *(200, 499, 500, 400, 504, 404, 409, 403),
+    *(429, 422, 409, 500, 501, 500, 503, 500, 401),
+)
+
+
+@dataclass(eq=False, kw_only=True)
+class Call:
+    """One request, or the opening of a stream.
+
+    `status` is the HTTP status, or the nearest one to a gRPC code. `caller` is a participant, firm
+    or address. Two calls with the same `fingerprint` make the same request: operation or address,
+    query, body or message, participant. `over` names the published limits that it exceeded. `read`
+    decodes the message.
+    """
+
+    seq: int
+    at: Instant
+    input: CallInput
+    operation: str
+    caller: str
+    status: int
+    message: str
+    body: dict[str, Any]
+    events: list[dict[str, Any]]
+    retry_after: Span | None
+    ignored: tuple[str, ...]
+    over: tuple[str, ...]
+    read: Callable[[], Any]
+    fingerprint: str
+
+    @cached_property
+    def request(self) -> Any:
+        """The message; None if there is none or it cannot be decoded."""
+        return self.read()
+
+    @cached_property
+    def rpc(self) -> str:
+        """The name of the rpc, or the address if that is unknown."""
+        return self.operation.rpartition(".")[2] or self.fingerprint[:60]
+
+    @property
+    def credential(self) -> VerifiedCredential:
+        """What redaction recorded about the caller's credentials."""
+        return self.input.credential
+
+    def finding(self, what: str = "", broken: str = "", because_of: Call | int = 0) -> Finding:
+        """Return a finding about this call."""
+        return Finding(
+            seq=self.seq,
+            at=self.at,
+            caller=self.caller,
+            what=what or f"{self.rpc} {self.status}",
+            broken=broken,
+            because_of=because_of if isinstance(because_of, int) else because_of.seq,
+        )
+
+
+class RecordedStream(Struct, kw_only=True):
+    """A stream.
+
+    `code` is the gRPC status with which the exchange ended it, -1 while it is open or if the client
+    disconnected.
+    """
+
+    opened: Call
+    number: int
+    ended: Instant | None = None
+    ended_seq: int = 0
+    code: int = -1
+    message: str = ""
+
+
+class WebhookAnswer(Struct, frozen=True):
+    """The answer of a receiver to a webhook attempt."""
+
+    seq: int
+    at: Instant
+    event_id: str
+    url: str
+    status: int
+    error: str
+
+    @property
+    def acknowledged(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Run(Struct):
+    """Everything that clients did on the current branch of a simulation.
+
+    `states` holds (instant, state) for every change of an instrument's state.
+    """
+
+    sim: Simulation
+    calls: list[Call] = field(default_factory=list)
+    streams: list[RecordedStream] = field(default_factory=list)
+    answers: list[WebhookAnswer] = field(default_factory=list)
+    states: dict[str, list[tuple[Instant, int]]] = field(default_factory=dict)
+    calls_of: dict[str, list[Call]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _Reader(self).read()
+
+    def add(self, call: Call) -> None:
+        """Add another call."""
+        self.calls.append(call)
+        self.calls_of.setdefault(call.caller, []).append(call)
+
+    def next_call(
+        self, call: Call, matches: Callable[[Call], bool] = lambda other: True
+    ) -> Call | None:
+        """Return the same caller's next call that matches."""
+        mine = self.calls_of[call.caller]
+        place = bisect_right(mine, call.seq, key=lambda other: other.seq)
+        return next(filter(matches, islice(mine, place, None)), None)
+
+
+class _Reader:
+    """Reads the journal into a run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._sim = sim = run.sim
+        self._log = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
+        self._attempts: dict[str, tuple[str, str]] = {}  # attempt: (event id, url)
+        self._open: dict[int, RecordedStream] = {}
+        self._requests = RequestReader(sim.contract)
+        self._firms: dict[str, str] = {}  # fingerprint of a token: firm
+
+    def read(self) -> None:
+        """Read every line, in order."""
+        for raw in self._sim.journal.lines(0):
+            line = read_line(raw)
+            recorded, out = recorded_input(line), json.decode(line.out)
+            if isinstance(recorded, CallInput) and not by_script(recorded):
+                call = self._call(line.seq, line.at, recorded, out)
+                self._run.add(call)
+                if "stream" in out:
+                    stream = RecordedStream(opened=call, number=out["stream"])
+                    self._open[stream.number] = stream
+                    self._run.streams.append(stream)
+            elif isinstance(recorded, WebhookAnswered):
+                event_id, url = self._attempts.pop(recorded.attempt, ("", ""))
+                self._run.answers.append(
+                    WebhookAnswer(line.seq, line.at, event_id, url, recorded.status, recorded.error)
+                )
+            elif isinstance(recorded, StreamHungUp):
+                self._open.pop(recorded.stream, None)
+            self._read_outcome(line.seq, line.at, out)
+
+    def _read_outcome(self, seq: int, at: Instant, out: dict[str, Any]) -> None:
+        for post in out.get("posts", ()):
+            attempt, event_id, rest = post.split(" ", 2)
+            self._attempts[attempt] = event_id, shown_url(rest.rpartition(" ")[0])
+        last = max((one["at"] for one in out.get("fired", ())), default=at)
+        for closed in out.get("closed", ()):
+            stream = self._open.pop(closed["stream"], None)
+            if stream is not None:
+                stream.ended, stream.ended_seq = last, seq
+                stream.code, stream.message = closed["code"], closed["message"]
+        for event in out.get("events", ()):
+            if event["event"] == "StateChanged":
+                states = self._run.states.setdefault(event["symbol"], [])
+                states.append((event["at"], event["state"]))
+
+    def _call(self, seq: int, at: Instant, recorded: CallInput, out: dict[str, Any]) -> Call:
+        entry = self._log.get(seq)
+        why = entry.why if entry is not None else None
+        wait = why.retry_after if why is not None else None
+        body = out.get("body")
+        operation = out.get("operation", "")
+        if not operation and not isinstance(recorded, RestCall):
+            rpc = self._sim.contract.by_rpc(recorded.method)
+            operation = rpc.name if rpc is not None else ""  # refused before it was looked up
+        return Call(
+            seq=seq,
+            at=at,
+            input=recorded,
+            operation=operation,
+            caller=self._caller(recorded, out),
+            status=_deferred_status(entry) or _status(recorded, out),
+            message=out.get("message", ""),
+            body=body if isinstance(body, dict) else {},
+            events=out.get("events", []),
+            retry_after=-(-wait // NS_PER_S) * NS_PER_S if wait else None,
+            ignored=entry.ignored if entry is not None else (),
+            over=entry.over if entry is not None else (),
+            read=partial(self._request, recorded, operation),
+            fingerprint=_fingerprint(recorded),
+        )
+
+    def _caller(self, recorded: CallInput, out: dict[str, Any]) -> str:
+        """Return the caller, even of a call that was refused before authentication.
+
+        That is a participant, a firm or an API key's owner; the address if there are no
+        credentials.
+        """
+        credential, exchange = recorded.credential, self._sim.exchange
+        match credential.kind:
+            case "assertion":
+                firm = exchange.firms.by_client(credential.key)
+                if firm is None:
+                    return credential.key or recorded.peer
+                body = out.get("body")
+                token = body.get("access_token", "") if isinstance(body, dict) else ""
+                if token:
+                    self._firms[token.removeprefix("sha256:")] = firm.name
+                return firm.name
+            case "bearer":
+                known_firm = self._firms.get(credential.key)
+                return recorded.participant or known_firm or credential.key or recorded.peer
+            case "api_key":
+                return names_of(exchange, credential, None, recorded.peer)[0]
+        return out.get("caller", "") or recorded.peer
+
+    def _request(self, recorded: CallInput, name: str) -> Any:
+        return self._requests.request(recorded, self._sim.contract.by_name(name)) if name else None
+
+
+def _status(recorded: CallInput, out: dict[str, Any]) -> int:
+    over_http = isinstance(recorded, RestCall) or (
+        isinstance(recorded, StreamOpened) and recorded.web_socket
+    )
+    if over_http and out.get("status"):
+        return int(out["status"])
+    return _HTTP_OF_CODE[out.get("code", 0)]
+
+
+def _deferred_status(entry: LoggedCall | None) -> int:
+    """Return the status of a refused deferred answer, which the call's line lacks."""
+    if entry is None or entry.why is None or not entry.why.answered_in:
+        return 0
+    return entry.status
+
+
+def _fingerprint(recorded: CallInput) -> str:
+    if isinstance(recorded, RestCall):
+        address = f"{recorded.verb} {recorded.path}?{recorded.query}"
+        return f"{address} {recorded.participant} {recorded.body or recorded.binary!r}"
+    return f"{recorded.method} {recorded.participant} {recorded.message.hex()}"

@@ -1,0 +1,58 @@
+"""What a rule is, and the verdict on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from sim.read.conformance.finding import Finding
+from sim.read.conformance.recorded_run import Run
+
+Findings = Callable[[Run], Iterable[Finding]]
+
+
+class Rule(Struct, frozen=True):
+    """A documented rule for clients.
+
+    `findings` yields each time it applied in a run; `applies_to` describes to what it applies.
+    Breaking `advice` is reported, but does not count as a failure.
+    """
+
+    name: str
+    section: str
+    says: str
+    applies_to: str
+    findings: Findings
+    advice: bool = False
+
+    @property
+    def unmet(self) -> str:
+        """Why the rule never applied."""
+        return f"it applies to {self.applies_to}, and there was no such case"
+
+
+def rule(
+    name: str, section: str, says: str, *, applies_to: str, advice: bool = False
+) -> Callable[[Findings], Rule]:
+    """Return a decorator that makes a rule of a generator of findings."""
+    return lambda findings: Rule(name, section, says, applies_to, findings, advice)
+
+
+class Verdict(Struct, frozen=True):
+    """A rule, and each time that it applied."""
+
+    rule: Rule
+    applied: list[Finding]
+
+    @property
+    def broken(self) -> list[Finding]:
+        """Each time that a client broke the rule."""
+        return [finding for finding in self.applied if finding.broken]
+
+    @property
+    def word(self) -> str:
+        """kept, broken, advice (broken, but only advice), or skipped (never applied)."""
+        if self.broken:
+            return "advice" if self.rule.advice else "broken"
+        return "kept" if self.applied else "skipped"

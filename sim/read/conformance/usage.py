@@ -1,0 +1,103 @@
+"""Rules about rates, spelling and ignored fields (§0, §4.3, §8, §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from urllib.parse import parse_qsl
+
+from sim.api.pipeline.inputs import RestCall
+from sim.contract.contract import UnknownOperation, load_contract
+from sim.core.service.rate_limits import LIMITS
+from sim.kernel.instants import minutes
+from sim.read.conformance.finding import Finding
+from sim.read.conformance.recorded_run import Call, Run
+from sim.read.conformance.retries import REPORTS, is_narrowed
+from sim.read.conformance.rules import rule
+
+_REFUSALS_MAX, _PERIOD = 3, minutes(1)
+
+
+@rule(
+    "within-limits",
+    "8",
+    "Stay within the rate limits: three 429 answers for one operation in a minute are too many.",
+    applies_to="a call that was answered 429",
+)
+def within_limits(run: Run) -> Iterator[Finding]:
+    refused: dict[tuple[str, str], list[Call]] = {}
+    for call in run.calls:
+        if call.status != 429:
+            continue
+        mine = refused.setdefault((call.caller, call.operation), [])
+        mine.append(call)
+        recent = sum(1 for other in mine if call.at - other.at <= _PERIOD)
+        often = f"over the limit for the {recent}th time within a minute: slow down"
+        yield call.finding(broken=often if recent >= _REFUSALS_MAX else "", because_of=mine[0])
+
+
+@rule(
+    "snake-case-queries",
+    "0",
+    "Write query parameters of the retail API in snake_case.",
+    applies_to="a call of the retail API with a query",
+)
+def snake_case_queries(run: Run) -> Iterator[Finding]:
+    for call in run.calls:
+        if isinstance(call.input, RestCall) and call.input.plane == "retail" and call.input.query:
+            names = [name for name, _ in parse_qsl(call.input.query, keep_blank_values=True)]
+            wrong = ", ".join(name for name in names if name != name.lower())
+            ignored = f"{wrong}: camelCase parameters are ignored, write snake_case"
+            yield call.finding(broken=ignored if wrong else "")
+
+
+@rule(
+    "known-fields",
+    "9",
+    "Send only fields that the contract has; others are ignored.",
+    applies_to="a REST call that succeeded",
+    advice=True,
+)
+def known_fields(run: Run) -> Iterator[Finding]:
+    for call in run.calls:
+        if call.operation and call.status < 400 and isinstance(call.input, RestCall):
+            yield call.finding(broken=f"ignored: {', '.join(call.ignored)}" if call.ignored else "")
+
+
+@rule(
+    "filtered-reports",
+    "4.3",
+    "Filter report searches by symbol.",
+    applies_to="a report query",
+    advice=True,
+)
+def filtered_reports(run: Run) -> Iterator[Finding]:
+    unfiltered = "without a filter by symbol most such searches time out at the edge after 30 s"
+    for call in run.calls:
+        if call.rpc in REPORTS and call.request is not None:
+            yield call.finding(broken="" if is_narrowed(call) else unfiltered)
+
+
+@rule(
+    "published-limits",
+    "8",
+    "Stay within the published limits that are counted here and enforced elsewhere.",
+    applies_to="a call of an operation whose published limit is only counted",
+    advice=True,
+)
+def published_limits(run: Run) -> Iterator[Finding]:
+    for call in run.calls:
+        limits = ", ".join(call.over)
+        over = f"over the published limit {limits}: `limits.extra` would refuse it with 429"
+        if call.over or (call.operation and _published(call.operation)):
+            yield call.finding(broken=over if call.over else "")
+
+
+@cache
+def _published(operation: str) -> bool:
+    """Return whether an operation has a published limit that the specification does not list."""
+    try:
+        names = load_contract().by_name(operation).limits
+    except UnknownOperation:
+        return False
+    return any(LIMITS[name].extra for name in names)

@@ -1,0 +1,70 @@
+"""Why something is in its state: a refused call, an order, a stream, an account, an instrument, a
+verification, a webhook, an injected fault.
+
+An explanation is a dict for people and for tests: the subject, a summary sentence, and the chain of
+causes, oldest first. Each cause has its virtual instant, journal position, rule and section, and
+the assumptions, quirks and faults involved. Explanations read the journal of the current branch and
+the state, and change neither. `causes.py` has what the modules share, `text.py` writes explanations
+as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sim.read.explain.accounts import explain_account
+from sim.read.explain.faults import explain_fault
+from sim.read.explain.instruments import explain_instrument
+from sim.read.explain.orders import explain_order
+from sim.read.explain.refusals import explain_refusal
+from sim.read.explain.streams import explain_stream
+from sim.read.explain.verifications import explain_verification
+from sim.read.explain.webhooks import explain_delivery
+
+if TYPE_CHECKING:
+    from sim.run.simulation import Simulation
+
+Explain = Callable[["Simulation", str], dict[str, Any] | None]
+_REQUEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
+_STREAM = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+
+def _request(sim: Simulation, name: str) -> dict[str, Any] | None:
+    return explain_refusal(sim, name) if _REQUEST.fullmatch(name) else None
+
+
+def _stream(sim: Simulation, name: str) -> dict[str, Any] | None:
+    return explain_stream(sim, int(name)) if _STREAM.fullmatch(name) else None
+
+
+# Tried in this order for a name without a kind.
+_EXPLAINERS: dict[str, Explain] = {
+    "request": _request,
+    "order": explain_order,
+    "instrument": explain_instrument,
+    "stream": _stream,
+    "account": explain_account,
+    "webhook": explain_delivery,
+    "kyc": explain_verification,
+    "fault": explain_fault,
+}
+
+
+def explain(sim: Simulation, subject: str) -> dict[str, Any] | None:
+    """Explain a subject by its name; None if nothing has that name.
+
+    A subject is the request id of a call (`x-request-id`), an order id, `stream/7` or `7`, an
+    account or user (`firms/…`), a scripted participant, a symbol, the external id of a verification
+    (`kyc/…`), the event id of a webhook (`webhook/…`) or the id of a fault (`fault/f1`). A kind as
+    prefix makes the name unambiguous.
+    """
+    kind, _, name = subject.partition("/")
+    if kind in _EXPLAINERS and name:
+        return _EXPLAINERS[kind](sim, name)
+    explanations = (explainer(sim, subject) for explainer in _EXPLAINERS.values())
+    return next((one for one in explanations if one is not None), None)
+
+
+__all__ = ["explain"]

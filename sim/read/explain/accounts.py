@@ -1,0 +1,109 @@
+"""Why an account has its balance: its latest cash and position rows with their causes, and the
+reservations of its open orders.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sim.core.catalogue.assumptions import BUYING_POWER_NET, CLEARING_DELAY, LEDGER_COMMISSION
+from sim.core.model.enums import LedgerEntryType
+from sim.core.model.quantities import cash_text, decimal_text
+from sim.core.model.refusals import NotFound
+from sim.read.explain.causes import Basis, Cause, JournalStep, steps_back
+
+if TYPE_CHECKING:
+    from sim.run.simulation import Simulation
+
+ROWS_MAX = 100
+_CASH = {
+    LedgerEntryType.DEPOSIT: Basis("P25", "4.3"),
+    LedgerEntryType.WITHDRAWAL: Basis("P25", "4.3"),
+    LedgerEntryType.ORDER_EXECUTION: Basis("P21", "4.3", LEDGER_COMMISSION),
+    LedgerEntryType.COMMISSION: Basis("P21", "4.3", LEDGER_COMMISSION),
+    LedgerEntryType.RESOLUTION: Basis("P22", "3.1"),
+    LedgerEntryType.CORRECTION: Basis("L27", "4.3", CLEARING_DELAY),
+    LedgerEntryType.MANUAL_ADJUSTMENT: Basis("P16", "2.3"),
+}
+_OTHER_CASH = Basis("P17", "4.3")
+
+
+def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
+    """Explain the account of that name, user or scripted participant; None if there is none."""
+    try:
+        name = sim.account_named(name)
+    except NotFound:
+        return None
+    trading = sim.exchange.trading
+    account = trading.ledger.require(name)
+    balance, free, reserve = (
+        cash_text(amount)
+        for amount in (
+            account.balance,
+            trading.buying_power(name),
+            trading.open_orders_reserve(name),
+        )
+    )
+    positions = ", ".join(
+        f"{_contracts(sim, position.symbol, position.net)} of {position.symbol}"
+        for position in trading.positions.of(name)
+        if position.net
+    )
+    chain = account_chain(sim, name, most=ROWS_MAX + 1)
+    return {
+        "subject": name,
+        "kind": "account",
+        "state": account.kind,
+        "balance": balance,
+        "buying_power": free,
+        "open_orders": reserve,
+        "summary": f"{balance} USD, {free} of it free; open orders in the most expensive "
+        f"instrument reserve {reserve}; "
+        f"{f'it holds {positions}' if positions else 'no position is open'}",
+        "complete": len(chain) <= ROWS_MAX,
+        "chain": chain[-ROWS_MAX:],
+        **Basis("", "", BUYING_POWER_NET).document(sim),
+    }
+
+
+def account_chain(
+    sim: Simulation, account: str, until: int | None = None, *, most: int
+) -> list[Cause]:
+    """Return the latest cash and position rows of an account, at most `most`, oldest first."""
+    chain: list[Cause] = []
+    for step in steps_back(sim, f'"account":"{account}"', until):
+        for event in reversed(step.events):
+            if event["event"] == "CashMoved" and event["account"] == account:
+                chain.append(_cash_moved(step, event))
+            elif event["event"] == "PositionChanged" and event["account"] == account:
+                chain.append(_position_changed(step, event))
+        if len(chain) >= most:
+            break
+    return chain[:most][::-1]
+
+
+def _cash_moved(step: JournalStep, event: dict[str, Any]) -> Cause:
+    kind, change = LedgerEntryType(event["type"]), event["after"] - event["before"]
+    sign = "+" if change >= 0 else ""
+    symbol = f" in {event['symbol']}" if event.get("symbol") else ""
+    reference = f" for {event['reference']}" if event.get("reference") else ""
+    what = (
+        f"{sign}{cash_text(change)} USD {kind.name}, {event['description']}{symbol}{reference}:"
+        f" balance {cash_text(event['after'])}"
+    )
+    return step.cause(what, _CASH.get(kind, _OTHER_CASH), event["at"])
+
+
+def _position_changed(step: JournalStep, event: dict[str, Any]) -> Cause:
+    symbol, change = event["symbol"], event["qty_change"]
+    sign = "+" if change >= 0 else ""
+    what = (
+        f"{sign}{_contracts(step.sim, symbol, change)} {symbol}, {event['description']}:"
+        f" net {_contracts(step.sim, symbol, event['net'])}"
+    )
+    rule = "P22" if event.get("settlement") is not None else "P23"
+    return step.cause(what, Basis(rule, "4.3"), event["at"])
+
+
+def _contracts(sim: Simulation, symbol: str, qty: int) -> str:
+    return decimal_text(qty, sim.exchange.instruments.require(symbol).qty_scale)

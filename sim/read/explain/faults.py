@@ -1,0 +1,79 @@
+"""What an injected fault affected: each call, frame, attempt, delivery or order with its cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sim.core.service.faults import Fault
+from sim.read.explain.causes import Basis, Cause, JournalStep, fault_document, steps
+
+if TYPE_CHECKING:
+    from sim.run.simulation import Simulation
+
+_SHOWN = 50  # number of injections that an explanation lists, the latest ones
+
+
+def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
+    """Explain a fault by its id; None if there is none with this id."""
+    faults = sim.exchange.faults
+    fault = next((one for one in (*faults.all(), *faults.over()) if one.id == name), None)
+    if fault is None:
+        return None
+    in_force = fault in faults.all()
+    remedy = f"DELETE /_sim/v1/faults/{name} ends it" if in_force else ""
+    return {
+        "subject": f"fault/{name}",
+        "kind": "fault",
+        "state": "IN_FORCE" if in_force else "OVER",
+        "matched": fault.seen,
+        "affected": fault.affected,
+        "struck": fault.affected,  # the former name of `affected`
+        "summary": _summary(fault),
+        "remedy": remedy,
+        **fault_document(sim, name),
+        "chain": injections(sim, name)[-_SHOWN:],
+    }
+
+
+def _summary(fault: Fault) -> str:
+    if not fault.seen:
+        where = fault.spec.match.operation or "anything"
+        return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
+    return f"it was injected into {fault.affected} of {fault.seen} matches: {fault.action}"
+
+
+def injections(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:
+    """Return what a fault affected, or what faults did to a subject, oldest first."""
+    needle = f'"fault":"{name}"' if name else f'"subject":"{subject}"'
+    return [
+        cause
+        for step in steps(sim, needle)
+        for cause in strikes_of(step, name=name, subject=subject)
+    ]
+
+
+def strikes_of(step: JournalStep, *, name: str = "", subject: str = "") -> list[Cause]:
+    """Return the faults that were injected in one input, as causes."""
+    return [
+        step.cause(sentence(event), Basis(section="7.1"), event["at"])
+        | fault_document(step.sim, event["fault"])
+        for event in step.events_of("FaultStruck")
+        if (not name or event["fault"] == name)
+        and (not subject or event.get("subject", "") == subject)
+    ]
+
+
+def sentence(event: dict[str, Any]) -> str:
+    """Describe an injection, from its event in the journal."""
+    what = event["operation"] or "a call"
+    if event["plane"] != "webhook":
+        what = what.rpartition(".")[2]
+    if event.get("attempt"):
+        what = f"attempt {event['attempt']} of {what}"
+    elif event["plane"] == "webhook":
+        what = f"the delivery of {what}"
+    elif event["plane"] == "stream":
+        what = f"a frame of {what}"
+    whom = event.get("subject") or event.get("caller", "")
+    about = f" ({whom})" if whom else ""
+    return f"fault {event['fault']} affected {what}{about} on {event['plane']}: {event['act']}"

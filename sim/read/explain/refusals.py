@@ -1,0 +1,230 @@
+"""Why a call was refused: the stage and rule that decided, what would have worked, and what caused
+the state that led to the refusal.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from msgspec import json
+
+from sim.core.catalogue.assumptions import (
+    ASSERTION_LIFE_MAX,
+    BLOCK_TIME,
+    CLIENT_CLOCK,
+    ENGINE_LATENCY,
+    EXCHANGE_REJECTS,
+    EXTRA_LIMITS,
+    KYC_SSN_CONFLICT,
+    RETAIL_REJECTS,
+)
+from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
+from sim.kernel.instants import format_instant, parse_instant
+from sim.read.explain.accounts import account_chain, explain_account
+from sim.read.explain.causes import Basis, Cause, JournalStep, fault_document, step_of, steps
+from sim.read.explain.instruments import instrument_chain
+from sim.read.explain.orders import order_chain
+from sim.read.explain.remedies import remedy_of
+
+if TYPE_CHECKING:
+    from sim.run.simulation import Simulation
+
+# What is involved in refusals of a class, besides the rule that they name.
+_BASES = {
+    "OrderRefused": Basis("", "", EXCHANGE_REJECTS, RETAIL_REJECTS),
+    "InstrumentNotTradable": Basis("", "", EXCHANGE_REJECTS, RETAIL_REJECTS),
+    "DuplicateOrder": Basis("", "", EXCHANGE_REJECTS),
+    "OrderDone": Basis("", "", EXCHANGE_REJECTS, ENGINE_LATENCY),
+    "RateLimited": Basis("", "", EXTRA_LIMITS),
+    "EdgeTimeout": Basis(quirk=UNFILTERED_SEARCH_TIMES_OUT),
+    "AnswerTooLate": Basis("", "", ENGINE_LATENCY, BLOCK_TIME),
+    "SsnTaken": Basis("", "", KYC_SSN_CONFLICT),
+    "InvalidSignature": Basis("", "", CLIENT_CLOCK),
+    "InvalidClientAssertion": Basis("", "", CLIENT_CLOCK, ASSERTION_LIFE_MAX),
+}
+# Assumptions about one plane are irrelevant for refusals on another.
+_OF_ANOTHER_PLANE = {
+    "exchange": (RETAIL_REJECTS.name,),
+    "grpc": (RETAIL_REJECTS.name,),
+    "retail": (EXCHANGE_REJECTS.name,),
+}
+_SLOW_REPORTS = ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
+_ORDER_ID = re.compile(rb"\b[0-9A-Z]{12}\b")
+_SYMBOL = re.compile(rb"[a-z0-9][a-z0-9-]{2,}")
+_ACCOUNT = re.compile(rb"firms/[\w-]+/(?:accounts|users)/[\w-]+")
+_LATEST = 5  # number of causes for each order, instrument, account or limit
+
+
+def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
+    """Explain a refused call by its request id.
+
+    None if the id is unknown, the call is too old, or it was not refused.
+    """
+    refusal = sim.log.explain(request_id)
+    if refusal is None:
+        return None
+    seq = int(request_id, 16)
+    step = step_of(sim, seq)
+    call = next(iter(sim.log.entries(seq, seq)), None)
+    fault, plane = (call.fault, call.plane) if call is not None else ("", "")
+    section = f"§{refusal['section']}"
+    decided = [f"rule {refusal['rule']}"] if refusal["rule"] not in ("", section) else []
+    return {
+        **{key: value for key, value in refusal.items() if key != "answered_in"},
+        "subject": request_id,
+        "kind": "request",
+        "seq": seq,
+        "caller": step.out.get("caller", ""),
+        "remedy": refusal.get("remedy") or remedy_of(sim, refusal),
+        **_basis(refusal).document(sim, without=_OF_ANOTHER_PLANE.get(plane, ())),
+        **fault_document(sim, fault),
+        "summary": f"{refusal['status'] or refusal['code']} {refusal['message']}: refused in stage"
+        f" {refusal['stage']!r} by {', '.join([*decided, section])}",
+        "chain": [*_causes(step, refusal), _refused(step, refusal)],
+    }
+
+
+def _basis(refusal: dict[str, Any]) -> Basis:
+    """Return the assumptions and the quirk involved in a refusal."""
+    name = refusal["refusal"]
+    if refusal["stage"] == "edge":
+        return Basis()
+    if name == "EdgeTimeout" and refusal["operation"] in _SLOW_REPORTS:
+        return Basis(quirk=UNFILTERED_REPORTS_TIME_OUT)
+    return _BASES.get(name, Basis())
+
+
+def _refused(step: JournalStep, refusal: dict[str, Any]) -> Cause:
+    """Return the refusal itself.
+
+    For a pending answer, it is at the position where the answer was sent.
+    """
+    at = step.at
+    if "answered_in" in refusal:
+        answered = step_of(step.sim, refusal["answered_in"])
+        if answered.seq != step.seq:
+            at = parse_instant(refusal["now"])
+        step = answered
+    return {
+        "seq": step.seq,
+        "at": format_instant(at),
+        "by": step.actor(at),
+        "what": f"refused: {refusal['message']}",
+        "request_id": refusal["request_id"],
+        "rule": refusal["rule"],
+        "section": f"§{refusal['section']}",
+    }
+
+
+# ---- causes
+
+
+def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
+    """Return the latest causes of the state in which a call was refused."""
+    sim, before = step.sim, step.seq - 1
+    if refusal["stage"] == "answer":
+        waited = step.cause("waited for the outcome of its orders", Basis("M37", "7.2"))
+        chains = [order_chain(sim, one, refusal["answered_in"]) for one in refusal["orders"]]
+        return [waited, *_latest(chains)]
+    match refusal["refusal"]:
+        case "InstrumentNotTradable" | "IllegalTransition":
+            return _latest([instrument_chain(sim, one, before) for one in _symbols(step)])
+        case "OrderDone" | "DuplicateOrder":
+            return _latest([order_chain(sim, one, before) for one in _orders(step)])
+        case "OrderRefused" if refusal["rule"] in ("P3", "P4"):
+            accounts = _accounts(step)
+            return _latest([account_chain(sim, one, before, most=_LATEST) for one in accounts])
+        case "RateLimited":
+            return _limited(step, refusal["operation"])
+        case "Unavailable" if refusal["stage"] == "maintenance":
+            windows = [
+                one.cause("a maintenance window began", Basis("W1", "8"), event["at"])
+                for one in steps(sim, ':"MaintenanceChanged"', until=before)
+                for event in one.events_of("MaintenanceChanged", active=True)
+            ]
+            return windows[-1:]
+        case "Unauthenticated":
+            return _token(step)
+    return []
+
+
+def _latest(chains: list[list[Cause]]) -> list[Cause]:
+    return [cause for chain in chains for cause in chain[-_LATEST:]]
+
+
+def _request_text(step: JournalStep) -> bytes:
+    """Return everything in a call that may name something: path, query and body, or the message."""
+    call = step.input
+    if call["type"] == "rest":
+        return f"{call['path']} {call.get('query', '')} {call.get('body', '')}".encode()
+    return json.decode(json.encode(call.get("message", "")), type=bytes)
+
+
+def _named(step: JournalStep, pattern: re.Pattern[bytes]) -> list[str]:
+    """Return the distinct matches of a pattern in a call."""
+    return list(dict.fromkeys(word.decode() for word in pattern.findall(_request_text(step))))
+
+
+def _symbols(step: JournalStep) -> list[str]:
+    return [word for word in _named(step, _SYMBOL) if word in step.sim.exchange.instruments]
+
+
+def _orders(step: JournalStep) -> list[str]:
+    """Return orders that a call named by id, or the latest one with a client order id it named."""
+    orders = step.sim.exchange.trading.orders
+    named = [word for word in _named(step, _ORDER_ID) if orders.get(word) is not None]
+    if named:
+        return named
+    text, caller = _request_text(step), step.out.get("caller", "")
+    quote = '"' if step.input["type"] == "rest" else ""
+    matching = [
+        order.id
+        for order in orders.all()
+        if order.clord_id and order.participant == caller and order.created <= step.at
+        if f"{quote}{order.clord_id}{quote}".encode() in text
+    ]
+    return matching[-1:]
+
+
+def _accounts(step: JournalStep) -> list[str]:
+    names = [step.out.get("caller", ""), *_named(step, _ACCOUNT)]
+    accounts = [explain_account(step.sim, name) for name in names if name]
+    return list(dict.fromkeys(account["subject"] for account in accounts if account is not None))
+
+
+def _limited(step: JournalStep, operation: str) -> list[Cause]:
+    """Return the latest calls that used up the limit."""
+    caller = step.out.get("caller", "")
+    calls = [
+        entry
+        for entry in step.sim.log.entries(0, step.seq - 1)
+        if entry.caller == caller and entry.status != 429 and entry.code != 8
+    ]
+    counted = [entry for entry in calls if entry.operation == operation] or calls
+    return [
+        {
+            "seq": entry.seq,
+            "at": format_instant(entry.at),
+            "by": f"{caller} called {entry.address}",
+            "what": "counted against the limit",
+            "request_id": f"{entry.seq:016x}",
+            "section": "§8",
+        }
+        for entry in counted[-_LATEST:]
+    ]
+
+
+def _token(step: JournalStep) -> list[Cause]:
+    """Return where the token of a call was issued."""
+    key = step.input.get("credential", {}).get("key", "")
+    if not key:
+        return []
+    issued = list(steps(step.sim, f'"access_token":"sha256:{key}"', until=step.seq - 1))
+    return [
+        one.cause(
+            f"its token was issued, for {one.out['body'].get('expires_in', 180)} s of virtual time",
+            Basis("S5.1-6", "5.1"),
+        )
+        for one in issued[-1:]
+    ]

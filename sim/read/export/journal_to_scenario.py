@@ -1,0 +1,380 @@
+"""Writes a journal as a scenario: the actions of clients and testers become steps, so that a
+session can be read, changed, run again and shrunk.
+
+An identifier in an answer that a later request uses becomes a `save` of the first step and a
+`${name}` in the second, so that steps in between can be removed. Inputs for which the scenario
+language has no step (a token request, a webhook receiver's answer) are omitted and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import json
+
+from sim.api.pipeline.inputs import (
+    Advanced,
+    Controlled,
+    Input,
+    RestCall,
+    RpcCall,
+    StreamFrame,
+    StreamHungUp,
+    StreamOpened,
+    VerifiedCredential,
+    by_script,
+    recorded_input,
+)
+from sim.contract.wire_fields import BadInput
+from sim.core.model.enums import ExecutionType
+from sim.core.model.refusals import InvalidRequest, Refusal
+from sim.kernel.instants import format_instant, format_span
+from sim.kernel.journal import Header, Line
+from sim.kernel.journal_reader import UNREADABLE, read_line
+from sim.read.replay import at_the_start, journal_lines, replaying, simulation_of
+from sim.run.actors.operator.actions import ACTIONS
+from sim.run.loader.check_bodies import body_problems, subscribed
+from sim.run.loader.check_steps import unfit_steps
+from sim.run.loader.load import scenario_from_document
+from sim.run.simulation import Simulation
+from sim.world.format.expansion import REFERENCE
+from sim.world.format.steps import PARTICIPANT_HEADER
+from sim.world.format.yaml_tree import Mapping, ScenarioError, tree_of
+from sim.world.start.world import build_world
+
+Step = dict[str, Any]
+_VERBS = ("get", "post", "put", "delete", "patch")
+# Ids of orders and executions, of quotes, and of combos.
+IDENTIFIER = re.compile(
+    r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|caoc-[0-9a-f]{16})\b"
+)
+
+
+class WrittenScenario(NamedTuple):
+    """A scenario document, and how many inputs were omitted, by kind."""
+
+    document: dict[str, Any]
+    left_out: dict[str, int]
+
+
+def is_session(path: Path) -> bool:
+    """Return whether a journal has inputs of clients or testers, and not only of the clock."""
+    with journal_lines(path) as (_, lines):
+        return any(
+            line.mark or not _by_itself(recorded_input(line))
+            for line in (read_line(raw) for _, raw in lines)
+        )
+
+
+def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
+    """Return the current branch of a journal as a scenario, up to an input.
+
+    Raises Divergence and UnreadableJournal as a replay does.
+    """
+    with journal_lines(path) as (header, lines):
+        sim = simulation_of(header)
+        for _ in replaying(sim, lines):
+            pass
+        return scenario_of(header, list(sim.journal.lines(0, until)), sim.seed)
+
+
+def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenScenario:
+    """Return the lines of a branch, from its first input on, as a scenario that loads.
+
+    Actions on things that do not exist are omitted.
+    """
+    branch = [read_line(raw) for raw in lines]
+    unfit = set[int]()
+    while True:
+        sim = at_the_start(header, seed)
+        writer = _Writer(sim, unfit)
+        for line in branch:
+            if not by_script(recorded_input(line)):
+                writer.add(line)
+            sim.handle(recorded_input(line))
+        document = _document(sim, writer)
+        # An omitted step may have saved values that others use, so all steps are written again.
+        if not (further := _unfit_inputs(document, writer)):
+            return WrittenScenario(document, writer.left_out)
+        unfit |= further
+
+
+def _document(sim: Simulation, writer: _Writer) -> dict[str, Any]:
+    _allow_odd_requests(writer.steps)
+    document = {**sim.scenario.plain(), "seed": sim.seed}
+    document["steps"] = [*document.get("steps", ()), *writer.steps]
+    if writer.instruments:
+        world = document.setdefault("world", {})
+        world["instruments"] = [*world.get("instruments", ()), *writer.instruments]
+    for key in ("extends", "params", "matrix"):
+        document.pop(key, None)
+    return document
+
+
+def _unfit_inputs(document: dict[str, Any], writer: _Writer) -> set[int]:
+    """Return the inputs whose steps no scenario file can hold."""
+    scenario = scenario_from_document(document)
+    node = tree_of({"steps": writer.steps}, "session")
+    return {writer.inputs[n] for n in unfit_steps(scenario, node, build_world(scenario))}
+
+
+def _is_scenario_step(step: Step) -> bool:
+    """Return whether a scenario can hold a step.
+
+    It must have a valid form and limited nesting, and no text of a client may look like a variable.
+    """
+    try:
+        scenario_from_document({"name": "session", "steps": [step]})
+    except ScenarioError:
+        return False
+    return REFERENCE.search(json.encode(step).decode()) is None
+
+
+def _allow_odd_requests(steps: list[Step]) -> None:
+    """Allow names that the exchange ignores in requests of clients.
+
+    Without this, they would be refused as mistakes of a scenario's author.
+    """
+    nodes = [tree_of(step, "session") for step in steps]
+    mappings = [node for node in nodes if isinstance(node, Mapping)]
+    streams = subscribed(mappings)
+    for step, node in zip(steps, mappings, strict=True):
+        if any(body_problems(node, streams)):
+            step.setdefault("expect", {"refused": "maybe"})
+
+
+def _by_itself(input_: Input) -> bool:
+    return isinstance(input_, Advanced) or by_script(input_)
+
+
+class _Writer:
+    """Turns inputs into steps.
+
+    Each input is read before the simulation handles it, because the caller depends on the state at
+    that time.
+    """
+
+    def __init__(self, sim: Simulation, unfit: set[int]) -> None:
+        self._sim = sim
+        self._unfit_inputs = unfit
+        self._last = sim.now
+        # A relative time would count from the last step of the scenario itself.
+        self._absolute = bool(sim.scenario.steps)
+        self._saved = 0
+        self._answered: dict[str, tuple[Step, str]] = {}  # step and path by identifier
+        self._streams: dict[int, Step] = {}
+        self.steps: list[Step] = []
+        self.inputs: list[int] = []  # the input of each step
+        self.instruments: list[Step] = []
+        self.left_out: dict[str, int] = {}
+
+    def add(self, line: Line) -> None:
+        """Add an input as a step, or count it as omitted."""
+        entry, out = recorded_input(line), json.decode(line.out)
+        if line.seq in self._unfit_inputs:
+            self._omit(entry)
+            return
+        try:
+            step = self._step(entry, out)
+        except (*UNREADABLE, BadInput):  # a client's message that no step can hold
+            step = None
+            self._omit(entry)
+        for order in _rejected_orders(out):
+            earlier, _ = self._answered.get(order, ({}, ""))
+            if "call" in earlier:
+                earlier["expect"] = {"refused": "maybe"}
+        if step is None:
+            return
+        if not _is_scenario_step(step):
+            self._omit(entry)
+            return
+        step = self._with_saved(step)
+        if "call" in step and (_refused(out) or _rejects(out)):
+            # It may be refused: a script has no address or signature for which a call could be
+            # refused.
+            step["expect"] = {"refused": "maybe"}
+        if self._absolute:
+            step = {"at": format_instant(line.at), **step}
+        elif line.at > self._last:
+            step = {"at": f"+{format_span(line.at - self._last)}", **step}
+        self._last = max(self._last, line.at)
+        self.steps.append(step)
+        self.inputs.append(line.seq)
+        if isinstance(entry, StreamOpened):
+            self._streams[out.get("stream", 0)] = step
+        for identifier, path in _identifiers(out.get("body")):
+            self._answered.setdefault(identifier, (step, path))
+
+    def _step(self, entry: Input, out: dict[str, Any]) -> Step | None:
+        """Return the step of an input.
+
+        None if there is none, or it became part of the previous step.
+        """
+        match entry:
+            case RestCall() if entry.plane != "auth":
+                return self._call(entry)
+            case RpcCall():
+                operation = self._sim.contract.by_rpc(entry.method)
+                if operation is not None:
+                    call = {"plane": "grpc", "rpc": operation.name}
+                    call |= self._as(entry.credential, entry.participant)
+                    return {"call": call | self._message(operation, entry.message)}
+            case StreamOpened() if "stream" in out:
+                return self._subscription(entry, out["stream"])
+            case StreamFrame() if entry.stream in self._streams:
+                return self._sent(self._streams[entry.stream], entry)
+            case StreamHungUp() if entry.stream in self._streams:
+                return {"disconnect": self._streams[entry.stream]["subscribe"]["name"]}
+            case Controlled():
+                return self._action(entry, refused="message" in out or _rejects(out))
+            case Advanced():
+                return None
+        self._omit(entry)
+        return None
+
+    def _omit(self, entry: Input) -> None:
+        kind = type(entry).__name__
+        if isinstance(entry, RestCall) and entry.plane == "auth":
+            kind = "token request"
+        self.left_out[kind] = self.left_out.get(kind, 0) + 1
+
+    def _call(self, entry: RestCall) -> Step | None:
+        verb = entry.verb.lower()
+        if verb not in _VERBS or entry.binary or entry.form:
+            self._omit(entry)
+            return None
+        path = f"{entry.path}?{entry.query}" if entry.query else entry.path
+        call = {"plane": entry.plane, verb: path, **self._as(entry.credential, entry.participant)}
+        if entry.body:
+            call["json"] = json.decode(entry.body)
+        return {"call": call}
+
+    def _as(self, credential: VerifiedCredential, participant: str | None) -> Step:
+        """Return the keys of a step that say who calls: `as`, and `headers` for another
+        participant.
+
+        No key if the credentials were refused.
+        """
+        if credential.problem or credential.kind not in ("bearer", "api_key", "script"):
+            return {}
+        if credential.kind == "api_key":
+            return {"as": credential.key}
+        firm = credential.key
+        if credential.kind == "bearer":
+            try:
+                token = self._sim.exchange.credentials.authenticate(firm, self._sim.now)
+            except Refusal:
+                return {}
+            firm, participant = token.firm, participant or token.participant
+        if not participant:
+            return {"as": firm}
+        owns = participant.partition("/users/")[0] == firm
+        if owns and self._sim.exchange.firms.user(participant) is not None:
+            return {"as": participant}
+        return {"as": firm, "headers": {PARTICIPANT_HEADER: participant}}
+
+    def _subscription(self, entry: StreamOpened, stream: int) -> Step | None:
+        step: Step = {"name": f"stream-{stream}", **self._as(entry.credential, entry.participant)}
+        step.pop("headers", None)  # another participant's, without which the stream was opened
+        if entry.web_socket:
+            return {"subscribe": {**step, "web_socket": entry.method}}
+        operation = self._sim.contract.by_rpc(entry.method)
+        if operation is None:
+            return None
+        request = self._message(operation, entry.message) if operation.kind == "server" else {}
+        return {"subscribe": {**step, "rpc": operation.name, **request}}
+
+    def _sent(self, opened: Step, entry: StreamFrame) -> Step | None:
+        """Return the step of a client's frame.
+
+        A frame right after its subscription becomes part of it.
+        """
+        subscription = opened["subscribe"]
+        frame = self._frame(subscription, entry.message)
+        sent: Step = {"send": {"stream": subscription["name"], "frames": [frame]}}
+        if frame is None or not _is_scenario_step(sent):
+            self._omit(entry)
+            return None
+        if self.steps[-1] is opened and self._last == self._sim.now:
+            subscription.setdefault("send", []).append(frame)
+            return None
+        return sent
+
+    def _frame(self, subscription: Step, message: bytes) -> Any:
+        if "web_socket" in subscription:
+            return json.decode(message)
+        operation = self._sim.contract.by_name(subscription["rpc"])
+        return self._message(operation, message).get("json", {})
+
+    def _message(self, operation: Any, message: bytes) -> Step:
+        """Return a protobuf request as the JSON of a step."""
+        from sim.run.actors.script.calls import as_json
+
+        return {"json": json.decode(as_json(operation.request, message))} if message else {}
+
+    def _action(self, entry: Controlled, *, refused: bool) -> Step | None:
+        arguments = json.decode(entry.arguments)
+        if entry.action == "instrument.create" and not refused:
+            self.instruments.append(arguments)
+            return None
+        action = ACTIONS.get(entry.action)
+        if action is not None and action.step:
+            expected: Step = {"expect": {"refused": True}} if refused else {}
+            try:
+                value = action.step_value(action.read(entry.subject, arguments))
+                return {action.step: value, **expected}
+            except InvalidRequest:
+                pass  # a scenario with this refused step would not load
+        self._omit(entry)
+        return None
+
+    def _with_saved(self, step: Step) -> Step:
+        """Return the step with identifiers of earlier answers as `${name}`.
+
+        Earlier steps save them.
+        """
+        text = json.encode(step).decode()
+        for identifier in dict.fromkeys(IDENTIFIER.findall(text)):
+            if identifier in self._answered:
+                earlier, path = self._answered[identifier]
+                saves = earlier.setdefault("save", {})
+                name = next((name for name, saved in saves.items() if saved == path), "")
+                if not name:
+                    self._saved += 1
+                    name = f"id{self._saved}"
+                    saves[name] = path
+                text = text.replace(identifier, f"${{{name}}}")
+        saved: Step = json.decode(text)
+        return saved
+
+
+def _rejects(out: dict[str, Any]) -> bool:
+    """Return whether an order, or a change of one, was rejected, which a step has to expect."""
+    changes = (event for event in out.get("events", ()) if event["event"] == "CancelRejected")
+    return any(changes) or any(_rejected_orders(out))
+
+
+def _rejected_orders(out: dict[str, Any]) -> Iterator[str]:
+    for event in out.get("events", ()):
+        if event["event"] == "Executed" and event["execution"]["type"] == ExecutionType.REJECTED:
+            yield event["execution"]["order"]["id"]
+
+
+def _refused(out: dict[str, Any]) -> bool:
+    """Return whether a call was refused, on either protocol."""
+    return out.get("status", 200) >= 400 or bool(out.get("code"))
+
+
+def _identifiers(answer: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (identifier, path) for everything in an answer that looks like an identifier."""
+    if isinstance(answer, dict):
+        for key, value in answer.items():
+            yield from _identifiers(value, f"{path}.{key}" if path else key)
+    elif isinstance(answer, list):
+        for index, value in enumerate(answer):
+            yield from _identifiers(value, f"{path}.{index}" if path else str(index))
+    elif isinstance(answer, str) and IDENTIFIER.fullmatch(answer):
+        yield answer, path

@@ -1,0 +1,287 @@
+"""Features: what a run met, in the field's own words.
+
+Theory. Lines of code say what a program did; testers of an exchange ask what *the exchange* went
+through. A feature is a short text `group:detail` that names one such thing. Two runs that met the
+same features are the same to a search; a run that met one more has seen something new.
+
+| Group | Detail |
+|---|---|
+| operation | an operation that was called, and the plane |
+| answer | operation, plane, status or gRPC code, and the rule or stage of a refusal |
+| edge | one change of state of a market, order, trade, verification, funding transaction, quote … |
+| order | type, time in force, conditions and channel of an order, and what was reported of it |
+| rule | a numbered rule that decided something (`rules.py`) |
+| stream | an operation of streams and its outcome: opened, kinds of frames, resumed, its end |
+| pair | two kinds of events, one right after the other |
+| date | a dated rule, and the side of its date on which a client was answered |
+| cash, position | kinds of changes of balances and positions |
+| auction | a market that left a collecting state, and the outcome |
+| fault, quirk, timer, action | what was injected or fired, or what an operator did |
+
+Everything is read from what an input left behind: its line of the journal, the request log, the
+outcome. Nothing is changed, and nothing is asked that would be an input.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from msgspec import json
+
+from sim.api.pipeline.inputs import Outcome
+from sim.api.pipeline.request_log import LoggedCall
+from sim.core.model.enums import InstrumentState, LedgerEntryType, TradeState
+from sim.core.model.quantities import DOLLAR
+from sim.kernel.instants import Instant, parse_instant
+from sim.kernel.journal_reader import read_line
+from sim.read import dates
+from sim.read.features.orders import execution_features
+from sim.read.features.rules import rules_of
+from sim.read.features.states import StateChanges
+from sim.run.simulation import Simulation
+
+GROUPS = ("operations", "answers", "edges", "rules", "streams")  # groups that reports count first
+_COLLECTING = ("PREOPEN", "MATCH_AND_CLOSE_AUCTION")
+
+
+def totals(features: Iterable[str]) -> dict[str, int]:
+    """Return the number of features of each group, in the order of `GROUPS` first.
+
+    An operation counts once, whatever its planes.
+    """
+    counts = dict.fromkeys(GROUPS, 0)
+    operations = set()
+    for feature in features:
+        group, _, detail = feature.partition(":")
+        name = f"{group}s" if f"{group}s" in counts else group
+        if group == "operation":
+            operations.add(detail.partition("|")[0])
+        else:
+            counts[name] = counts.get(name, 0) + 1
+    counts["operations"] = len(operations)
+    others = sorted(name for name in counts if name not in GROUPS)
+    return {name: counts[name] for name in (*GROUPS, *others)}
+
+
+class FeatureReader:
+    """Reads the features of one run, input by input."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._seq = simulation.seq
+        self._states = StateChanges(simulation.exchange)
+        self._before = ""  # kind of the previous event
+        self._era = -1
+        self._settled: set[tuple[str, str]] = set()
+        simulation.exchange.ctx.quirks.take_applied()
+
+    def after_input(self, outcome: Outcome) -> list[str]:
+        """Return the features of everything since the last call, in order, with repeats."""
+        simulation, since = self._simulation, self._seq
+        self._seq = simulation.seq
+        features = [feature for entry in simulation.log.since(since) for feature in _of_call(entry)]
+        for _, entry in simulation.log.corrected(simulation.seq):
+            features += _of_call(entry)
+        for raw in simulation.journal.lines(since, simulation.seq):
+            line = read_line(raw)
+            if not line.mark:
+                features += self._of_record(json.decode(line.input), json.decode(line.out))
+        for injection in outcome.injections:
+            features += (f"fault:{injection.plane}|{kind}" for kind in _kinds_of(injection.act))
+        quirks = simulation.exchange.ctx.quirks.take_applied()
+        features += (f"quirk:{name}" for name in quirks)
+        features += self._states.take()
+        if features:
+            features += self._dates()
+        return features + [f"rule:{rule}" for feature in features for rule in rules_of(feature)]
+
+    def _of_record(self, recorded: dict[str, Any], out: dict[str, Any]) -> Iterator[str]:
+        if recorded["type"] == "control":
+            yield f"action:{recorded['action']}|{'refused' if out.get('message') else 'done'}"
+        for fired in out.get("fired", ()):
+            yield f"timer:{fired['timer']}"
+        events = out.get("events", ())
+        for event in events:
+            kind = yield from self._of_event(event)
+            if self._before:
+                yield f"pair:{self._before}>{kind}"
+            self._before = kind
+        yield from _auctions(events)
+
+    def _of_event(self, event: dict[str, Any]) -> Generator[str, None, str]:
+        """Yield the features of an event, and return its kind."""
+        name: str = event["event"]
+        match name:
+            case "Executed":
+                of_execution = execution_features(event["execution"])
+                yield from of_execution.features
+                yield from self._states.order(of_execution.order, of_execution.kind)
+                return f"{name} {of_execution.kind}"
+            case "StateChanged" | "ShelfMoved":
+                was, state = _state(event["was"]), _state(event["state"])
+                yield f"edge:lifecycle|{was}|{state}"
+                return f"{name} {state}"
+            case "Traded":
+                state = TradeState(event["state"]).name
+                yield from self._states.trade(event["id"], state)
+                return f"{name} {state}"
+            case "CashMoved":
+                kind = LedgerEntryType(event["type"]).name
+                sign = "in" if event["after"] > event["before"] else "out"
+                yield f"cash:{kind}|{sign}"
+                return f"{name} {kind}"
+            case "PositionChanged":
+                kind = _position_kind(event)
+                yield f"position:{kind}"
+                if event["net"] < 0 and self._has_collateral_return(event["account"]):
+                    yield "position:given back"
+                return f"{name} {kind}"
+            case "RfqChanged":
+                yield from self._states.rfq(event["rfq"]["id"], event["kind"])
+                return f"{name} {event['kind']}"
+            case "CancelRejected":
+                what = "replace" if event["is_replace"] else "cancel"
+                yield f"order:{what} refused|{event['reason']}"
+                return f"{name} {what}"
+            case "Settled":
+                kind = "preliminary" if event["preliminary"] else "final"
+                yield f"edge:settlement|{kind}"
+                if not self._settled_first(event["symbol"], kind):
+                    yield f"edge:settlement again|{kind}"
+                return f"{name} {kind}"
+            case "KycDecided":
+                return f"{name} {'approved' if event['approved'] else 'rejected'}"
+            case "MaintenanceChanged":
+                yield f"edge:maintenance|{'begun' if event['active'] else 'over'}"
+                return f"{name} {event['active']}"
+        return name
+
+    def _settled_first(self, symbol: str, kind: str) -> bool:
+        """Return whether a settlement of a kind is the first of its market."""
+        first = (symbol, kind) not in self._settled
+        self._settled.add((symbol, kind))
+        return first
+
+    def _has_collateral_return(self, account: str) -> bool:
+        """Return whether related short positions of an account get a collateral return (P8)."""
+        trading = self._simulation.exchange.trading
+        if not trading.ledger.require(account).collateral_return:
+            return False
+        alone = 0
+        for position in trading.positions.of(account):
+            scale = trading.instruments.require(position.symbol).qty_scale
+            alone += max(-position.net, 0) * (DOLLAR // scale)
+        return trading.margin_requirement(account) < alone
+
+    def _dates(self) -> Iterator[str]:
+        """Yield sides of dates, once for each stretch between two dates."""
+        instants, sides = _sides()
+        era = bisect_right(instants, self._simulation.now)
+        if era != self._era:
+            self._era = era
+            yield from sides[era]
+
+
+class FeatureRecorder:
+    """Collects the features of a run, notified of each input like a coverage recorder."""
+
+    def __init__(self) -> None:
+        self.met: dict[str, None] = {}
+        self._reader: FeatureReader | None = None
+
+    def begin(self, simulation: Simulation) -> None:
+        """Note the beginning of a run."""
+        self._reader = FeatureReader(simulation)
+
+    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
+        """Note the features of an input."""
+        if self._reader is not None:
+            self.met.update(dict.fromkeys(self._reader.after_input(outcome)))
+
+
+def _auctions(events: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield what happened while a market left a state that collects orders."""
+    left = [
+        event
+        for event in events
+        if event["event"] == "StateChanged" and _state(event["was"]) in _COLLECTING
+    ]
+    for event in left:
+        edge = f"{_state(event['was'])}|{_state(event['state'])}"
+        of_symbol = [one for one in events if _symbol(one) == event["symbol"]]
+        if any(one["event"] == "Traded" for one in of_symbol):
+            yield f"auction:{edge}|traded"
+        if any("self" in _text(one) for one in of_symbol):
+            yield f"auction:{edge}|self-match"
+
+
+def _symbol(event: dict[str, Any]) -> str:
+    order = event.get("execution", {}).get("order", event)
+    return str(order.get("symbol", ""))
+
+
+def _text(event: dict[str, Any]) -> str:
+    return str(event.get("execution", {}).get("text", "")).lower()
+
+
+def _of_call(entry: LoggedCall) -> Iterator[str]:
+    why = entry.why
+    rule = (why.rule or why.stage) if why is not None else ""
+    if entry.fault and rule == f"fault {entry.fault}":
+        rule = "fault"
+    if not entry.operation:
+        yield f"answer:unknown path|{entry.plane}|{entry.status}|{rule}"
+        return
+    status = f"code {entry.code}" if entry.plane == "grpc" else str(entry.status)
+    yield f"operation:{entry.operation}|{entry.plane}"
+    yield f"answer:{entry.operation}|{entry.plane}|{status}|{rule}"
+    for limit in entry.over:
+        yield f"limit:{limit}"
+
+
+def _kinds_of(act: str) -> Iterator[str]:
+    for part in act.removesuffix(" after the call was handled").split(" and "):
+        yield part.partition(" ")[0]
+
+
+def _state(number: int) -> str:
+    return InstrumentState(number).name
+
+
+def _position_kind(event: dict[str, Any]) -> str:
+    """Return how a position changed: opened, grown, shrunk, closed, turned, or settled."""
+    net, change = event["net"], event["qty_change"]
+    was = net - change
+    if event.get("settlement") is not None:
+        return "settled long" if was > 0 else "settled short"
+    side = "long" if (net or was) > 0 else "short"
+    if not was:
+        return f"opened {side}"
+    if not net:
+        return f"closed {side}"
+    if (was > 0) is not (net > 0):
+        return f"turned {side}"
+    return f"{'grown' if abs(net) > abs(was) else 'shrunk'} {side}"
+
+
+@cache
+def _sides() -> tuple[list[Instant], list[tuple[str, ...]]]:
+    """Return the instants of changes, and for each stretch between them its sides."""
+    changes = sorted(
+        (parse_instant(row["from"]), row["name"]) for row in dates.rows() if row["kind"] == "rule"
+    )
+    instants = sorted({at for at, _ in changes})
+    bounds: list[Instant] = [0, *instants]
+    return instants, [
+        tuple(f"date:{name}|{at}|{'after' if at <= begin else 'before'}" for at, name in changes)
+        for begin in bounds
+    ]
+
+
+def describe(feature: str) -> str:
+    """Return a feature in readable form."""
+    group, _, detail = feature.partition(":")
+    return f"{group} {detail.replace('|', ' ')}".rstrip()

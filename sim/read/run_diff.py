@@ -1,0 +1,292 @@
+"""`sim diff`: compares two runs, whatever their scenarios and seeds.
+
+Runs are aligned by meaning. Occurrences are named by who did what (`POST /v1/trading/orders` of
+`atlas`), without identifiers, and the n-th one in one run is paired with the n-th one in the other.
+So an additional input in one run shifts nothing after it, and the work is linear. Requests and
+results of each pair are compared; identifiers and instants, which two runs never share, are not.
+Moves of the clock without consequences are ignored.
+
+Journals of one scenario, seed and start are also compared line by line, to the byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from sim.kernel.instants import Instant, format_instant
+from sim.kernel.journal_reader import read_line
+from sim.read.compare import (
+    WRITTEN,
+    Difference,
+    first_difference,
+    header_differences,
+    state_differences,
+)
+from sim.read.compared_run import ComparedRun, Description, Occurrence, read_run
+from sim.read.layout import counted, width, wrapped
+from sim.read.progress import Interrupted, reading
+from sim.read.replay import Divergence, excerpt, journal_lines, line_text, replay_file
+from sim.read.tables import print_table
+from sim.read.timeline.printing import grouped, plain, write
+from sim.run.simulation import Simulation
+
+SHOWN_MAX = 20
+_ONE_RUN = ("name", "seed", "start", "scenario_digest")
+
+
+class Mismatch(NamedTuple):
+    """The n-th time that something happened, where the runs differ: in the request, in the result,
+    or because only one run has it.
+    """
+
+    meaning: Description
+    nth: int
+    first: Occurrence | None
+    second: Occurrence | None
+
+    @property
+    def says(self) -> str:
+        if self.second is None:
+            return "only the first run has it"
+        if self.first is None:
+            return "only the second run has it"
+        return (
+            "the requests differ"
+            if self.first.request != self.second.request
+            else "outcomes differ"
+        )
+
+
+class Tally(NamedTuple):
+    """How often something happened in each run, and how many pairs differ."""
+
+    meaning: Description
+    first: int
+    second: int
+    differ: int
+
+
+class RunDiff:
+    """The comparison of two journals. Raises UnreadableJournal for an invalid file."""
+
+    def __init__(self, first: Path, second: Path) -> None:
+        self.exact = _exact(first, second)
+        self.first, self.second = read_run(first), read_run(second)
+        self.mismatches = sorted(self._mismatches(), key=_position)
+
+    @property
+    def same(self) -> bool:
+        """Whether the journals are the same, line by line."""
+        return self.exact is None and not self.headers
+
+    @cached_property
+    def headers(self) -> dict[str, tuple[Any, Any]]:
+        """The differences between the headers of the runs."""
+        return header_differences(self.first.header, self.second.header)
+
+    def _descriptions(self) -> Iterable[Description]:
+        return dict.fromkeys([*self.first.occurrences, *self.second.occurrences])
+
+    def _mismatches(self) -> Iterator[Mismatch]:
+        for meaning in self._descriptions():
+            ours, theirs = (run.occurrences.get(meaning, []) for run in (self.first, self.second))
+            for index in range(max(len(ours), len(theirs))):
+                one = ours[index] if index < len(ours) else None
+                other = theirs[index] if index < len(theirs) else None
+                if one is None or other is None or one[2:] != other[2:]:
+                    yield Mismatch(meaning, index + 1, one, other)
+
+    @cached_property
+    def tallies(self) -> list[Tally]:
+        """Return the counts of what happened in the runs; what differs most comes first."""
+        differ = Counter(each.meaning for each in self.mismatches if each.first and each.second)
+        counts = [
+            Tally(
+                each,
+                len(self.first.occurrences.get(each, ())),
+                len(self.second.occurrences.get(each, ())),
+                differ[each],
+            )
+            for each in self._descriptions()
+        ]
+        return sorted(counts, key=lambda each: -abs(each.first - each.second) - each.differ)
+
+    @cached_property
+    def events(self) -> dict[str, tuple[int, int]]:
+        """Return how many events of each name the runs have."""
+        one, other = self.first.events, self.second.events
+        return {name: (one[name], other[name]) for name in sorted({**one, **other})}
+
+    @cached_property
+    def states(self) -> list[str] | str:
+        """Return how the final states differ, or why they cannot be compared."""
+        try:
+            one, other = _end_of(self.first.path), _end_of(self.second.path)
+        except Divergence as difference:
+            return f"line {difference.number} of {difference.path} no longer replays"
+        except Interrupted as stop:
+            return str(stop)
+        return list(state_differences(one, other, two_runs=True))
+
+    def document(self) -> dict[str, Any]:
+        """Return the comparison as a document for programs."""
+        first = self.mismatches[0] if self.mismatches else None
+        states = [] if self.same else self.states
+        return {
+            "same": self.same,
+            "first": self.first.document(),
+            "second": self.second.document(),
+            "begin": {name: list(pair) for name, pair in self.headers.items()},
+            "line": self.exact.number if self.exact is not None else None,
+            "difference": None if first is None else self._document(first),
+            "happened": [
+                {**each.meaning._asdict(), **dict(zip(_COUNTS, each[1:], strict=True))}
+                for each in self.tallies
+            ],
+            "events": {
+                name: {"first": one, "second": other} for name, (one, other) in self.events.items()
+            },
+            "end": states if isinstance(states, list) else [],
+            "not_compared": "" if isinstance(states, list) else states,
+        }
+
+    def _document(self, mismatch: Mismatch) -> dict[str, Any]:
+        rows = {
+            name: plain(run.line(one.line)) if one is not None else None
+            for name, run, one in self._sides(mismatch)
+        }
+        return {**mismatch.meaning._asdict(), "nth": mismatch.nth, "says": mismatch.says, **rows}
+
+    def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, ComparedRun, Occurrence | None], ...]:
+        return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)
+
+    def write(self, out: TextIO) -> None:
+        """Print the comparison: the headers, the first difference, counts, and the final states."""
+        if self.same:
+            print("the journals are the same", file=out)
+            return
+        for name, run in (("first", self.first), ("second", self.second)):
+            print(f"{name:<7} {run.path}", file=out)
+            print(
+                f"{'':7} {run.header.name}, seed {run.header.seed}, {run.inputs} inputs,",
+                end="",
+                file=out,
+            )
+            print(f" until {format_instant(run.ended)}", file=out)
+        for name, pair in self.headers.items():
+            one, other = (_begins_with(name, value) for value in pair)
+            print(f"their headers differ in {name}: {one} and {other}", file=out)
+        if self.exact is not None:
+            self._write_line(self.exact, out)
+        self._write_first(out)
+        self._write_counts(out)
+        self._write_states(out)
+
+    def _write_line(self, exact: Difference, out: TextIO) -> None:
+        if exact.part == "end":
+            longer = "first" if exact.first else "second"
+            print(f"\nthe first {exact.same} lines are the same; the {longer} continues", file=out)
+            return
+        sides = (read_line(exact.first), read_line(exact.second))
+        left, right = (line_text(getattr(line, exact.part)) for line in sides)
+        print(f"\nthe first line that differs is {exact.number}, in its {exact.part}", file=out)
+        print(f"  first   {excerpt(left, right)}\n  second  {excerpt(right, left)}", file=out)
+
+    def _write_first(self, out: TextIO) -> None:
+        if not self.mismatches:
+            print(
+                "\nboth runs have the same inputs and events, apart from identifiers and instants",
+                file=out,
+            )
+            return
+        mismatch = self.mismatches[0]
+        times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
+        headline = f"first difference: {mismatch.meaning}{times}: {mismatch.says}"
+        print("", *wrapped(headline, "  ", first=""), sep="\n", file=out)
+        for name, run, one in self._sides(mismatch):
+            print(f"{name}, line {one.line}:" if one is not None else f"{name}: nothing", file=out)
+            if one is not None:
+                write([run.line(one.line)], out)
+        if mismatch.first and mismatch.second and mismatch.first.request != mismatch.second.request:
+            ours, theirs = (
+                self.first.request(mismatch.first.line),
+                self.second.request(mismatch.second.line),
+            )
+            print(f"request:\n  first   {excerpt(ours, theirs, width() - 12)}", file=out)
+            print(f"  second  {excerpt(theirs, ours, width() - 12)}", file=out)
+
+    def _write_counts(self, out: TextIO) -> None:
+        if all(each.first == each.second and not each.differ for each in self.tallies):
+            return
+        rows: list[dict[str, Any]] = [
+            {"what": each.meaning.what, "who": each.meaning.who}
+            | dict(zip(_COUNTS, each[1:], strict=True))
+            for each in self.tallies
+            if each.differ or each.first != each.second
+        ]
+        events = [
+            {"what": name, "who": "(event)", "first": one, "second": other, "differ": ""}
+            for name, (one, other) in self.events.items()
+            if one != other
+        ]
+        alike = sum(each.first - each.differ for each in self.tallies if each.first == each.second)
+        print(f"\ncounts that differ ({alike} other counts are equal)", file=out)
+        print_table((rows + events)[:SHOWN_MAX], out)
+        if len(rows + events) > SHOWN_MAX:
+            print(f"… and {len(rows + events) - SHOWN_MAX} more kinds; --json has all", file=out)
+
+    def _write_states(self, out: TextIO) -> None:
+        states = self.states
+        if isinstance(states, str):
+            print(f"\nthe ends cannot be compared: {states}", file=out)
+            return
+        if not states:
+            print("\ntheir states at the end are the same, apart from identifiers", file=out)
+            return
+        print(f"\nat the end (first → second): {counted(len(states), 'value')} differ", file=out)
+        lines = list(grouped(states, _OF_MANY))
+        for line in lines[:SHOWN_MAX]:
+            print(f"  {line}", file=out)
+        if len(lines) > SHOWN_MAX:
+            print(f"  … and {len(lines) - SHOWN_MAX} more lines; --json has all", file=out)
+
+
+# The same value of many instruments or accounts.
+_OF_MANY = re.compile(r"(\w+ \S+)(: .*)")
+
+
+def _begins_with(name: str, value: Any) -> str:
+    if name == "start":
+        return format_instant(value)
+    return f"{value[:12]}…" if name == "scenario_digest" else str(value)
+
+
+_COUNTS = ("first", "second", "differ")
+
+
+def _end_of(path: Path) -> Simulation:
+    """Return the state at the end of a journal. Raises Divergence or Interrupted."""
+    done = replay_file(path, keeps=True)
+    if done.interrupted:
+        raise Interrupted(f"interrupted after input {done.inputs} of {path}")
+    return done.simulation
+
+
+def _position(mismatch: Mismatch) -> tuple[Instant, int]:
+    occurrences = [each for each in (mismatch.first, mismatch.second) if each is not None]
+    return min(each.at for each in occurrences), min(each.line for each in occurrences)
+
+
+def _exact(first: Path, second: Path) -> Difference | None:
+    """Return the first line that differs between two journals of one run."""
+    difference = None
+    with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
+        if all(getattr(one, name) == getattr(other, name) for name in _ONE_RUN):
+            with reading(first) as progress:
+                difference = first_difference(progress.each(ours), theirs, WRITTEN)
+    return difference

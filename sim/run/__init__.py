@@ -1,0 +1,1 @@
+"""One run: the engine, the actors of a scenario, the loader, and clients in the same process."""

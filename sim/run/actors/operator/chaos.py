@@ -1,0 +1,145 @@
+"""Operator actions on the service: faults, maintenance, presets, readings, quirks, assumptions,
+webhooks and streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sim.api.pipeline.inputs import Effect
+from sim.core.catalogue import observations
+from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.core.service.presets import PRESETS
+from sim.core.service.presets import apply as apply_preset
+from sim.run.actors.operator.answers import Answer, window_answer
+from sim.run.actors.receivers import receivers_of
+from sim.run.engine.engine import Engine
+from sim.world.format.control_entries import (
+    FaultReference,
+    PresetEntry,
+    ReadingEntry,
+    RedeliveryEntry,
+    SettingEntry,
+    StreamReference,
+    WindowReference,
+)
+from sim.world.format.fault_names import has_no_effect, unknown_operation
+from sim.world.format.receiver_entries import ReceiverStep
+from sim.world.format.steps import FaultEntry
+from sim.world.format.world_entries import MaintenanceEntry
+from sim.world.start import maintenance_windows
+
+
+def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
+    """Add a fault."""
+    if problem := unknown_operation(entry.match.operation) or has_no_effect(entry):
+        remedy = "`sim catalogue operations` lists them"
+        raise InvalidRequest(problem, rule="control", remedy=remedy)
+    try:
+        return {"id": engine.exchange.faults.add(entry)}
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="control") from error
+
+
+def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
+    """Remove a fault."""
+    if not engine.exchange.faults.remove(entry.id):
+        remedy = "GET /_sim/v1/faults lists them"
+        raise NotFound(f"there is no fault {entry.id!r}", rule="control", remedy=remedy)
+    return {}
+
+
+def add_maintenance(engine: Engine, entry: MaintenanceEntry) -> Answer:
+    """Add a one-off maintenance window. Without `begins` it begins at once."""
+    return window_answer(maintenance_windows.add_maintenance(engine.exchange, entry))
+
+
+def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:
+    """Cancel a one-off maintenance window, or end it if it has begun."""
+    if not engine.exchange.maintenance.cancel(entry.name):
+        remedy = "GET /_sim/v1/state/maintenance lists them"
+        raise NotFound(f"there is no one-off window {entry.name!r}", rule="control", remedy=remedy)
+    return {}
+
+
+def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
+    """Apply a preset: set every quirk, and replace the faults of the former preset.
+
+    Faults that were added one by one remain.
+    """
+    preset = PRESETS.get(entry.name)
+    if preset is None:
+        remedy = "one of " + ", ".join(PRESETS)
+        raise NotFound(f"unknown preset {entry.name!r}", rule="control", remedy=remedy)
+    ctx = engine.exchange.ctx
+    reading = observations.reading_in_force(ctx.assumptions, ctx.quirks)
+    apply_preset(preset, ctx.assumptions, ctx.quirks, engine.exchange.faults)
+    if reading == observations.OBSERVED:  # the odds that the reading sets hold in every preset
+        observations.apply(reading, ctx.assumptions, ctx.quirks)
+    return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
+
+
+def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
+    """Set the switches as a reading of the service defines them."""
+    if entry.name not in observations.READINGS:
+        remedy = "one of " + ", ".join(observations.READINGS)
+        raise NotFound(f"unknown reading {entry.name!r}", rule="control", remedy=remedy)
+    ctx = engine.exchange.ctx
+    observations.apply(entry.name, ctx.assumptions, ctx.quirks)
+    return {"name": entry.name, "summary": observations.READINGS[entry.name]}
+
+
+def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
+    """Set the odds of a quirk."""
+    quirks = engine.exchange.ctx.quirks
+    with _refused("quirks"):
+        quirk = quirks.change(entry.name, entry.value)
+    value, default = quirks.as_written(entry.name), str(quirk.default)
+    return {"name": entry.name, "value": value, "default": default}
+
+
+def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
+    """Set an assumption."""
+    exchange, name = engine.exchange, entry.name
+    assumptions = exchange.ctx.assumptions
+    with _refused("assumptions"):
+        assumption = assumptions.change(name, entry.value)
+    if name.startswith("maintenance."):
+        exchange.maintenance.reschedule()
+    if name.startswith("limits."):
+        exchange.rate_limits.reread()
+    default = assumption.show(assumption.default)
+    return {"name": name, "value": assumptions.as_written(name), "default": default}
+
+
+@contextmanager
+def _refused(catalogue: str) -> Iterator[None]:
+    """The refusal of an unknown name, or of a value that is not accepted."""
+    try:
+        yield
+    except KeyError as error:
+        remedy = f"GET /_sim/v1/catalogue/{catalogue} lists them"
+        raise NotFound(str(error.args[0]), rule="control", remedy=remedy) from error
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="control") from error
+
+
+def change_receiver(engine: Engine, entry: ReceiverStep) -> Answer:
+    """Change the answers of a scripted webhook receiver."""
+    receivers_of(engine).change(entry.name, entry.answers)
+    return {"name": entry.name}
+
+
+def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
+    """Deliver webhook events of a firm again: the unacknowledged ones, or one event."""
+    firm = "firms/" + entry.firm.removeprefix("firms/")
+    if firm not in (names := [one.name for one in engine.exchange.firms.all()]):
+        remedy = f"known: {', '.join(names)}"
+        raise NotFound(f"there is no firm {entry.firm}", rule="control", remedy=remedy)
+    return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}
+
+
+def close_stream(engine: Engine, entry: StreamReference) -> list[Effect]:
+    """End a stream with UNAVAILABLE."""
+    return engine.hub.close(entry.id, 14, "closed by the tester")

@@ -1,0 +1,110 @@
+"""Plays a file of order flow with one timer, for its next row. Its orders enter like those of an
+`order` step, so a refused one is reported as rejected.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sim.core.model.commands import CancelOrder, ReplaceOrder
+from sim.core.model.quantities import scaled
+from sim.core.model.refusals import Refusal
+from sim.kernel.instants import Instant
+from sim.run.actors.operator.markets import place_order
+from sim.run.engine.engine import Engine
+from sim.world.format.order_flow import CANCEL, NEW, Reader, Row, packed_of
+from sim.world.format.participant_entries import FlowEntry
+from sim.world.format.world_entries import OrderEntry
+
+ROW_TIMER = "flow.row"
+_NO_LINE = 1 << 62  # the number after the last line
+
+
+class FlowState(Struct):
+    """The progress of a flow: the number of its next line, rows sent, and rows refused (cancels and
+    replaces that came too late).
+    """
+
+    line: int = 1
+    sent: int = 0
+    refused: int = 0
+
+
+class FlowPlayer:
+    """Sends the rows of one file when they are due."""
+
+    def __init__(self, engine: Engine, entry: FlowEntry) -> None:
+        self._engine = engine
+        self.entry = entry
+        self._reader = Reader(packed_of(entry), engine.run.start, entry.as_)
+        self.load(FlowState())
+
+    @property
+    def due(self) -> Instant | None:
+        """When the next row is due; None after the last."""
+        return self._next.due if self._next is not None else None
+
+    def load(self, state: FlowState) -> None:
+        """Continue from a saved state."""
+        self.state = state
+        self._rows = self._reader.rows(state.line)
+        self._next: Row | None = None
+        self._read()
+
+    def _read(self) -> None:
+        self.state.line, self._next = next(self._rows, (_NO_LINE, None))
+
+    def begin(self) -> None:
+        """Send the rows that are due at the start, and set the timer for the next one."""
+        while self._next is not None and self._next.due <= self._engine.now:
+            self._send(self._next)
+        self._wait()
+
+    def fire(self) -> None:
+        """Send the row that is due, and set the timer for the next one."""
+        if self._next is not None:
+            self._send(self._next)
+            self._wait()
+
+    def _wait(self) -> None:
+        if self._next is not None:
+            self._engine.exchange.ctx.timers.schedule(self._next.due, ROW_TIMER, self.entry.name)
+
+    def _send(self, row: Row) -> None:
+        self.state.sent += 1
+        try:
+            self._enter(row)
+        except Refusal:
+            self.state.refused += 1
+        self._read()
+
+    def _enter(self, row: Row) -> None:
+        if row.action == NEW:
+            entry = OrderEntry(
+                as_=row.who,
+                symbol=row.symbol,
+                side=row.side,
+                price=row.price or None,
+                qty=row.qty,
+                type=row.type,
+                tif=row.tif,
+                clord_id=row.order,
+            )
+            place_order(self._engine, entry)
+            return
+        user = self._engine.world.parties.require_user(row.who)
+        trading = self._engine.exchange.trading
+        accounts = (user.account,)
+        if row.action == CANCEL:
+            cancel = CancelOrder(accounts=accounts, participant=user.name, clord_id=row.order)
+            trading.order_service.cancel(cancel)
+            return
+        terms = self._engine.exchange.instruments.require(row.symbol)
+        replace = ReplaceOrder(
+            accounts=accounts,
+            participant=user.name,
+            clord_id=row.order,
+            price=scaled(row.price, terms.price_scale) if row.price else 0,
+            qty=scaled(row.qty, terms.qty_scale) if row.qty else 0,
+        )
+        trading.order_service.replace(replace)

@@ -1,0 +1,191 @@
+"""Subscriptions of a script: the frames that arrived on them, and the expectations about these.
+
+Each stream counts the frames that a step has checked. The next step that checks the stream sees
+only later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import UNSET, json
+
+from sim.api.pipeline.inputs import Close, Outcome, Send
+from sim.core.model.refusals import Conflict, NotFound
+from sim.run.actors.script.expectations import differences, shortened
+from sim.world.format.expectations_format import StreamExpect
+from sim.world.format.steps import SubscribeStep
+
+# A frame with nothing but these keys is a heartbeat.
+_HEARTBEAT_KEYS = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
+
+
+class SavedSubscription(NamedTuple):
+    """A stream of the script as data: the step that opened it, its frames and its end."""
+
+    step: SubscribeStep
+    id: int
+    frames: list[Any]
+    checked: int
+    end: Close | None
+    is_open: bool
+
+
+class _Subscription:
+    """One stream of the script. `encode` makes a client's frame from a JSON value."""
+
+    def __init__(
+        self,
+        step: SubscribeStep,
+        stream: int,
+        decode: Callable[[bytes], Any],
+        encode: Callable[[Any], bytes],
+    ) -> None:
+        self.step = step
+        self.id = stream
+        self.decode = decode
+        self.encode = encode
+        self.frames: list[Any] = []
+        self.checked = 0
+        self.end: Close | None = None
+
+
+class ScriptStreams:
+    """Streams by the name that a step gave them. If a name is used again, it means the newer
+    stream.
+    """
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, _Subscription] = {}
+        self._open_by_id: dict[int, _Subscription] = {}
+
+    def begin(
+        self,
+        step: SubscribeStep,
+        stream: int,
+        decode: Callable[[bytes], Any],
+        encode: Callable[[Any], bytes],
+    ) -> None:
+        """Follow a stream that a step opened."""
+        subscription = _Subscription(step, stream, decode, encode)
+        self._by_name[step.name] = self._open_by_id[stream] = subscription
+
+    def save(self) -> list[SavedSubscription]:
+        """Every stream that a later step may still check, and every open one."""
+        every = {id(one): one for one in (*self._by_name.values(), *self._open_by_id.values())}
+        return [
+            SavedSubscription(
+                one.step, one.id, one.frames, one.checked, one.end, one.id in self._open_by_id
+            )
+            for one in sorted(every.values(), key=lambda one: one.id)
+        ]
+
+    def resume(
+        self,
+        saved: SavedSubscription,
+        decode: Callable[[bytes], Any],
+        encode: Callable[[Any], bytes],
+    ) -> None:
+        """Follow a stream of a snapshot, in the order in which `save` returned them."""
+        one = _Subscription(saved.step, saved.id, decode, encode)
+        one.frames, one.checked, one.end = saved.frames, saved.checked, saved.end
+        self._by_name[saved.step.name] = one
+        if saved.is_open:
+            self._open_by_id[saved.id] = one
+
+    def encoded(self, name: str, frames: Sequence[Any]) -> tuple[int, list[bytes]]:
+        """The id of a stream, and frames of its client as bytes.
+
+        NotFound if no step opened a stream of this name; Conflict if it has ended.
+        """
+        subscription = self._open(name)
+        return subscription.id, [subscription.encode(frame) for frame in frames]
+
+    def id_of(self, name: str) -> int:
+        """The id of an open stream. Refused like `encoded`."""
+        return self._open(name).id
+
+    def leave(self, stream: int) -> None:
+        """Stop following a stream that its client has ended."""
+        self._open_by_id.pop(stream, None)
+
+    def _open(self, name: str) -> _Subscription:
+        subscription = self._by_name.get(name)
+        if subscription is None:
+            remedy = "use the `name` of an earlier `subscribe` step"
+            raise NotFound(f"there is no stream {name!r}", rule="script", remedy=remedy)
+        if self._open_by_id.get(subscription.id) is not subscription:
+            raise Conflict(f"the stream {name!r} has ended", rule="script")
+        return subscription
+
+    def absorb(self, outcome: Outcome) -> None:
+        """Keep the frames and ends among the effects of an input."""
+        if not self._open_by_id:
+            return
+        for effect in outcome.effects:
+            if isinstance(effect, Send):
+                subscription = self._open_by_id.get(effect.stream)
+                if subscription is not None:
+                    frame = subscription.decode(effect.frame)
+                    if not _is_heartbeat(frame):
+                        subscription.frames.append(frame)
+            elif isinstance(effect, Close):
+                subscription = self._open_by_id.pop(effect.stream, None)
+                if subscription is not None:
+                    subscription.end = effect
+
+    def failures(self, expectations: tuple[StreamExpect, ...]) -> Iterator[str]:
+        """The expectations that do not hold for the frames that arrived since the last check."""
+        for expect in expectations:
+            subscription = self._by_name.get(expect.name)
+            if subscription is None:
+                yield f"there is no stream {expect.name!r}"
+                continue
+            frames = subscription.frames[subscription.checked :]
+            subscription.checked = len(subscription.frames)
+            yield from _failures(expect, frames, subscription.end)
+
+
+def _is_heartbeat(frame: dict[str, Any]) -> bool:
+    return all(name in _HEARTBEAT_KEYS or not content for name, content in frame.items())
+
+
+def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Iterator[str]:
+    name = expect.name
+    if expect.count is not None and len(frames) != expect.count:
+        yield f"{len(frames)} frames arrived on {name}, not {expect.count}{_listed(frames)}"
+    if not frames and (expect.has is not UNSET or expect.last is not UNSET):
+        yield f"no frame arrived on {name}"
+    elif expect.has is not UNSET:
+        yield from _frame_mismatch(expect, frames)
+    if frames and expect.last is not UNSET:
+        for line in differences(expect.last, frames[-1], "last frame", anywhere=True):
+            yield f"on {name}, {line}"
+    if expect.code is not None and (end is None or end.code != expect.code):
+        state = f"ended with {end.code} {end.message}" if end else "is open"
+        yield f"{name} {state}, not ended with {expect.code}"
+
+
+def _listed(frames: list[Any]) -> str:
+    """The keys of frames and the last frame, as text; "" for no frames."""
+    if not frames:
+        return ""
+    kinds = (
+        "+".join(key for key, content in frame.items() if isinstance(content, dict | list))
+        for frame in frames[:20]
+    )
+    more = ", …" if len(frames) > 20 else ""
+    last = shortened(json.encode(frames[-1]).decode())
+    return f": {', '.join(kinds)}{more}; the last: {last}"
+
+
+def _frame_mismatch(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
+    """Nothing if some frame matches, else the differences of the nearest one."""
+    misses = [list(differences(expect.has, each, "frame", anywhere=True)) for each in frames]
+    if all(misses):
+        # The latest of the nearest.
+        latest_first = zip(reversed(misses), reversed(frames), strict=True)
+        miss, frame = min(latest_first, key=lambda pair: len(pair[0]))
+        nearest = f"{'; '.join(miss)}, in {shortened(json.encode(frame).decode())}"
+        yield f"none of {len(frames)} frames on {expect.name} matches; nearest: {nearest}"

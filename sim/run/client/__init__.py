@@ -1,0 +1,1 @@
+"""Clients of every plane in the same process as the simulation."""

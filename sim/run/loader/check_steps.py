@@ -1,0 +1,276 @@
+"""Checks of steps beyond the types of their keys: unknown names, two actions in one step, invalid
+calls.
+
+A run would find these problems too; the checks report them with their lines before anything runs.
+What is known only during the run (orders of clients, accounts that a verification creates, values
+that `save` stores) is not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from sim.core.catalogue import assumptions, quirks
+from sim.core.model.enums import OrderState
+from sim.core.model.quantities import scaled_down
+from sim.kernel.instants import (
+    OUT_OF_RANGE,
+    format_instant,
+    is_supported_instant,
+    parse_instant,
+    parse_span,
+)
+from sim.run.actors.script.runner import CLIENT_KEYS, STEP_ACTIONS
+from sim.run.loader.check_access import access_problems
+from sim.run.loader.check_bodies import body_problems, subscribed
+from sim.run.loader.check_calls import call_problems
+from sim.run.loader.check_faults import fault_problems
+from sim.run.loader.check_prices import price_problems
+from sim.run.loader.check_states import state_problems
+from sim.run.loader.check_world import answer_problems
+from sim.run.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
+from sim.world.format.expectations_format import LEVEL
+from sim.world.format.fault_names import unknown_operation
+from sim.world.format.steps import Step, When
+from sim.world.format.struct_types import record
+from sim.world.format.suggestions import known_names, suggestion
+from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, problem
+
+if TYPE_CHECKING:
+    from sim.world.format.scenario import Scenario
+    from sim.world.start.world import World
+
+# A step has at most one of these keys.
+EXCLUSIVE_KEYS = (*STEP_ACTIONS, *CLIENT_KEYS, "advance")
+WAITS = When.__struct_fields__
+_CREATE_USERS = ("/v1/kyc/start", "/v1/users")
+_OF_AN_ANSWER = ("status", "code", "json", "header")
+
+
+def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
+    """Problems of the steps that are written in this file, not in one that it extends."""
+    yield from _beyond_the_calendar(scenario, node)
+    steps = mappings_of(node_at(node, "steps"))
+    checker = _Checker(scenario, steps, world)
+    for step in steps:
+        yield from checker.check(step)
+    yield from state_problems(scenario, steps, world, rejects=checker.rejects)
+
+
+def unfit_steps(scenario: Scenario, node: Node, world: World) -> list[int]:
+    """Positions of the steps that name something that does not exist. Each step is checked by
+    itself.
+    """
+    steps = mappings_of(node_at(node, "steps"))
+    checker = _Checker(scenario, steps, world)
+
+    def fits(step: Mapping) -> bool:
+        faults = mappings_of(node_at(step, "fault"))
+        return not any(checker.check(step)) and not any(any(fault_problems(one)) for one in faults)
+
+    return [number for number, step in enumerate(steps) if not fits(step)]
+
+
+def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """The first step whose durations lead beyond the last year of the calendar."""
+    own = items_of(node, "steps")
+    moment = scenario.clock.start
+    for number, step in enumerate(scenario.steps, start=len(own) - len(scenario.steps)):
+        if isinstance(step.at, str):
+            moment += parse_span(step.at)
+        elif step.at is not None:
+            moment = step.at
+        moment += step.advance or 0
+        if not is_supported_instant(max(moment, scenario.clock.start)):
+            if number >= 0 and (isinstance(step.at, str) or step.advance):
+                yield problem(own[number].at, OUT_OF_RANGE)
+            return
+
+
+def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
+    """Problems of quirks or assumptions: unknown names, and values that an assumption does not
+    accept.
+    """
+    valid_names: Iterable[str] = quirks.catalogue() if what == "quirk" else assumptions.catalogue()
+    if not isinstance(entries, Mapping):
+        return
+    for name, value in entries.items.items():
+        if name not in valid_names:
+            near = suggestion(name, valid_names) or f"; `sim catalogue {what}s` lists them"
+            yield problem(entries.keys[name], f"unknown {what} {name!r}{near}")
+        elif what == "assumption" and isinstance(value, Scalar) and "${" not in value.text:
+            try:
+                assumptions.catalogue()[name].parse(value.text)
+            except ValueError as error:
+                yield problem(value.at, str(error))
+
+
+class _Checker:
+    """Checks steps one by one. A stream is known if any step of the scenario opens it."""
+
+    def __init__(self, scenario: Scenario, nodes: list[Mapping], world: World) -> None:
+        self._world = world
+        self._subscribed = subscribed(nodes)
+        self._start = scenario.clock.start
+        steps = scenario.steps
+        self._streams = {step.subscribe.name for step in steps if step.subscribe is not None}
+        self._creates_users = any(
+            step.call is not None and step.call.path.startswith(_CREATE_USERS) for step in steps
+        )
+        self._receivers = [receiver.name for receiver in scenario.world.receivers]
+        self._participants = [trader.name for trader in scenario.participants.traders]
+        self._symbols = [instrument.symbol for instrument in world.instruments]
+        expected = [each for step in steps if step.expect is not None for each in step.expect.order]
+        self.rejects = any(each.state is OrderState.REJECTED for each in expected)
+
+    def check(self, step: Mapping) -> Iterator[Problem]:
+        """All problems of a step."""
+        if not step.items:
+            yield problem(step.at, "this step has no effect: add an action or `advance`")
+        yield from _single_action(step)
+        yield from _answer_without_a_call(step)
+        yield from self._moment(step)
+        yield from call_problems(step)
+        yield from body_problems(step, self._subscribed)
+        yield from self._stream_names(step)
+        yield from self._users(step)
+        yield from access_problems(step, self._world.parties)
+        yield from self._accounts(step)
+        yield from self._symbol_names(step)
+        yield from self._order_price(step)
+        yield from self._dollar(step)
+        yield from unknown_setting("quirk", node_at(step, "quirk"))
+        yield from unknown_setting("assumption", node_at(step, "assumption"))
+        yield from _levels(step)
+        yield from self._event(step)
+
+    def _moment(self, step: Mapping) -> Iterator[Problem]:
+        at = text_at(step, "at")
+        if at is None:
+            return
+        try:
+            moment = parse_instant(at.text)
+        except ValueError:
+            return  # a duration
+        if moment < self._start:
+            begin = format_instant(self._start)
+            text = f"the scenario begins later, at {begin}: change `at` or `clock: {{start: …}}`"
+            yield problem(at.at, text)
+        elif not is_supported_instant(moment):
+            yield problem(at.at, OUT_OF_RANGE)
+
+    def _stream_names(self, step: Mapping) -> Iterator[Problem]:
+        names = [text_at(step, "disconnect"), text_at(step, "hang_up")]
+        names.append(text_at(step, "send", "stream"))
+        names += [text_at(each, "name") for each in mappings_of(node_at(step, "expect", "stream"))]
+        for name in names:
+            if name is not None and name.text not in self._streams:
+                yield unknown("no `subscribe` has the stream", name, self._streams)
+
+    def _users(self, step: Mapping) -> Iterator[Problem]:
+        for key, part in step.items.items():
+            caller = text_at(part, "as") or text_at(part, "account") if key != "fund" else None
+            if caller is not None and not self._exists(caller.text):
+                names = known_names(caller.text, self._world.parties.short_names())
+                yield problem(caller.at, f"there is no firm or participant {caller.text!r}{names}")
+        name = text_at(step, "participant", "name")
+        if name is not None and name.text not in self._participants:
+            names = known_names(name.text, self._participants) or ": this scenario has none"
+            yield problem(name.at, f"no participant is called {name.text!r}{names}")
+        name = text_at(step, "receiver", "name")
+        if name is not None and name.text not in self._receivers:
+            yield unknown("world.receivers has no", name, self._receivers)
+        yield from answer_problems(node_at(step, "receiver"))
+
+    def _accounts(self, step: Mapping) -> Iterator[Problem]:
+        expect = node_at(step, "expect")
+        parts = [node_at(step, "fund")]
+        for key in ("open_orders", "balance", "position"):
+            parts += mappings_of(node_at(expect, key))
+        for name in (text_at(part, key) for part in parts for key in ("account", "as")):
+            if name is not None and "/" not in name.text and not self._exists(name.text):
+                names = known_names(name.text, self._world.parties.short_names())
+                yield problem(name.at, f"no account is called {name.text!r}{names}")
+
+    def _exists(self, name: str) -> bool:
+        """Whether a participant or account exists, or may exist by then, because calls create
+        some.
+        """
+        parties = self._world.parties
+        if parties.knows(name) or parties.user(name) is not None:
+            return True
+        firm, _, user = name.partition("/users/")
+        return bool(user) and self._creates_users and parties.knows(firm)
+
+    def _symbol_names(self, step: Mapping) -> Iterator[Problem]:
+        parts = [part for part in step.items.values() if isinstance(part, Mapping)]
+        for key in ("expect", "when"):
+            outer = node_at(step, key)
+            if isinstance(outer, Mapping):
+                parts += [each for part in outer.items.values() for each in mappings_of(part)]
+        for part in parts:
+            symbol = text_at(part, "symbol")
+            if symbol is not None and not self._world.has(symbol.text):
+                yield unknown("unknown symbol", symbol, self._symbols)
+
+    def _order_price(self, step: Mapping) -> Iterator[Problem]:
+        """A price that the exchange would reject, in a step that does not expect it."""
+        entry = node_at(step, "order")
+        if not self.rejects and "expect" not in step.items and isinstance(entry, Mapping):
+            yield from price_problems(entry, self._world)
+
+    def _dollar(self, step: Mapping) -> Iterator[Problem]:
+        """A settlement or fair price that is not between 0 and 1 dollar."""
+        if node_at(step, "expect", "refused") is not None:
+            return
+        for key in ("settle", "fair_price"):
+            price = text_at(step, key, "price")
+            if price is not None and not 0 <= scaled_down(price.text, 10**18) <= 10**18:
+                yield problem(price.at, f"a price must be between 0 and 1 dollar, not {price.text}")
+
+    def _event(self, step: Mapping) -> Iterator[Problem]:
+        event, reference = text_at(step, "event", "slug"), self._world.reference
+        if event is not None and reference.event_called(event.text) is None:
+            hint = "; `GET /v1/events` lists them, and `world.events` creates one"
+            yield unknown("there is no event", event, reference.event_by_slug, hint)
+        operation = text_at(step, "when", "call", "operation")
+        if operation is not None and (wrong := unknown_operation(operation.text)):
+            yield problem(operation.at, wrong)
+
+
+def _single_action(step: Mapping) -> Iterator[Problem]:
+    aliases = record(Step).aliases
+    keys = [key for key in step.items if aliases.get(key, key) in EXCLUSIVE_KEYS]
+    if len(keys) > 1:
+        first, second, *_ = keys
+        already = f"this one has {first!r}, so move {second!r} to another step"
+        yield problem(step.keys[second], f"a step has at most one action: {already}")
+    when = node_at(step, "when")
+    if isinstance(when, Mapping):
+        waits = [key for key in when.items if key in WAITS]
+        if len(waits) != 1:
+            at = when.keys[waits[1]] if waits else when.at
+            yield problem(at, f"`when` needs exactly one of {', '.join(WAITS)}")
+
+
+def _answer_without_a_call(step: Mapping) -> Iterator[Problem]:
+    expect = node_at(step, "expect")
+    if isinstance(expect, Mapping) and not {"call", "subscribe"} & step.items.keys():
+        for key, at in expect.keys.items():
+            if key in _OF_AN_ANSWER:
+                yield problem(
+                    at, f"{key!r} checks the answer of a call, but this step has no `call`"
+                )
+    if "save" in step.items and "call" not in step.items:
+        message = "'save' stores parts of the answer of a call, but this step has no `call`"
+        yield problem(step.keys["save"], message)
+
+
+def _levels(step: Mapping) -> Iterator[Problem]:
+    for book in mappings_of(node_at(step, "expect", "book")):
+        for level in (*items_of(book, "bids"), *items_of(book, "offers")):
+            text = text_at(level, empty=True)
+            if text is not None and not LEVEL.fullmatch(text.text):
+                usual = 'write a level as "price x quantity", such as "0.45 x 10"'
+                yield problem(text.at, f"{usual}, not {text.text!r}")

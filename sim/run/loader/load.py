@@ -1,0 +1,299 @@
+"""Reads scenarios by bundled name, path or text, merged with everything that they extend.
+
+A scenario passes five stages. Each stage reports all its problems at once, with their positions.
+
+  1. The text becomes a tree (`yaml_tree.py`).
+  2. Parameters and loops are expanded (`expansion.py`).
+  3. Files of order flow are packed into the scenario (`order_flow_files.py`).
+  4. Each file of the chain of `extends` is read into Structs, and these are merged.
+  5. Names and terms are checked against the world (`check_scenario.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping as Values
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import json
+from msgspec.structs import replace
+
+from sim.kernel import resources
+from sim.run.loader.check_scenario import MERGE_KEYS, check_scenario
+from sim.run.loader.order_flow_files import flow_problems, with_order_flow
+from sim.run.loader.release import about_older, refuse_newer
+from sim.run.loader.repair import repaired, without_steps
+from sim.world.format.expansion import expanded, parameters, variants
+from sim.world.format.file_access import INLINE, FileAccess
+from sim.world.format.scenario import Scenario
+from sim.world.format.struct_types import record
+from sim.world.format.suggestions import nearest
+from sim.world.format.yaml_tree import (
+    Mapping,
+    Node,
+    Position,
+    Problem,
+    Scalar,
+    ScenarioError,
+    Sequence,
+    error_at,
+    read_file,
+    read_text,
+    tree_of,
+    value_of,
+)
+from sim.world.start.world import build_world
+
+EXTENDS_MAX = 8
+
+
+def reload_scenario(what: str, params: Values[str, str]) -> Scenario:
+    """Load a scenario like `load_scenario`, from the present content of the files."""
+    node, access = _open(what)
+    return _resolve(node, params, access)
+
+
+def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario:
+    """A scenario by bundled name, file path, or as YAML text.
+
+    `params` sets its parameters; a name of a matrix has its first value unless `params` sets it.
+    ScenarioError lists all problems with line and column.
+    """
+    if not params and "\n" not in what:
+        path = FileAccess().named(what)
+        if not path.suffix and not path.exists() and what in resources.bundled_scenarios():
+            return _bundled(str(resources.path("scenarios", f"{what}.yaml")))
+    node, access = _open(what)
+    return _resolve(node, params or {}, access)
+
+
+def load_submitted(
+    content: str | dict[str, Any], folder: Path | None, params: Values[str, str] | None = None
+) -> Scenario:
+    """A scenario submitted over HTTP: a bundled name, YAML text, a document as JSON, or the path of
+    a file below `folder`.
+
+    No file outside the folder is read, and without a folder only bundled scenarios. ScenarioError
+    as for `load_scenario`; the problems of a JSON document have a path instead of a line, such as
+    `scenario.steps[2].call.plane`.
+    """
+    access = FileAccess(folder, confined=True)
+    if isinstance(content, dict):
+        node = tree_of(content, "scenario", places=True)
+    elif "\n" in content:
+        node = read_text(content, INLINE)
+    else:
+        node = read_file(access.scenario(Position("scenario", 0, 0), content))
+    return _resolve(node, params or {}, access)
+
+
+def scenario_files(what: str, params: Values[str, str] | None = None) -> list[Path]:
+    """The files from which a scenario is read: its own, those that it extends, and its order
+    flow.
+    """
+    node, access = _open(what)
+    chain = _chain(node, access, 0)
+    parameter_values = {name: text for each in chain for name, text in parameters(each).items()}
+    flow_files: dict[str, str] = {}
+    for each in chain:
+        with_order_flow(expanded(each, parameter_values | dict(params or {})), flow_files, access)
+    return list(dict.fromkeys(map(Path, (*(each.at.file for each in chain), *flow_files.values()))))
+
+
+def scenario_variants(what: str) -> list[dict[str, str]]:
+    """Every combination of a scenario's matrix, as parameters for `load_scenario`."""
+    return variants(_open(what)[0])
+
+
+def scenario_from_source(source: bytes, places: Collection[str] = ()) -> Scenario:
+    """A scenario from its canonical JSON, as journals contain it, and the places of its steps if
+    they are known. Order flow is checked again.
+    """
+    scenario = _read(tree_of(json.decode(source), "journal"))
+    if len(places) == len(scenario.steps):
+        scenario = _placed(scenario, places)
+    if scenario.participants.flows:
+        problems = list(flow_problems(scenario, build_world(scenario), {}))
+        if problems:
+            raise ScenarioError(problems)
+    return scenario
+
+
+def scenario_from_document(document: dict[str, Any]) -> Scenario:
+    """A scenario from its resolved form as JSON values, as `Scenario.plain` writes it."""
+    return _read(tree_of(document, "document"))
+
+
+def _open(what: str) -> tuple[Node, FileAccess]:
+    """The tree of a scenario, and the files that it may read."""
+    access = FileAccess()
+    if "\n" in what:
+        return read_text(what, INLINE), access
+    path = access.named(what)
+    if not path.suffix and not path.exists():
+        names = resources.bundled_scenarios()
+        if what not in names:
+            near = nearest(what, names)
+            hint = f"; did you mean {near!r}?" if near else "."
+            bundled = f"Bundled scenarios: {', '.join(names)}"
+            at = Position(what, 0, 0)
+            raise error_at(
+                at, f"there is no bundled scenario and no file of this name{hint} {bundled}"
+            )
+        path = resources.path("scenarios", f"{what}.yaml")
+    return read_file(path), access
+
+
+@lru_cache(maxsize=64)
+def _bundled(path: str) -> Scenario:
+    return _resolve(read_file(Path(path)), {}, FileAccess())
+
+
+class _FormError(ScenarioError):
+    """Problems of the types and keys of one file, found before names are checked against the
+    world.
+    """
+
+
+def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
+    """The scenario of a tree, merged with everything that it extends. ScenarioError lists
+    problems.
+    """
+    refuse_newer(node)
+    try:
+        return _with_every_problem(node, params, access)
+    except ScenarioError as error:
+        if older := [*about_older(node)]:
+            raise ScenarioError([*error.problems, *older]) from None
+        raise
+
+
+def _with_every_problem(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
+    """The scenario of a tree. ScenarioError has the problems of types and keys, and also those of
+    names and terms that appear once the former are repaired as they were probably meant.
+    """
+    try:
+        return _resolved(node, params, access)
+    except _FormError as error:
+        problems = list(error.problems)
+        if any(each.file != node.at.file for each in problems):
+            raise
+    problems += [
+        each for each in _further_problems(node, problems, params, access) if each not in problems
+    ]
+    raise ScenarioError(sorted(problems, key=lambda each: (each.file, each.line, each.column)))
+
+
+def _further_problems(
+    node: Node, problems: list[Problem], params: Values[str, str], access: FileAccess
+) -> list[Problem]:
+    """Problems that appear when those of types and keys are repaired, without those that the repair
+    itself causes.
+    """
+    tree, thinned = repaired(node, problems)
+    for last in (False, True):
+        try:
+            _resolved(tree, params, access)
+        except _FormError as again:
+            left = None if last else without_steps(tree, again.problems)
+            if left is None:
+                return []
+            tree = left
+        except ScenarioError as further:
+            return [each for each in further.problems if (each.line, each.column) not in thinned]
+        else:
+            return []
+    return []
+
+
+def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
+    chain = _chain(node, access, 0)
+    parameter_values: dict[str, str] = {}
+    for each in chain:
+        parameter_values |= parameters(each)
+    unknown = [name for name in params if name not in parameter_values]
+    if unknown:
+        has = (
+            f": it has {', '.join(parameter_values)}"
+            if parameter_values
+            else ": this scenario has none"
+        )
+        raise error_at(node.at, f"unknown parameter {unknown[0]!r}{has}")
+    flow_files: dict[str, str] = {}
+    values = {**parameter_values, **params}
+    filled = [with_order_flow(expanded(each, values), flow_files, access) for each in chain]
+    # Each file on its own, so that a problem has its position in the file that contains it.
+    parts = [_read(each) for each in filled]
+    scenario, own = parts[-1], filled[-1]
+    if len(chain) > 1:
+        merged: dict[str, Any] = {}
+        for each in filled:
+            merged = _merge(merged, value_of(each))
+        merged.pop("extends", None)
+        scenario = _read(tree_of(merged, own.at.file))
+        scenario = _placed(scenario, [step.where for part in parts for step in part.steps])
+    if params:
+        scenario = replace(scenario, params={**scenario.params, **params})
+    check_scenario(scenario, own, flow_files)
+    return scenario
+
+
+def _placed(scenario: Scenario, places: Collection[str]) -> Scenario:
+    """The scenario with the places of its steps, such as "file.yaml:12"."""
+    steps = zip(scenario.steps, places, strict=True)
+    return replace(scenario, steps=tuple(replace(step, where=where) for step, where in steps))
+
+
+def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
+    """Everything that a scenario extends, in order, and the scenario itself."""
+    extends = node.items.get("extends") if isinstance(node, Mapping) else None
+    if extends is None:
+        return [node]
+    if depth >= EXTENDS_MAX:
+        message = f"extends more than {EXTENDS_MAX} files deep: do they extend each other?"
+        raise error_at(extends.at, message)
+    chain: list[Node] = []
+    for name in extends.items if isinstance(extends, Sequence) else [extends]:
+        if not isinstance(name, Scalar):
+            raise error_at(
+                name.at,
+                "`extends` must be the name of a bundled scenario, a file, or a list of these",
+            )
+        chain += _chain(read_file(access.scenario(name.at, name.text)), access, depth + 1)
+    return [*chain, node]
+
+
+def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in changes.items():
+        parameter_values = merged.get(key)
+        if isinstance(parameter_values, dict) and isinstance(value, dict):
+            merged[key] = _merge(parameter_values, value)
+        elif isinstance(parameter_values, list) and isinstance(value, list):
+            merged[key] = _merge_lists(parameter_values, value, MERGE_KEYS.get(key))
+        else:
+            merged[key] = value
+    return merged
+
+
+def _merge_lists(base: list[Any], changes: list[Any], key: str | None) -> list[Any]:
+    if key is None:
+        return [*base, *changes]
+    entries = {str(entry.get(key)): entry for entry in base}
+    for entry in changes:
+        name = str(entry.get(key))
+        entries[name] = _merge(entries[name], entry) if name in entries else entry
+    return list(entries.values())
+
+
+def _read(node: Node) -> Scenario:
+    problems: list[Problem] = []
+    scenario: Scenario = record(Scenario).read(node, problems)
+    if problems:
+        raise _FormError(problems)
+    return scenario
+
+
+__all__ = ["ScenarioError", "load_scenario", "scenario_from_source"]

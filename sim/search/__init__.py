@@ -1,0 +1,1 @@
+"""Searches over many runs, each a simulation of its own: sweep, explore, shrink, bisect, hunt."""

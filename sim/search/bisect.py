@@ -1,0 +1,228 @@
+"""`sim bisect`: the first input of a journal after which the answer to a question changes.
+
+The question is about the state of the exchange: do the invariants hold, or does an expectation? The
+journal is replayed once while the question is asked after every n-th line. Then the stretch in
+which the answer changed is replayed again, asking after each line. In a journal of up to `CHECKS`
+lines, the question is asked after every line; in a longer one, a change that is undone between two
+checks is missed.
+
+A replay only goes forward, so repeated halving would replay the first half again at every step. Two
+passes cost two replays, and they find the first change even if the answer changes often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from sim.core.invariants import violations
+from sim.core.model.refusals import Refusal
+from sim.kernel.instants import Instant, format_instant
+from sim.read.commands import sim_command
+from sim.read.history.rows import rows
+from sim.read.progress import reading
+from sim.read.replay import journal_lines, replaying, simulation_of
+from sim.read.timeline.printing import write
+from sim.run.actors.script.expectations import failures
+from sim.run.simulation import Simulation
+from sim.world.format.expectations_format import Expect
+from sim.world.format.struct_types import record
+from sim.world.format.yaml_tree import ScenarioError, read_text
+
+CHECKS = 5_000
+LINES_BEFORE = 3  # shown before the line at which the answer changes
+
+
+class Question(NamedTuple):
+    """A question about a state. `ask` returns what does not hold; `text` names the question."""
+
+    ask: Callable[[Simulation], list[str]]
+    text: str
+
+
+def question(expect: str) -> Question:
+    """Return the question whether an expectation holds, written as a step's `expect`; "" means the
+    invariants.
+
+    Raises ScenarioError with the problems of the expectation.
+    """
+    if not expect:
+        return Question(
+            lambda sim: [str(one) for one in violations(sim.exchange.trading)], "the invariants"
+        )
+    problems: list[Any] = []
+    parsed = record(Expect).read(read_text(expect, "--expect"), problems)
+    if problems:
+        raise ScenarioError(problems)
+
+    def ask(sim: Simulation) -> list[str]:
+        try:
+            return failures(sim.engine, parsed, None, "")
+        except Refusal as refusal:  # it names something that does not exist yet
+            return [refusal.message]
+
+    return Question(ask, expect)
+
+
+class Check(NamedTuple):
+    """One answer: the line of the journal after which it was given, and what does not hold."""
+
+    number: int
+    seq: int
+    at: Instant
+    wrong: list[str]
+
+    @property
+    def holds(self) -> bool:
+        return not self.wrong
+
+
+class Change(NamedTuple):
+    """Two consecutive checks between which the answer changed."""
+
+    before: Check
+    after: Check
+
+
+class SearchResult(NamedTuple):
+    """The first change, if any; the first and the last check; and the lines between two checks.
+
+    An `interrupted` search has gone as far as the last check.
+    """
+
+    change: Change | None
+    first: Check
+    last: Check
+    stride: int
+    interrupted: bool = False
+
+
+def search(path: Path, expectation: Question, becomes: bool, stride: int) -> SearchResult:
+    """Find the first line after which the answer becomes `becomes`, having been the opposite.
+
+    Raises UnreadableJournal and Divergence as a replay does.
+    """
+    result = _walk(path, expectation, becomes, 1, stride)
+    if result.change is not None and stride > 1:
+        close = _walk(path, expectation, becomes, result.change.before.number, 1)
+        result = result._replace(
+            change=close.change or result.change, interrupted=close.interrupted
+        )
+    return result
+
+
+def _walk(
+    path: Path, expectation: Question, becomes: bool, start: int, stride: int
+) -> SearchResult:
+    """Replay. From line `start` on, ask after every `stride`-th line until the answer changes."""
+    change: Change | None = None
+    with journal_lines(path) as (header, lines):
+        sim = simulation_of(header)
+        number = 1
+        first = last = Check(number, sim.seq, sim.now, expectation.ask(sim))
+
+        def check() -> Change | None:
+            nonlocal last
+            before, last = last, Check(number, sim.seq, sim.now, expectation.ask(sim))
+            return Change(before, last) if before.holds != becomes == last.holds else None
+
+        with reading(path, keeps=True) as progress:
+            for number, _ in progress.each(replaying(sim, lines)):
+                if number >= start and (number - start) % stride == 0 and (change := check()):
+                    break
+        if not progress.interrupted and last.number != number:
+            change = check()
+    return SearchResult(change, first, last, stride, progress.interrupted)
+
+
+class Bisection(NamedTuple):
+    """What was searched and found, and how many lines the journal has after its header."""
+
+    path: Path
+    expectation: Question
+    becomes: bool
+    lines: int
+    result: SearchResult
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer ends as it should: it never became false, or it became true."""
+        return self.becomes if self.result.change is not None else self.result.last.holds
+
+    def document(self) -> dict[str, Any]:
+        """Return the result as a document; `changed` is null if the answer never changed."""
+        change = self.result.change
+        return {
+            "journal": str(self.path),
+            "question": self.expectation.text,
+            "becomes": self.becomes,
+            "lines": self.lines,
+            "every": self.result.stride,
+            "interrupted": self.result.interrupted,
+            "first": self.result.first.holds,
+            "last": self.result.last.holds,
+            "changed": None if change is None else _check_document(change.after),
+            "says": (change.before if self.becomes else change.after).wrong
+            if change is not None
+            else self.result.last.wrong,
+        }
+
+
+def _check_document(check: Check) -> dict[str, Any]:
+    return {"line": check.number, "seq": check.seq, "at": format_instant(check.at)}
+
+
+def bisect(path: Path, expectation: Question, *, becomes: bool, every: int = 0) -> Bisection:
+    """Search a journal. `every` is the number of lines between two checks, 0 for the default."""
+    with journal_lines(path) as (_, lines):
+        total = sum(1 for _ in lines)
+    result = search(path, expectation, becomes, every or max(1, total // CHECKS))
+    return Bisection(path, expectation, becomes, total, result)
+
+
+def print_bisection(result: Bisection, out: TextIO) -> None:
+    """Print the result, and what to do next."""
+    path, expectation, becomes, total, answer = result
+    steps = "line" if answer.stride == 1 else f"{answer.stride}. line, then line by line"
+    print(f"{path}: {total} lines, checked after every {steps}", file=out)
+    if answer.interrupted:
+        print(f"interrupted after line {answer.last.number} of {total}", file=out)
+    if answer.change is None:
+        _print_unchanged(answer, expectation, out)
+        return
+    before, after = answer.change
+    was, now = ("false", "true") if becomes else ("true", "false")
+    print(
+        f"{expectation.text}: {was} up to line {before.number}, {now} after line {after.number},"
+        f" input {after.seq}",
+        file=out,
+    )
+    with journal_lines(path) as (_, lines):
+        end = after.number - 1
+        lines_before = islice((raw for _, raw in lines), max(0, end - 1 - LINES_BEFORE), end)
+        write(rows(lines_before), out)
+    for line in before.wrong if becomes else after.wrong:
+        print(f"  {'before' if becomes else 'now'}: {line}", file=out)
+    at = format_instant(after.at)
+    print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
+
+
+def _print_unchanged(answer: SearchResult, expectation: Question, out: TextIO) -> None:
+    first, last = (str(check.holds).lower() for check in (answer.first, answer.last))
+    if first == last:
+        print(f"{expectation.text}: {first} at every check", file=out)
+    elif answer.interrupted:
+        print(f"{expectation.text}: {first} at the start, {last} at the last check", file=out)
+    else:
+        print(f"{expectation.text}: {first} at the start, {last} at the end", file=out)
+        print(f"next: --becomes {last} finds where it changed", file=out)
+    if answer.stride > 1:
+        print(
+            "a change that was undone between two checks was not seen: --every 1 checks after each"
+            " line",
+            file=out,
+        )
+    for line in answer.last.wrong:
+        print(f"  {line}", file=out)

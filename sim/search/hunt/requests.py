@@ -1,0 +1,294 @@
+"""Draws requests from the contract: an example if there is one, with values that exist now, and
+usually with at most one mistake.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from msgspec import json
+
+from sim.contract.contract import Binding, Operation, Plane
+from sim.contract.messages import Message, find, find_message
+from sim.contract.wire_fields import Field, fields_of
+from sim.kernel import resources
+from sim.kernel.entropy import Stream
+from sim.kernel.instants import Instant, Span, days, format_instant, hours, minutes
+from sim.search.hunt.vocabulary import Vocabulary, snake
+
+DEPTH_MAX = 3
+_VARIABLE = re.compile(r"\{([a-z0-9_.]+)(?:=[^{}]*)?\}")
+_NUMBERS = (0, 1, 1, 2, 3, 5, 10, 41, 45, 48, 50, 50, 52, 55, 100, 500, 1_000, -1, 2**31 - 1)
+_DECIMALS = ("0", "0.45", "0.48", "0.50", "0.5", "0.52", "1", "5", "10.00", "0.001", "-1", "1e3")
+_SPANS: tuple[Span, ...] = (0, minutes(1), hours(1), days(1), days(8), days(50), days(100))
+# Names with few values, so that sessions replace each other and a second call finds the first.
+_FEW: dict[str, tuple[Any, ...]] = {
+    "clord_id": tuple(f"h-{n}" for n in range(6)),
+    "idempotency_key": tuple(f"k-{n}" for n in range(4)),
+    "external_reference": tuple(f"r-{n}" for n in range(4)),
+    "external_id": tuple(f"person-{n}" for n in range(5)),
+    "cross_id": tuple(f"x-{n}" for n in range(4)),
+    "ssn": tuple(f"9001122{n:02}" for n in range(5)),
+    "date_of_birth": (
+        *("1988-04-12", "1988-04-12", "1985-09-02", "1985-09-05", "1985-09-25", "1985-10-02"),
+        *("1985-09-04", "1985-03-30", "2020-01-01", "1985-02-30"),
+    ),
+    "webhook_url": ("http://127.0.0.1:9/kyc", "https://127.0.0.1:9443/kyc", "http://10.0.0.1/x"),
+    "otp": ("123456", "1234", "000000", ""),
+    "referral_code": ("FRIEND1", "FRIEND2", "x"),
+    "currency": ("USD", "USD", "USD", "EUR"),
+    "where_clause": ("side = 'SIDE_BUY'", "state = 'FILLED'", "price > '40'", "nope = '1'", "side"),
+    "order_by": ("created_time desc", "update_time", "volume", "nope"),
+    "field_filter": ("id,symbol", "nope"),
+    "page_size": (0, 1, 2, 50, 1_000, 1_001, -1),
+    "limit": (0, 1, 2, 50, 200, 10_000),
+    "offset": (0, 1, 20, 10_000),
+    "bars": (1, 4, 100, 0),
+    "depth": (0, 1, 3, 11),
+}
+# Names of identifiers. Other texts of an example are not replaced.
+_IDENTIFIES = re.compile(r"(^id|^name|_id|_ids|symbols?|slugs?|accounts?|user|token|cursor)$")
+# Bodies of calls that exist over gRPC only.
+_ORDER = {
+    "type": "ORDER_TYPE_LIMIT",
+    "side": "SIDE_BUY",
+    "symbol": "rain",
+    "orderQty": "5",
+    "price": "50",
+    "timeInForce": "TIME_IN_FORCE_FILL_OR_KILL",
+    "clordId": "vendor-1",
+    "account": "firms/atlas-fcm/accounts/8f3a61c4",
+    "manualOrderIndicator": "MANUAL_ORDER_INDICATOR_AUTOMATED",
+}
+_FEE = {"value": "0.05", "currency": "USD"}
+_OVER_GRPC: dict[str, Any] = {
+    "OrderFundingService.CreateVendorOrder": {
+        "order": _ORDER,
+        "vendorFee": _FEE,
+        "idempotencyKey": "k-0",
+    },
+    "OrderFundingService.CreateFundedOrder": {"order": _ORDER, "idempotencyKey": "k-0"},
+    "CashMovementService.CreateCashMovement": {
+        "idempotencyKey": "k-0",
+        "transfer": {
+            "reason": "TRANSFER_REASON_DEPOSIT",
+            "participantAccountId": "firms/atlas-fcm/accounts/8f3a61c4",
+            "amount": "10.00",
+            "currency": "USD",
+            "externalReference": "r-0",
+        },
+    },
+}
+_TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
+
+
+@cache
+def _examples() -> dict[str, Any]:
+    """Return the bodies of examples by operation."""
+    planes = json.decode(resources.path("fixtures", "openapi-examples.json").read_bytes())
+    return _OVER_GRPC | {
+        name: example["body"]
+        for examples in planes.values()
+        for name, example in examples.items()
+        if "body" in example
+    }
+
+
+class Requests:
+    """Draws the requests of one episode's clients."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.now: Instant = 0
+
+    def document(self, choices: Stream, operation: Operation) -> dict[str, Any]:
+        """Return a request as JSON."""
+        request, name = operation.request, operation.name
+        example = _examples().get(name)
+        if example is None or choices.chance(1, 12):
+            return self._message(choices, request, name, DEPTH_MAX)
+        body: dict[str, Any] = self._refreshed(choices, copy.deepcopy(example), "", name)
+        if choices.chance(2, 5):
+            self._mutate(choices, body, request, name)
+        return body
+
+    def complete(self, choices: Stream, operation: Operation) -> dict[str, Any]:
+        """Return a request with every name in its path, and nothing that a query cannot express."""
+        body = self.document(choices, operation)
+        for _, template, takes in operation.bindings:
+            for name in _VARIABLE.findall(template):
+                if name not in map(snake, body):
+                    body[name] = self._variable(choices, operation, name)
+            if not takes:
+                body = {
+                    name: value
+                    for name, value in body.items()
+                    if not isinstance(value, dict)
+                    and not (isinstance(value, list) and (not value or isinstance(value[0], dict)))
+                }
+        return body
+
+    def _refreshed(self, choices: Stream, value: Any, key: str, operation: str) -> Any:
+        """Return an example with values that exist now."""
+        if isinstance(value, dict):
+            return {
+                name: self._refreshed(choices, inner, name, operation)
+                for name, inner in value.items()
+            }
+        if isinstance(value, list):
+            return [self._refreshed(choices, inner, key, operation) for inner in value]
+        name = snake(key)
+        if name in _FEW:
+            return choices.choice(_FEW[name]) if choices.chance(3, 4) else value
+        if isinstance(value, str) and _IDENTIFIES.search(name) and self.vocabulary.known(name):
+            return self.vocabulary.draw(choices, name, operation)
+        return value
+
+    def _mutate(
+        self, choices: Stream, body: dict[str, Any], request: type[Message], operation: str
+    ) -> None:
+        """Change, add or remove one field, at any depth."""
+        fields = fields_of(request)
+        if not fields:
+            return
+        field = choices.choice(fields)
+        key = field.json_name if field.json_name in body else field.name
+        inner = body.get(key)
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            if choices.chance(1, 4):
+                body[key] = inner * choices.choice((2, 20, 21))
+                return
+            inner = choices.choice(inner)
+        if isinstance(inner, dict) and field.kind == "message" and choices.chance(4, 5):
+            self._mutate(choices, inner, find_message(field.type_name), operation)
+        elif key in body and choices.chance(1, 4):
+            del body[key]
+        else:
+            name = key if key in body else field.json_name
+            body[name] = self._field(choices, field, operation, DEPTH_MAX)
+
+    def _message(
+        self, choices: Stream, cls: type[Message], operation: str, depth: int
+    ) -> dict[str, Any]:
+        """Return a message with some of its fields; of long messages, only a few."""
+        fields = fields_of(cls)
+        most = 4 if len(fields) <= 6 else len(fields)
+        return {
+            field.json_name: self._field(choices, field, operation, depth - 1)
+            for field in fields
+            if choices.chance(3, most) and (depth > 0 or field.kind != "message")
+        }
+
+    def _field(self, choices: Stream, field: Field, operation: str, depth: int) -> Any:
+        if field.key_kind:
+            return {"a": self._value(choices, field, operation, depth)}
+        if field.repeated:
+            count = choices.choice((1, 1, 1, 2, 3, 0))
+            return [self._value(choices, field, operation, depth) for _ in range(count)]
+        return self._value(choices, field, operation, depth)
+
+    def _value(self, choices: Stream, field: Field, operation: str, depth: int) -> Any:
+        name = field.name
+        if name in _FEW:
+            return choices.choice(_FEW[name])
+        match field.kind:
+            case "string":
+                return self._text(choices, name, operation)
+            case "bool":
+                return choices.chance(1, 2)
+            case "enum":
+                members = list(find(field.type_name).__members__)  # type: ignore[attr-defined]
+                return choices.choice(members)
+            case "timestamp":
+                return self._time(choices)
+            case "duration":
+                return f"{choices.choice((0, 1, 60, 3600))}s"
+            case "double":
+                return choices.choice((0.0, 0.5, 1.0, -1.0, 1e9))
+            case "bytes":
+                return self._bytes(choices, name, operation)
+            case "message":
+                return self._message(choices, find_message(field.type_name), operation, depth)
+            case "struct" | "value" | "list_value":
+                return {} if field.kind == "struct" else []
+        return self._number(choices, name)
+
+    def _number(self, choices: Stream, name: str) -> int:
+        known = [value for value in self.vocabulary.known(name) if isinstance(value, int)]
+        if known and choices.chance(1, 2):
+            return int(choices.choice(known))
+        if _TIMES.search(name):
+            return (self.now - choices.choice(_SPANS)) // 1_000_000_000
+        return choices.choice(_NUMBERS)
+
+    def _text(self, choices: Stream, name: str, operation: str) -> str:
+        if name.endswith(("price", "amount", "value", "qty", "decimal", "px")):
+            return choices.choice(_DECIMALS)
+        if _TIMES.search(name) and choices.chance(3, 4):
+            return self._time(choices)
+        return str(self.vocabulary.draw(choices, name, operation))
+
+    def _time(self, choices: Stream) -> str:
+        span = choices.choice(_SPANS)
+        return format_instant(self.now + (span if choices.chance(1, 3) else -span))
+
+    def _bytes(self, choices: Stream, name: str, operation: str) -> str:
+        known = self.vocabulary.known(name)
+        return str(choices.choice(known)) if known and choices.chance(5, 6) else "AAAA"
+
+    # ---- addresses
+
+    def address(
+        self, choices: Stream, operation: Operation, plane: Plane, body: dict[str, Any]
+    ) -> tuple[str, str, str, bytes]:
+        """Return verb, path, query and body of a request over HTTP."""
+        verb, template, takes = choices.choice(_bindings(operation, plane))
+        fields = dict(body)
+
+        def filled(match: re.Match[str]) -> str:
+            key = match[1]
+            value = _pop_field(fields, key)
+            if value is None or isinstance(value, dict | list):
+                value = self._variable(choices, operation, key)
+            return quote(str(value), safe="/" if "=" in match[0] else "")
+
+        path = _VARIABLE.sub(filled, template)
+        if operation.content == "form":
+            return verb, path, "", urlencode(_query_fields(fields)).encode()
+        if takes:
+            return verb, path, "", json.encode(fields)
+        return verb, path, urlencode(_query_fields(fields), doseq=True), b""
+
+    def _variable(self, choices: Stream, operation: Operation, name: str) -> Any:
+        if name in _FEW:
+            return choices.choice(_FEW[name])
+        return self.vocabulary.draw(choices, name.rpartition(".")[2], operation.name)
+
+
+def _bindings(operation: Operation, plane: Plane) -> tuple[Binding, ...]:
+    return operation.bindings if plane in operation.planes else ()
+
+
+def _pop_field(fields: dict[str, Any], name: str) -> Any:
+    """Remove a field that is part of the path, and return it."""
+    for key in list(fields):
+        if snake(key) == name:
+            return fields.pop(key)
+    return None
+
+
+def _query_fields(fields: dict[str, Any], under: str = "") -> dict[str, Any]:
+    """Return fields as query parameters; those of messages by their dotted path."""
+    flat: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            flat |= _query_fields(value, f"{under}{name}.")
+        elif isinstance(value, list):
+            flat[under + name] = [item for item in value if not isinstance(item, dict | list)]
+        else:
+            flat[under + name] = str(value).lower() if isinstance(value, bool) else value
+    return flat

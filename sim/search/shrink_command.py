@@ -1,0 +1,251 @@
+"""`sim shrink`: find a failing run, reduce it, write the smaller file, and say what to do with it.
+
+The source is a scenario that fails, or a journal at whose end something does not hold. A journal of
+a client's session is first written as a scenario. If that scenario does not fail, because the
+language cannot express what mattered, the journal's inputs are shrunk instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Any, NamedTuple, TextIO
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from sim.read.commands import sim_command
+from sim.read.errors import UsageError
+from sim.read.export.journal_to_scenario import is_session, scenario_document
+from sim.read.export.yaml_writer import as_yaml
+from sim.read.headless_run import file_name, run_scenario
+from sim.read.layout import counted
+from sim.read.progress import Progress
+from sim.read.replay import at_the_start, journal_lines, simulation_at
+from sim.read.tables import print_table
+from sim.run.loader.load import load_scenario, scenario_from_source
+from sim.search.bisect import question
+from sim.search.campaign import matching_variants
+from sim.search.input_shrink import feed, session_of, smallest
+from sim.search.shrink import Shrinker, ShrunkScenario
+from sim.world.format.scenario import Scenario
+from sim.world.format.variation import with_choices
+from sim.world.format.yaml_tree import read_text, value_of
+
+_INTERRUPTED = "interrupted: this is the smallest that was found so far"
+JOURNAL_BEGINS = (b'{"journal":', b"\x1f\x8b")  # plain, or compressed with gzip
+
+
+class ShrinkRequest(Struct, frozen=True, kw_only=True):
+    """What to shrink, and how: the options of `sim shrink`."""
+
+    source: str
+    seeds: Sequence[int] | None = None
+    params: Mapping[str, str] = {}
+    preset: str = ""
+    reading: str = ""
+    expect: str = ""
+    because: str = ""
+    any_failure: bool = False
+    trials: int = 3000
+    out: Path | None = None
+
+
+class ShrinkResult(NamedTuple):
+    """A file that was written, the sizes before and after, and whether nothing more can be removed.
+
+    `because` is the cause that was kept, `says` the failure.
+    """
+
+    path: Path
+    says: list[str]
+    before: dict[str, int]
+    after: dict[str, int]
+    because: str = ""
+    trials: int = 0
+    done: bool = True
+    interrupted: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return the result as a document for programs."""
+        return {**self._asdict(), "path": str(self.path)}
+
+
+def shrink(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
+    """Shrink and write. Raises UsageError if nothing fails."""
+    if not _is_journal(request.source):
+        return write_smallest(_failing_scenario(request), request, out)
+    scenario = _scenario_of_journal(request, out)
+    if scenario is None:
+        return write_shortest(request, out)
+    return write_smallest(scenario, request, out)
+
+
+def write_shortest(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
+    """Shrink a journal to its fewest inputs and write them as a journal."""
+    session, question_asked = session_of(Path(request.source)), question(request.expect)
+    with Progress(0, "trials", keeps=False) as bar:
+        shrunk = smallest(session, question_asked, lambda left: bar.step(f"{left} inputs tried"))
+        if shrunk.interrupted:
+            bar.interrupt()
+    inputs = shrunk.inputs
+    path = (request.out or Path(f"{file_name(session.header.name)}-small")).with_suffix(".ndjson")
+    path.unlink(missing_ok=True)
+    with path.open("w+b", buffering=0) as file:
+        sim = at_the_start(session.header, session.seed, file)
+        feed(sim, inputs)
+    if shrunk.interrupted:
+        print(_INTERRUPTED, file=out)
+    print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
+    wrong = question_asked.ask(sim)
+    for line in wrong:
+        print(f"  {line}", file=out)
+    print(f"next: {sim_command('timeline', path)}", file=out)
+    sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
+    return ShrinkResult(
+        path, wrong, *sizes, done=not shrunk.interrupted, interrupted=shrunk.interrupted
+    )
+
+
+def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> ShrinkResult:
+    """Shrink a scenario that fails and write it."""
+    with Progress(0, "trials", keeps=False) as bar:
+        shrinker = Shrinker(
+            scenario,
+            any_failure=request.any_failure,
+            because=request.because,
+            trials=request.trials,
+            on_trial=lambda steps: bar.step(f"{steps} steps left"),
+        )
+        shrunk = shrinker.shrink()
+        if shrinker.interrupted:
+            bar.interrupt()
+    path = request.out or Path(f"{file_name(scenario.name)}-small.yaml")
+    failure = shrunk.report.first_failure
+    path.write_text(as_yaml(shrunk.document, _comment(request, scenario, shrinker, failure, path)))
+    if run_scenario(load_scenario(str(path))).first_failure != failure:
+        raise AssertionError(f"{path} does not fail as the shrunk scenario did")
+    _print_shrunk(scenario.plain(), shrunk, path, out, interrupted=shrinker.interrupted)
+    if shrinker.because:
+        print(
+            f"{shrinker.because} is kept: without it this step does not fail (--because names"
+            " another cause, or nothing)",
+            file=out,
+        )
+    sizes = (_sizes(scenario.plain()), _sizes(shrunk.document))
+    return ShrinkResult(
+        path,
+        [failure],
+        *sizes,
+        because=shrinker.because,
+        trials=shrunk.trials,
+        done=shrunk.done,
+        interrupted=shrinker.interrupted,
+    )
+
+
+def _comment(
+    request: ShrinkRequest, scenario: Scenario, shrinker: Shrinker, failure: str, path: Path
+) -> list[str]:
+    because = f" because of {shrinker.because}" if shrinker.because else ""
+    if shrinker.because.startswith("step "):
+        because += " (as counted there)"
+    return [
+        f"Shrunk from {request.source}, seed {scenario.seed}: it still fails{because}",
+        f"  {failure}",
+        f"sim run {quote(str(path))}",
+    ]
+
+
+def _failing_scenario(request: ShrinkRequest) -> Scenario:
+    """Return the first combination of matrix and seed that fails."""
+    seeds = request.seeds
+    variants = matching_variants(request.source, request.params)
+    runs = len(variants) * (len(seeds) if seeds is not None else 1)
+    with Progress(runs, "runs, none of which failed", keeps=False) as bar:
+        for variant in variants:
+            scenario = load_scenario(request.source, {**variant, **request.params})
+            scenario = with_choices(scenario, request.preset, request.reading)
+            for seed in bar.each(seeds if seeds is not None else (scenario.seed,)):
+                if not run_scenario(scenario, seed).ok:
+                    return replace(scenario, seed=seed)
+    outcome = f"{counted(runs, 'run')} and none failed"
+    raise UsageError(f"{request.source}: {outcome}, so there is nothing to shrink")
+
+
+# ---- journals
+
+
+def _is_journal(name: str) -> bool:
+    path = Path(name)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.peek(2).startswith(JOURNAL_BEGINS)
+
+
+def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None:
+    """Return the run of a journal as a scenario that fails; None if no scenario can express it."""
+    path = Path(request.source)
+    if not is_session(path):
+        with journal_lines(path) as (header, _):
+            scenario = scenario_from_source(bytes(header.scenario), header.places)
+        clock = replace(scenario.clock, start=header.start)
+        return replace(scenario, seed=header.seed, clock=clock)
+    if not question(request.expect).ask(simulation_at(path)):
+        raise UsageError(
+            f"{path}: {request.expect or 'every invariant'} holds at its end: there is nothing to"
+            " shrink (--expect says what should hold)"
+        )
+    converted = scenario_document(path)
+    document = converted.document
+    if request.expect:
+        expect = value_of(read_text(request.expect, "--expect"))
+        document["steps"] = [*document["steps"], {"name": "expected", "expect": expect}]
+    left_out = ", ".join(f"{count} {kind}" for kind, count in converted.left_out.items())
+    print(
+        f"{path}: written as {counted(len(document['steps']), 'step')}"
+        + (f"; left out: {left_out}" if left_out else ""),
+        file=out,
+    )
+    scenario = scenario_from_source(json.encode(document))
+    if run_scenario(scenario).ok:
+        print("as a scenario it does not fail, so the journal's inputs are shrunk", file=out)
+        return None
+    return scenario
+
+
+# ---- the result
+
+
+def _print_shrunk(
+    whole: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
+) -> None:
+    before, after = _sizes(whole), _sizes(shrunk.document)
+    print_table(
+        [
+            {"": name, "before": before[name], "after": after[name]}
+            for name in before
+            if before[name]
+        ],
+        out,
+    )
+    print("", path.read_text(), sep="\n", file=out)
+    if interrupted:
+        print(_INTERRUPTED, file=out)
+    elif not shrunk.done:
+        print(f"stopped after {shrunk.trials} trials; raise --trials to continue", file=out)
+    print(f"{shrunk.trials} trials; written to {path}", file=out)
+
+
+def _sizes(document: dict[str, Any]) -> dict[str, int]:
+    world = document.get("world", {})
+    settings = ("quirks", "assumptions", "limits", "maintenance")
+    return {
+        "steps": len(document.get("steps", ())),
+        "faults": len(document.get("faults", ())),
+        "settings": sum(len(document.get(key, ())) for key in settings),
+        "world": sum(len(entries) for entries in world.values() if isinstance(entries, list)),
+        "characters": len(json.encode(document)),
+    }

@@ -1,0 +1,1 @@
+"""Listeners that pass a client's traffic to the real service and record it (`sim record`)."""

@@ -1,0 +1,79 @@
+"""The service behind a listener, and the form of the requests to it."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
+from multidict import CIMultiDict
+from yarl import URL
+
+from sim.evidence.recording.files import Plane
+from sim.evidence.recording.writer import RecordingWriter
+from sim.server.http.server import origin_form
+
+RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
+
+# Headers of a single connection (RFC 9110, section 7.6.1).
+HOP = frozenset(
+    (
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
+
+
+class Upstream:
+    """The service behind one listener."""
+
+    def __init__(
+        self,
+        plane: Plane,
+        address: str,
+        writer: RecordingWriter,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.plane = plane
+        self.address = address.rstrip("/")
+        self.writer = writer
+        self.session = ClientSession(
+            auto_decompress=False,
+            connector=TCPConnector(limit=0, ssl=context if context is not None else True),
+            cookie_jar=DummyCookieJar(),
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        )
+        # aiohttp would repeat a GET whose connection breaks, but only the client may decide that.
+        self.session._retry_connection = False
+
+    def url(self, request: web.BaseRequest) -> URL:
+        """Return the address of a request at the service; path and query keep the client's
+        spelling.
+        """
+        return URL(self.address + origin_form(request.raw_path), encoded=True)
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self.session.close()
+
+
+def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
+    """Return headers as they were sent, with the case of their names."""
+    return [
+        (name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in raw
+    ]
+
+
+def outgoing(request: web.BaseRequest) -> CIMultiDict[str]:
+    """Return the headers to relay: all except those of the connection."""
+    return CIMultiDict(
+        (name, value)
+        for name, value in decoded_headers(request.raw_headers)
+        if name.lower() not in HOP and name.lower() not in ("host", "expect")
+    )

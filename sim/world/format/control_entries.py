@@ -1,0 +1,65 @@
+"""Parameters of operator actions whose step has another form, or that have no step.
+
+In a step, `bust: T1` is text and `quirk: {name: odds}` maps names to values; on the control plane
+the name is in the path of the call. In both cases the action gets one of these Structs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from sim.world.format.scalar_types import COUNT
+
+
+class TradeEntry(Struct, frozen=True):
+    """A trade, by its id."""
+
+    id: str
+
+
+class FaultReference(Struct, frozen=True):
+    """A fault in force, by its id. f1 is the fault that was added first."""
+
+    id: str
+
+
+class WindowReference(Struct, frozen=True):
+    """A one-off maintenance window, by its name."""
+
+    name: str
+
+
+class PresetEntry(Struct, frozen=True):
+    """A preset of all quirks and faults."""
+
+    name: Annotated[str, "ideal, realistic or hostile"]
+
+
+class ReadingEntry(Struct, frozen=True):
+    """A reading of the service."""
+
+    name: Annotated[str, "documented or observed"]
+
+
+class SettingEntry(Struct, frozen=True):
+    """A quirk or an assumption, and its new value."""
+
+    name: str
+    value: Annotated[Any, "odds of a quirk: always, never or a fraction; value of an assumption"]
+
+
+class RedeliveryEntry(Struct, frozen=True):
+    """Deliver webhook events of a firm again: all that were never acknowledged, or with `event_id`
+    one event, whether it was acknowledged or not.
+    """
+
+    firm: Annotated[str, "firms/<firm>, or <firm>"]
+    event_id: str = ""
+
+
+class StreamReference(Struct, frozen=True):
+    """An open stream, by its number."""
+
+    id: Annotated[int, COUNT]

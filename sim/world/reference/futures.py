@@ -1,0 +1,168 @@
+"""The default world's futures and event contracts: events with several outcomes, each a market of
+its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from sim.contract.messages import gateway_v1 as wire
+from sim.core.market_data.assets import PRICE_SCALE
+from sim.core.model.collateral import EventOutcome, Related
+from sim.core.model.index_conditions import Family, IndexCondition
+from sim.core.model.instrument import Instrument
+from sim.core.model.quantities import scaled
+from sim.kernel.instants import DAY, HOUR, Instant, Span, eastern_date, parse_instant
+from sim.world.reference import market_pair
+from sim.world.reference.dated_names import begins, dated
+from sim.world.reference.games import mid_of, on_terms
+from sim.world.reference.index_markets import asset_terms, index_metadata
+from sim.world.reference.market_pair import Facts, Side, new_event
+from sim.world.reference.reference import Reference
+
+
+class Outcome(NamedTuple):
+    """One outcome: the end of its symbol, its side, its price in dollars or ""."""
+
+    tail: str
+    long: Side
+    mid: str
+
+
+class Kind(NamedTuple):
+    """Common properties of the markets of an event."""
+
+    market_type: str
+    sports_type: str = ""
+    tournament: str = ""
+
+
+def add_future(
+    row: dict[str, Any], reference: Reference, now: Instant, shift: Span
+) -> list[Instrument]:
+    """Add an event about who wins a competition, with a market for each contender.
+
+    Futures have no home and away team (§2.6).
+    """
+    league = reference.league_by_slug[row["league"]]
+    sport = reference.sport_of(league)
+    event = _event(row, reference, shift, "sports", ("sports", "futures", sport.slug, league.slug))
+    event.subcategory = league.slug
+    outcomes = []
+    for name in row["teams"]:
+        team = reference.team(league.slug, name)
+        mid = f"0.{4 + len(name) * 3 + len(team.name) % 9:02d}"
+        outcomes.append(Outcome(name.lower(), Side(team.name, team), mid))
+    kind = Kind("futures", "futures", league.name)
+    return _add_markets(row, event, reference, now, kind, outcomes)
+
+
+def add_topic(
+    row: dict[str, Any], reference: Reference, now: Instant, shift: Span
+) -> list[Instrument]:
+    """Add an event contract: economics, politics, crypto, weather."""
+    event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
+    event.series_slug = dated(row["series"], begins(shift))
+    outcomes = [Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"]]
+    return _add_markets(row, event, reference, now, Kind(row["market_type"]), outcomes)
+
+
+def _event(
+    row: dict[str, Any], reference: Reference, shift: Span, category: str, tags: tuple[str, ...]
+) -> wire.Event:
+    created = parse_instant(row["created"]) + 12 * HOUR + shift
+    end = parse_instant(row["end"]) + shift
+    about = eastern_date(parse_instant(row["about"]) + 12 * HOUR + shift if "about" in row else end)
+    title = dated(row["title"], about)
+    tag_ids = reference.tags_of(*tags)
+    event = new_event(
+        created,
+        tag_ids,
+        id=reference.next_event_id(),
+        slug=dated(row["slug"], about),
+        title=title,
+        description=f"{title}. Resolves from official sources.",
+        category=category,
+        start_time=end,  # the instant of the event in question
+        end_date=end,
+        event_date=market_pair.eastern_day(end),
+        featured=row.get("quoted", False),
+    )
+    event.primary_tag = tag_ids[0] if tag_ids else None
+    reference.add_event(event)
+    return event
+
+
+def _add_markets(
+    row: dict[str, Any],
+    event: wire.Event,
+    reference: Reference,
+    now: Instant,
+    kind: Kind,
+    outcomes: list[Outcome],
+) -> list[Instrument]:
+    """Add a market for each outcome of an event."""
+    created, end = event.created_at or 0, event.end_date or 0
+    ladder = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
+    instruments = []
+    for rank, outcome in enumerate(outcomes):
+        symbol = f"{row['product']}-{event.slug}-{outcome.tail}"
+        question = f"{event.title}: {outcome.long.name}?"
+        facts = Facts(
+            question=question,
+            long=outcome.long,
+            short=Side("No"),
+            sports_market_type=kind.sports_type,
+            mid=outcome.mid or mid_of(symbol),
+            tournament=kind.tournament,
+            tags=tuple(event.tags),
+        )
+        instrument = Instrument(
+            symbol=symbol,
+            description=question,
+            product_id=row["product"],
+            created=created,
+            start=created,
+            expiration=end,
+            termination=end + 7 * DAY,
+            event=event.slug,
+            market_type=kind.market_type,
+            category=event.category,
+            subcategory=event.subcategory,
+            series=event.series_slug,
+            related=Related(f"{event.slug}/{kind.market_type}", ladder, rank),
+        )
+        if "asset" in row:
+            instrument, facts = _on_index(instrument, facts, row, rank)
+        instruments.append(reference.list_market(on_terms(instrument, now), facts, event, now))
+    return instruments
+
+
+def _on_index(
+    instrument: Instrument, facts: Facts, row: dict[str, Any], rank: int
+) -> tuple[Instrument, Facts]:
+    """Return a market on an asset's index, which pays by the index at its expiration."""
+    levels, family = _levels(row, rank), Family(row["family"])
+    condition = IndexCondition(
+        asset=row["asset"],
+        family=family,
+        begins=instrument.created if family is Family.HIT else 0,
+        ends=instrument.expiration,
+        strike=levels.get("strike", 0),
+        lower=levels.get("lower", 0),
+        upper=levels.get("upper", 0),
+    )
+    on_index = replace(instrument, index_condition=condition)
+    metadata = index_metadata(on_index, row["horizon"])
+    terms = asset_terms(condition, row["horizon"])
+    return replace(on_index, metadata=metadata), replace(facts, asset=terms)
+
+
+def _levels(row: dict[str, Any], rank: int) -> dict[str, int]:
+    """Return the levels of a market: a strike, or the bounds of a range."""
+    level = row["levels"][rank]
+    bounds = ("strike",) if isinstance(level, str) else ("lower", "upper")
+    named = zip(bounds, [level] if isinstance(level, str) else level, strict=True)
+    return {name: scaled(bound, PRICE_SCALE) for name, bound in named if bound}

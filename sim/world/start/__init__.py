@@ -1,0 +1,1 @@
+"""The state a run begins with, built from a scenario."""

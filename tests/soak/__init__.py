@@ -1,3 +1,0 @@
-"""Long searches. Each module runs alone (`python -m tests.soak.NAME --count N --seed N`); CI runs a
-small share of each from a fixed seed.
-"""
