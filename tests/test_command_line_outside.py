@@ -191,7 +191,7 @@ def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
         (lambda raw: b"", "the file is empty"),
         (lambda raw: raw[:90], "ends within its first line"),
         (lambda raw: raw.replace(b"\n", b"\r\n"), "CR LF"),
-        (lambda raw: raw.replace(b'{"journal":2', b'{"journal":9', 1), "format 9 is not the one"),
+        (lambda raw: raw.replace(b'{"journal":3', b'{"journal":9', 1), "format 9 is not the one"),
         (lambda raw: b'{"journal":9,"made":"later"}\n', "format 9 is not the one"),
         (lambda raw: b"\xef\xbb\xbf" + raw, "not a journal header"),
     ],

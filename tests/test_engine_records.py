@@ -24,7 +24,7 @@ NOW = 1_000
 
 
 def recorded(outcome: Outcome, entry: LoggedCall | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(wire.encode(record_of(outcome, [], entry, NOW)))
+    found: dict[str, Any] = json.loads(wire.encode(record_of(outcome, entry, NOW)))
     return found
 
 
@@ -74,6 +74,7 @@ def test_trades_are_only_named_because_their_executions_are_events_too() -> None
             "price": 50 * instrument.price_scale // 100,
             "qty": 2 * instrument.qty_scale,
             "state": last[[event["event"] for event in last].index("Traded")]["state"],
+            "rule": "M1",
         }
     ]
     assert sum(event["event"] == "Executed" for event in last) >= 2
@@ -110,8 +111,13 @@ def test_a_secret_of_a_body_stands_in_no_record() -> None:
     assert "body" not in recorded(Outcome(seq=1, reply=Reply(body=b"{}", journal=b"")))
 
 
-def test_the_refusal_of_an_action_is_its_message() -> None:
-    assert recorded(Outcome(seq=1, value=Conflict("too late"))) == {"message": "too late"}
+def test_the_refusal_of_an_action_is_its_message_and_its_reason() -> None:
+    refusal = Conflict("too late", rule="M42", facts={"state": "CLOSED"})
+    assert recorded(Outcome(seq=1, value=refusal)) == {
+        "message": "too late",
+        "rule": "M42",
+        "facts": {"state": "CLOSED"},
+    }
     assert recorded(Outcome(seq=1, value="done")) == {}
 
 
@@ -140,9 +146,16 @@ def test_effects_are_recorded_in_their_kinds() -> None:
         "frames": 4,
         "frames_crc": chain,
         "closed": [
-            {"type": "close", "stream": 1, "code": 14, "message": "over", "web_socket_code": 1000}
+            {
+                "type": "close",
+                "stream": 1,
+                "code": 14,
+                "message": "over",
+                "web_socket_code": 1000,
+                "rule": "",
+            }
         ],
-        "resolved": [["answer/1", 201, {"id": 1}]],
+        "resolved": [["answer/1", 201, {"id": 1}, ""]],
         "posts": [f"attempt/1 evt https://a.test/x?y=1 {zlib.crc32(b'body'):08x}"],
         "fired": [{"at": 5, "timer": "kind", "subject": "subject"}],
         "steps": [{"step": 2, "name": "name", "at": 7}],

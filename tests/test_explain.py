@@ -148,28 +148,28 @@ def _rejected(world: Connection) -> str:
     ("make", "part", "rule", "section", "assumption"),
     [
         (_filled, "2 traded at 0.6", "M1", "§3.4", ""),
-        (_canceled, "canceled as requested", "M34", "§3.4", ""),
-        (
-            _maintenance,
-            "a maintenance window was about to begin",
-            "W2",
-            "§8",
-            "maintenance.cancel_lead",
-        ),
+        (_canceled, "canceled: as requested", "M43", "§3.4", ""),
+        (_maintenance, "maintenance empties every book", "W2", "§8", "maintenance.cancel_lead"),
         (_gtt, "its good-till time came", "L23", "§3.4", ""),
-        (_roll, "the trade day rolled", "L12", "§3.4", "day_roll.expire_day_orders"),
-        (lambda w: _state(w, "CLOSED", tif=DAY), "the instrument closed", "L20", "§3.1", ""),
+        (_roll, "the trade date ends day orders", "L12", "§3.4", "day_roll.expire_day_orders"),
+        (
+            lambda w: _state(w, "CLOSED", tif=DAY),
+            "the close ends day orders",
+            "L12",
+            "§3.4",
+            "day_roll.expire_day_orders",
+        ),
         (
             lambda w: _state(w, "CLOSED", "EXPIRED"),
-            "the instrument expired",
-            "L15",
+            "the instrument became EXPIRED",
+            "L8",
             "§3.1",
-            "lifecycle.collapse_to_expired",
+            "",
         ),
         (lambda w: _state(w, tif=IOC), "must not rest", "M16", "§3.4", ""),
-        (lambda w: _state(w, tif=FOK), "must not rest", "M17", "§3.4", ""),
-        (_unfunded, "could no longer pay for it", "P5", "§3.4", ""),
-        (_rejected, "rejected: ", "P3", "§3.4", ""),
+        (lambda w: _state(w, tif=FOK), "0 of 1 were there", "M17", "§3.4", ""),
+        (_unfunded, "could no longer pay for it", "P5", "§3.4", "risk.auto_cancel_order"),
+        (_rejected, "rejected: ", "P4", "§3.4", ""),
     ],
 )
 def test_the_end_of_an_order_names_its_cause(
@@ -232,7 +232,8 @@ def test_a_refusal_by_state_names_who_brought_the_state_about(world: Connection)
     assert why(world, refused)["status"] == 422
     for subject in (refused, _refused(world)):  # over REST and over gRPC
         found = why(world, subject)
-        assert (found["code"], found["rule"], found["stage"]) == (9, "§3.1", "handle")
+        assert (found["code"], found["rule"], found["stage"]) == (9, "S3.1-10", "handle")
+        assert found["facts"] == {"state": "HALTED"}
         assert [one["name"] for one in found["assumptions"]] == ["orders.sync_reject"]
         cause, itself = found["chain"]
         assert (cause["seq"], cause["at"], cause["rule"]) == (halted, "2026-09-08T18:01:30Z", "L5")
@@ -246,7 +247,7 @@ def test_a_refusal_about_an_order_tells_what_became_of_it(world: Connection) -> 
     found = why(world, _refused(world))
     assert found["status"] == 409 and found["rule"] == "M34"
     assert [link["what"] for link in found["chain"]][1:] == [
-        "canceled as requested",
+        "canceled: as requested",
         "refused: Unknown order",
     ]
     body = order(quiet(world.simulation), "buy", 41, 1, clordId="mine")
@@ -350,7 +351,7 @@ def test_an_account_tells_every_row_with_its_cause(world: Connection) -> None:
     assert found["subject"] == user.account
     assert found["balance"] in found["summary"]
     rules = {link["rule"] for link in found["chain"]}
-    assert {"P21", "P23"} <= rules
+    assert {"P21", "P9"} <= rules
     assert any(
         one["name"] == "ledger.commission"
         for link in found["chain"]
@@ -443,10 +444,12 @@ def test_a_journal_explains_itself_on_the_command_line(
     def sim(*arguments: str) -> tuple[int, str, str]:
         return main(["explain", str(path), *arguments]), *capsys.readouterr()
 
-    assert f"{refused}  409  POST /v1/trading/orders/cancel  Unknown order" in sim()[1]
+    assert (
+        f"{refused}  409  refused  POST /v1/trading/orders/cancel  M34: Unknown order" in sim()[1]
+    )
     _, said, _ = sim(refused)
     assert said.startswith(f"request {refused}: firms/atlas/users/mara-voss was refused: 409")
-    assert "canceled as requested (rule M34, section 3.4)" in said
+    assert "canceled: as requested (rule M43, section 3.4)" in said
     assert "retry          no" in said
     assert json.loads(sim(made, "--json")[1])["state"] == "CANCELED"
     code, said, problem = sim(refused, "--until", "2026-09-08T18:00:30Z")

@@ -779,6 +779,4 @@ def test_why_a_market_closed_is_explained(world: Connection) -> None:
         assert found is not None
         told = [link["what"] for link in found["chain"]]
         assert told[0] == "OPEN → CLOSED: the game is over"
-        assert (
-            "settlement price" in told[1] and told[2] == "CLOSED → EXPIRED: its dates and schedule"
-        )
+        assert "settlement price" in told[1] and told[2] == "CLOSED → EXPIRED: its dates"

@@ -295,7 +295,7 @@ def test_a_state_that_cannot_be_saved_is_a_warning_and_postpones_the_next(
                 refused()
             assert error.value.message == why
             assert error.value.remedy == "rewind to a moment before it, or reset"
-            assert error.value.rule == "control"
+            assert error.value.rule == "T1"
     assert sim.ended is None
     sim.snapshot("here")
 
@@ -501,7 +501,7 @@ def test_accounts_are_found_by_their_own_names_and_by_those_of_users(few: Connec
         sim.account_named("nobody")
     assert (error.value.message, error.value.rule, error.value.remedy) == (
         "no account is called nobody",
-        "control",
+        "T1",
         "GET /_sim/v1/state/accounts lists them",
     )
 

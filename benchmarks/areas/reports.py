@@ -80,6 +80,7 @@ class _World:
     def __init__(self, trades: int) -> None:
         from sim import Simulation, load_scenario
         from sim.contract.messages import exchange_v1 as wire
+        from sim.core.matching.fills import BY_PRICE_AND_TIME
         from sim.core.model.commands import PlaceOrder
         from sim.core.model.enums import ExecutionType, Side, TimeInForce, TradeType
         from sim.run.client.client import connect
@@ -106,12 +107,12 @@ class _World:
                 )
             )
             executions.append(
-                execution_log.report(order, ExecutionType.PARTIAL_FILL, qty=1, price=50)
+                execution_log.report(order, ExecutionType.PARTIAL_FILL, BY_PRICE_AND_TIME, 1, 50)
             )
         for _ in range(trades):
             ctx.now += 1_000_000
             trade_id, (buy, sell) = execution_log.next_trade_id(), executions
-            execution_log.trade(trade_id, 50, 1, buy, sell, TradeType.REGULAR)
+            execution_log.trade(trade_id, 50, 1, buy, sell, TradeType.REGULAR, BY_PRICE_AND_TIME)
             ctx.events.clear()
         self._middle = execution_log.trades[trades // 2]
         self._rpc = connect(simulation).rpc(firm, firm.users[0].name)

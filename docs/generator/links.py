@@ -17,7 +17,7 @@ _PROTECTED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _SECTION = re.compile(r"§(\d+(?:\.\d+)?)")
-_RULE = re.compile(r"[LMPSKRWE]\d{1,2}\b")
+_RULE = re.compile(r"[LMPSKRWET]\d{1,2}\b")
 _CITED = re.compile(rf"\brules? {_RULE.pattern}(?:(?:,| and| or|-) ?{_RULE.pattern})*")
 
 

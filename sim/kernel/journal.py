@@ -33,7 +33,7 @@ from msgspec import Raw, Struct, json, structs
 
 from sim.kernel.branches import Branch, Place, Tree, grow
 
-FORMAT = 2
+FORMAT = 3
 _COPY_BYTES = 1 << 20
 
 

@@ -1,11 +1,11 @@
-"""Which operations, answers, quirks, faults and dates of the exchange a test suite has exercised,
-and which it has not.
+"""Which operations, answers, rules, quirks, faults and dates of the exchange a test suite has
+exercised, and which it has not.
 
 A `Recorder` observes simulations from outside and changes none. It counts each call by operation,
-plane, status and rule, counts quirks and injected faults, and notes the virtual instants over which
-the runs went. `Coverage` is the result; two of them can be added, so that parts of a suite in
-several processes become one. The catalogues define what can be covered: every entry that was never
-exercised is in the document with a count of 0.
+plane, status and rule, counts decisions by rule, quirks and injected faults, and notes the virtual
+instants over which the runs went. `Coverage` is the result; two of them can be added, so that parts
+of a suite in several processes become one. The catalogues define what can be covered: every entry
+that was never exercised is in the document with a count of 0.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sim.core.catalogue.quirks import catalogue
 from sim.core.service.fault_spec import KINDS
 from sim.kernel.instants import Instant, format_instant, parse_instant
 from sim.read import dates
+from sim.read.decisions import RULES, decisions_in
 from sim.read.errors import MALFORMED, UsageError
 from sim.run.simulation import Simulation
 
@@ -52,6 +53,7 @@ class Coverage(Struct):
     runs: int = 0
     answers: Counter[Answer] = field(default_factory=Counter)
     quirks: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
     first: Instant = 0
     last: Instant = 0
@@ -61,6 +63,7 @@ class Coverage(Struct):
         self.runs += other.runs
         self.answers += other.answers
         self.quirks += other.quirks
+        self.rules += other.rules
         self.faults += other.faults
         for at in (other.first, other.last):
             self.note_instant(at)
@@ -97,7 +100,10 @@ class Recorder:
         for injection in outcome.injections:
             for kind in _kinds_of(injection.act):
                 coverage.faults[kind, injection.plane] += 1
-        coverage.quirks.update(simulation.exchange.ctx.quirks.take_applied())
+        for decision in decisions_in(outcome):
+            coverage.rules[decision.rule] += 1
+            if quirk := decision.facts.get("quirk"):
+                coverage.quirks[quirk] += 1
         coverage.note_instant(simulation.now)
 
     def after_attempt(self, simulation: Simulation, *attempt: object) -> None:
@@ -107,8 +113,6 @@ class Recorder:
 def _answer(entry: LoggedCall) -> Answer:
     why = entry.why
     rule = (why.rule or why.stage) if why is not None else ""
-    if entry.fault and rule == f"fault {entry.fault}":
-        rule = "fault"  # ids of faults differ between tests
     name = entry.operation or _NO_OPERATION
     return Answer(name, entry.plane, entry.status, entry.code, rule)
 
@@ -130,11 +134,17 @@ def document(coverage: Coverage) -> dict[str, Any]:
         "totals": {name: {"met": met, "of": of} for name, (met, of) in _totals(coverage).items()},
         "operations": _operations(coverage),
         "quirks": {name: coverage.quirks[name] for name in catalogue()},
+        "rules": {rule: {"decisions": coverage.rules[rule]} for rule in _rules(coverage)},
         "faults": _faults(coverage),
         "dates": _dates(coverage),
         "first": format_instant(coverage.first) if coverage.first else None,
         "last": format_instant(coverage.last) if coverage.last else None,
     }
+
+
+def _rules(coverage: Coverage) -> list[str]:
+    """Return the rules of the page *Rules* that can decide, then statements that decided."""
+    return [*RULES, *sorted(coverage.rules.keys() - set(RULES))]
 
 
 def _faults(coverage: Coverage) -> dict[str, dict[str, int]]:
@@ -150,6 +160,7 @@ def packed(coverage: Coverage) -> str:
     whole = document(coverage)
     operations = whole["operations"]
     whole["operations"] = {name: row for name, row in operations.items() if row["calls"]}
+    whole["rules"] = {rule: row for rule, row in whole["rules"].items() if row["decisions"]}
     del whole["dates"]
     return json.encode(whole).decode()
 
@@ -201,6 +212,8 @@ def read(text: bytes, name: str) -> Coverage:
                 count = answer.pop("count")
                 coverage.answers[Answer(operation=operation, **answer)] = count
         coverage.quirks.update(document["quirks"])
+        for rule, row in document["rules"].items():
+            coverage.rules[rule] = row["decisions"]
         for kind, planes in document["faults"].items():
             coverage.faults.update({(kind, plane): count for plane, count in planes.items()})
         for at in (document["first"], document["last"]):

@@ -24,8 +24,8 @@ TESTS = _PACKAGE.parent / "tests"
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-_IN_NAMES = re.compile(r"(?:^|_)([lmpskrwe]\d{1,2})(?=_)")
-_IN_TEXT = re.compile(r"\b([LMPSKRWE])(\d{1,2})(?:-[LMPSKRWE]?(\d{1,2}))?\b")
+_IN_NAMES = re.compile(r"(?:^|_)([lmpskrwet]\d{1,2})(?=_)")
+_IN_TEXT = re.compile(r"\b([LMPSKRWET])(\d{1,2})(?:-[LMPSKRWET]?(\d{1,2}))?\b")
 
 
 def tests_by_statement(tests: Path, mark: str = "spec") -> dict[str, list[str]]:

@@ -55,7 +55,7 @@ class OpenedRun:
                 raise Conflict(
                     f"this version replays the run up to input {self.recorded.inputs} only:"
                     f" {self.failed}",
-                    rule="control",
+                    rule="T1",
                 )
             await asyncio.sleep(_LOOK_S)
 
@@ -63,4 +63,4 @@ class OpenedRun:
     def refuse_change() -> Conflict:
         """The refusal of a call that would change the run."""
         message = "this run is over: it can be read and forked, but not changed"
-        return Conflict(message, rule="control", remedy=_REMEDY)
+        return Conflict(message, rule="T1", remedy=_REMEDY)

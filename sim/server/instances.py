@@ -104,9 +104,7 @@ class Instances:
         service = self._services.get(name)
         if service is None:
             raise NotFound(
-                f"no world is called {name!r}",
-                rule="control",
-                remedy="GET /_sim/v1/worlds lists them",
+                f"no world is called {name!r}", rule="T1", remedy="GET /_sim/v1/worlds lists them"
             )
         path = self._journal if name == MAIN else self._journals[name][1]
         journal = str(path) if path else None
@@ -199,7 +197,7 @@ class Instances:
     async def end(self, name: str) -> None:
         """Stop an instance. The first one ends only with the process."""
         if name == MAIN:
-            raise InvalidRequest("the first world ends with the process", rule="control")
+            raise InvalidRequest("the first world ends with the process", rule="T1")
         self.describe(name)
         self._forks.pop(name, None)
         await self._services.pop(name).stop()
@@ -235,7 +233,7 @@ class Instances:
             why = getattr(error, "strerror", None) or str(error) or "out of memory"
             raise Unavailable(
                 f"the world {name} cannot be opened: {why}",
-                rule="control",
+                rule="T1",
                 remedy="stop worlds that are not needed, or raise its limits (ulimit -n, disk)",
             ) from error
         finally:
@@ -274,7 +272,7 @@ class Instances:
         if len(self._services) + len(self._starting) >= INSTANCES_MAX:
             raise Conflict(
                 f"a process serves at most {INSTANCES_MAX} worlds",
-                rule="control",
+                rule="T1",
                 remedy="DELETE /_sim/v1/worlds/{name} stops one",
             )
         if not name:
@@ -283,9 +281,9 @@ class Instances:
                 name = f"world-{self._numbered}"
             return name
         if not _NAME.fullmatch(name):
-            raise InvalidRequest("a world's name is up to 40 of a-z, 0-9 and -", rule="control")
+            raise InvalidRequest("a world's name is up to 40 of a-z, 0-9 and -", rule="T1")
         if self._is_taken(name):
-            raise AlreadyExists(f"there is a world {name!r} already", rule="control")
+            raise AlreadyExists(f"there is a world {name!r} already", rule="T1")
         return name
 
     def _is_taken(self, name: str) -> bool:

@@ -79,6 +79,9 @@ def _lot(instrument: Instrument) -> int:
     return 30 if instrument.qty_scale == 100 else 3
 
 
+# The statement of §3.1 that refuses orders and changes in a state.
+BY_STATE = {S.SUSPENDED: "S3.1-9", S.HALTED: "S3.1-10"}
+
 # ---- the rulebook
 
 Row = tuple[bool, str, str, str, RejectReason]
@@ -136,17 +139,17 @@ def _shape(c: PlaceOrder, i: Instrument) -> Iterator[Row]:
         yield _invalid(getattr(c, name) < 0, "M2", text)
     for name in ("qty", "min_qty"):
         text = f"{names.get(name, name)} is out of range"
-        yield _invalid(getattr(c, name) > QTY_HIGH, "bounds", text)
+        yield _invalid(getattr(c, name) > QTY_HIGH, "T3", text)
     nothing = c.channel is not Channel.RETAIL and c.qty == c.cash_qty == 0
     yield _invalid(nothing, "M2", "order_qty is required")
     too_much = c.cash_qty > DOLLARS_HIGH * i.price_scale
-    yield _invalid(too_much, "bounds", "cash_order_qty is out of range")
+    yield _invalid(too_much, "T3", "cash_order_qty is out of range")
 
 
 def _state(c: PlaceOrder, state: InstrumentState) -> Iterator[Row]:
     closed = state in (S.HALTED, S.SUSPENDED)
     reason = RejectReason.EXCHANGE_CLOSED
-    yield closed, "InstrumentNotTradable", "§3.1", f"Book is {state.name}", reason
+    yield closed, "InstrumentNotTradable", BY_STATE.get(state, ""), f"Book is {state.name}", reason
     other = RejectReason.EXCHANGE_OPTION
     clearing = c.account == "clearing"
     yield clearing, "PermissionDenied", "P26", "account does not trade", other

@@ -161,7 +161,7 @@ def test_an_error_names_status_and_code_and_either_gives_the_other(
     with pytest.raises(InjectedFault) as struck:
         faults.inject("exchange", "X.Y")
     assert (struck.value.http, struck.value.code, struck.value.message) == (http, code, message)
-    assert struck.value.rule == "fault f1"
+    assert (struck.value.rule, struck.value.facts) == ("T2", {"fault": "f1"})
     assert struck.value.connection_fault == ""
 
 

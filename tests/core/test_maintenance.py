@@ -94,8 +94,10 @@ def test_the_crew_comes_a_minute_early_and_the_all_clear_comes_last() -> None:
         ("end", "2026-07-09T10:00:00Z"),
     ]
     assert bench.ctx.events == [
-        MaintenanceChanged(True, parse_instant("2026-07-09T06:00:00Z")),
-        MaintenanceChanged(False, parse_instant("2026-07-09T10:00:00Z")),
+        MaintenanceChanged(True, parse_instant("2026-07-09T06:00:00Z"), "W1", {"window": "weekly"}),
+        MaintenanceChanged(
+            False, parse_instant("2026-07-09T10:00:00Z"), "W2", {"window": "weekly"}
+        ),
     ]
     assert bench.maintenance.upcoming()[0].begins == parse_instant("2026-07-16T02:00:00-04:00")
 

@@ -97,6 +97,9 @@ def market(state: InstrumentState, price: int, terms: dict[str, Any]) -> tuple[M
     return made, made.now(order)
 
 
+# The statement of §3.1 that refuses orders and changes in a state.
+BY_STATE = {S.SUSPENDED: "S3.1-9", S.HALTED: "S3.1-10"}
+
 # ---- the rulebook
 
 Row = tuple[bool, str, str, str, CancelRejectReason]
@@ -120,7 +123,7 @@ def _reject(
 def rows(c: ReplaceOrder, order: Order, state: InstrumentState) -> Iterator[Row]:
     closed = state in (S.HALTED, S.SUSPENDED)
     text = f"Book is {state.name}"
-    yield closed, "InstrumentNotTradable", "§3.1", text, R.EXCHANGE_CLOSED
+    yield closed, "InstrumentNotTradable", BY_STATE.get(state, ""), text, R.EXCHANGE_CLOSED
     yield from _combination(c, order)
     names = {S.PREOPEN: "PRE_OPEN", S.MATCH_AND_CLOSE_AUCTION: "MATCH_AND_CLOSE_AUCTION"}
     derived = c.best_limit or c.immediately_executable_limit
@@ -161,7 +164,7 @@ def _combination(c: ReplaceOrder, order: Order) -> Iterator[Row]:
     negative = any(number < 0 for number in (c.qty, c.price, c.stop_price, c.min_qty))
     yield _invalid(negative, "M31", "quantities and prices must not be negative")
     beyond = c.qty > QTY_HIGH or c.min_qty > QTY_HIGH
-    yield _invalid(beyond, "bounds", "order_qty is out of range")
+    yield _invalid(beyond, "T3", "order_qty is out of range")
 
 
 def _band(price: int) -> Iterator[Row]:

@@ -59,7 +59,7 @@ def test_the_first_line_is_the_header_and_its_check_covers_the_rest_of_it() -> N
     (line,) = file.getvalue().splitlines(keepends=True)
     assert line.endswith(b"\n") and line == encode_header(HEADER) + b"\n"
     header = json.decode(line)
-    assert (header["journal"], header["places"], header["settings"]) == (2, [], {})
+    assert (header["journal"], header["places"], header["settings"]) == (3, [], {})
     bare = json.encode(structs.replace(HEADER, check=""))
     assert header["check"] == f"{crc32(bare):08x}"
     again, lines = read_journal(io.BytesIO(file.getvalue()))
@@ -484,11 +484,11 @@ def reason(text: bytes) -> str:
         (b"x" * 300, f"1: line 1 is not a journal header: it begins with '{'x' * 40}'; "),
         (b'{"a":1}\n', "1: line 1 is not a journal header: Object missing required field `name`"),
         (b'{"a":1', "1: line 1 is not a journal header: Input data was truncated"),
-        (b'{"journal":2,"na', "1: the journal ends within its first line, so the run is lost"),
-        (b'{"journal":2}\n', "1: line 1 is not a journal header: Object missing required field"),
-        (b'{"journal":2}', "1: line 1 is not a journal header: Object missing required field"),
-        (b'{"journal":2,,}\n', "1: line 1 is not a journal header: JSON is malformed"),
-        (b'{"journal":1}\n', "1: journal format 1 is not the one this version reads (2)"),
+        (b'{"journal":3,"na', "1: the journal ends within its first line, so the run is lost"),
+        (b'{"journal":3}\n', "1: line 1 is not a journal header: Object missing required field"),
+        (b'{"journal":3}', "1: line 1 is not a journal header: Object missing required field"),
+        (b'{"journal":3,,}\n', "1: line 1 is not a journal header: JSON is malformed"),
+        (b'{"journal":1}\n', "1: journal format 1 is not the one this version reads (3)"),
         (
             written().replace(b"\n", b"\r\n"),
             "1: its lines end in CR LF: a program has rewritten the journal, so its digests no"
@@ -499,7 +499,7 @@ def reason(text: bytes) -> str:
         (written()[:-2] + b',"more":"\xff"}\n', "1: line 1 is not a journal header: 'utf-8'"),
         (
             encode_header(structs.replace(HEADER, scenario=Raw(b'{"a":"?"}')))
-            .replace(b'"journal":2,', b"")
+            .replace(b'"journal":3,', b"")
             .replace(b"?", b"\xff")
             + b"\n",
             "1: line 1 is not a journal header: 'utf-8'",

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 LEDGER = yaml.load((ROOT / "tests" / "ledger.yaml").read_text(), yaml.CSafeLoader)
 OUT_OF_SCOPE = {"L13", "M40", "E4"}
 TEXT = (ROOT / "docs" / "reference" / "rules.md").read_text()
-RULES = dict(re.findall(r"^\| <a id=\"\w+\"></a>([LMPSKRWE]\d+) \| (.*) \|$", TEXT, re.MULTILINE))
+RULES = dict(re.findall(r"^\| <a id=\"\w+\"></a>([LMPSKRWET]\d+) \| (.*) \|$", TEXT, re.MULTILINE))
 
 
 @cache
@@ -41,7 +41,7 @@ def test_a_rule_that_the_source_cites_is_listed() -> None:
         if "messages" not in file.parts:
             cited |= set(
                 re.findall(
-                    r'rules? ([LMPSKRWE]\d{1,2})\b|rule="([LMPSKRWE]\d{1,2})"', file.read_text()
+                    r'rules? ([LMPSKRWET]\d{1,2})\b|rule="([LMPSKRWET]\d{1,2})"', file.read_text()
                 )
             )
     cited = {first or second for first, second in cited}

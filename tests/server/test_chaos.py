@@ -203,7 +203,7 @@ def test_the_fault_is_named_in_header_log_metrics_list_and_explanation(exchange)
     (row,) = exchange.requests(operation="GetBook")
     assert row["fault"] == "f1"
     why = exchange.explain(row["explain"])
-    assert (why["rule"], why["stage"]) == ("fault f1", "fault")
+    assert (why["rule"], why["facts"], why["stage"]) == ("T2", {"fault": "f1"}, "fault")
     assert "DELETE /_sim/v1/faults/f1" in why["remedy"]
     assert 'sim_fault_affected_total{fault="f1"} 1' in exchange.control("GET", "/metrics")
 

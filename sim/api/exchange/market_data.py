@@ -69,7 +69,8 @@ def _answer(exchange: Exchange, symbol: str, view: int | str) -> PreencodedRespo
     if state not in DATA_STATES and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found":
         raise NotFound(
             f"no book for {symbol}",
-            rule="U26",
+            rule="S3.1-1" if state is InstrumentState.PENDING else "S3.1-4",
+            facts={"state": state.name},
             remedy="the instrument is PENDING or TERMINATED; ListInstruments shows its state",
         )
 

@@ -70,7 +70,7 @@ def _granted(
             raise MissingScope(scope)
         if scope not in usable:
             raise PermissionDenied(
-                rule="participant-token",
+                rule="E5",
                 remedy=(
                     f"{scope} is reserved for the firm; a participant may have {', '.join(usable)}"
                 ),

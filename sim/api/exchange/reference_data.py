@@ -220,7 +220,7 @@ def _add_conditions(
     if named & _FAILING and exchange.ctx.quirks.applies(INSTRUMENT_COLUMNS_FAIL):
         if named & _FAILING != {_EVENT}:
             raise InternalFailure(
-                rule="instrument_columns_fail",
+                rule="S4.3-13",
                 remedy="filter these columns in the client, or use the fields of the request",
             )
         criteria.alike.append(lambda instrument: False)

@@ -97,6 +97,6 @@ def _party(caller: Caller, account: str) -> Party:
     """Return the requester or quoter of a call. Unlike elsewhere, `account` is required (§5.1)."""
     if not account:
         raise InvalidRequest(
-            "account is required", rule="rfq", remedy="send the participant's account"
+            "account is required", rule="L13", remedy="send the participant's account"
         )
     return Party(trading_account(caller, account), caller.participant or "", Channel.EXCHANGE)

@@ -48,7 +48,6 @@ def check_order(
             if folded(name) not in names:
                 raise InvalidRequest(
                     f"orderBy: {name[:40]!r} is not a field to sort by",
-                    rule="gateway.order_by",
                     remedy=f"one of {', '.join(sorted(keys))}",
                 )
 

@@ -30,9 +30,7 @@ def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
     PermissionDenied for a participant's token.
     """
     if caller.bound:
-        raise PermissionDenied(
-            rule="participant-token", remedy="call with the firm's own access token"
-        )
+        raise PermissionDenied(rule="E5", remedy="call with the firm's own access token")
     return firm_of(exchange, caller)
 
 

@@ -200,10 +200,10 @@ def _check_bound(participant: str, operation: Operation, header: str | None) -> 
     """
     if header and header != participant:
         remedy = f"this token speaks for {participant} alone"
-        raise refusals.PermissionDenied(rule="participant-token", remedy=remedy)
+        raise refusals.PermissionDenied(rule="E5", remedy=remedy)
     if operation.participant == "not_needed" and operation.scope.startswith("write:"):
         remedy = "call with the firm's own access token"
-        raise refusals.PermissionDenied(rule="participant-token", remedy=remedy)
+        raise refusals.PermissionDenied(rule="E5", remedy=remedy)
 
 
 def key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:

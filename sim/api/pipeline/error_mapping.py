@@ -15,12 +15,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct, json
+from msgspec import Struct, UnsetType, json
 from msgspec.structs import asdict
 
 from sim.api.pipeline.inputs import Reply
 from sim.core.model import refusals
 from sim.core.model.refusals import HTTP_OF_CODE, Refusal
+from sim.core.model.why import Facts
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, format_seconds
 
 # Refusals whose status in §7.1 differs from the mapping of codes.
@@ -56,6 +57,8 @@ def refused(refusal: Refusal, plane: str, ready_at: Instant = 0, request_id: str
         ready_at=ready_at,
         request_id=request_id,
         connection_fault=refusal.connection_fault,
+        rule=refusal.rule,
+        facts=refusal.facts,
     )
     if plane == "grpc":
         return reply
@@ -103,6 +106,7 @@ class Explanation(Struct, frozen=True, gc=False):
     code: int
     message: str
     rule: str
+    facts: Facts | UnsetType
     section: str
     remedy: str
     retry: bool
@@ -118,6 +122,7 @@ class Explanation(Struct, frozen=True, gc=False):
         plain = {
             **asdict(self),
             "retry_after_s": None if retry_after is None else format_seconds(retry_after),
+            "facts": self.facts or {},
             "now": format_instant(self.now),
             "orders": list(self.orders),
         }
@@ -139,6 +144,7 @@ def explanation(
         code,
         refusal.message,
         refusal.rule,
+        refusal.facts,
         refusal.section,
         refusal.remedy,
         refusal.retry,

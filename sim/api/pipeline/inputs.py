@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct, field, json, structs
+from msgspec import Struct, UnsetType, field, json, structs
 
 from sim.contract.contract import Plane
-from sim.core.model.events import FaultInjected
+from sim.core.model.events import Event, FaultInjected
+from sim.core.model.why import NO_FACTS, Facts
 from sim.core.webhooks.payloads import shown_url
 from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import Instant, Span
@@ -225,6 +226,7 @@ class Reply(Struct, kw_only=True):
     | pending_on | name of the effect `Resolve` that brings the answer; "" if this is the answer |
     | deadline | when the clock brings it at the latest; 0: it depends on somebody outside |
     | connection_fault | the effect of an injected fault on the connection |
+    | rule, facts | why the call was refused |
     """
 
     status: int = 200
@@ -241,6 +243,8 @@ class Reply(Struct, kw_only=True):
     connection_fault: str = ""
     pending_on: str = ""
     deadline: Instant = 0
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class Send(Struct, frozen=True, tag="send"):
@@ -251,12 +255,14 @@ class Send(Struct, frozen=True, tag="send"):
 
 
 class Close(Struct, frozen=True, tag="close"):
-    """The exchange ends a stream, with a gRPC status or with `web_socket_code`."""
+    """The exchange ends a stream, with a gRPC status or with `web_socket_code`, by a rule."""
 
     stream: int
     code: int
     message: str
     web_socket_code: int = 1000
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class Post(Struct, frozen=True, tag="post"):
@@ -314,7 +320,7 @@ class Outcome(Struct, kw_only=True):
     """Everything that one input caused.
 
     `stream` is the id of the stream that it opened (0: none). `cause` is the latest earlier input
-    that led to this one (0: none). `injections` are the faults that were injected; `answered` are
+    that led to this one (0: none). `events` is what the exchange reported, in order; `answered` are
     delivery attempts that scripted receivers answered. `warning` tells the operator what could not
     be saved for later.
     """
@@ -324,19 +330,24 @@ class Outcome(Struct, kw_only=True):
     effects: list[Effect] = field(default_factory=list)
     fired: list[Fired] = field(default_factory=list)
     steps: list[StepResult] = field(default_factory=list)
-    injections: list[FaultInjected] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     answered: list[DeliveryRecord] = field(default_factory=list)
     stream: int = 0
     value: object = None
     cause: int = 0
     warning: str = ""
 
+    @property
+    def injections(self) -> list[FaultInjected]:
+        """The faults that were injected, in order."""
+        return [event for event in self.events if isinstance(event, FaultInjected)]
+
     def take(self, parts: Sequence[Outcome]) -> None:
         """Combine the effects, timers, results and warnings of several outcomes, in order."""
         self.effects = [effect for part in parts for effect in part.effects]
         self.fired = [fired for part in parts for fired in part.fired]
         self.steps = [result for part in parts for result in part.steps]
-        self.injections = [injection for part in parts for injection in part.injections]
+        self.events = [event for part in parts for event in part.events]
         self.answered = [record for part in parts for record in part.answered]
         self.warning = "; ".join(filter(None, (part.warning for part in parts)))
 

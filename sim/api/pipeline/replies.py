@@ -133,7 +133,7 @@ class Replies:
         while True:
             if self.epoch != epoch:
                 remedy = "ask again: the exchange was moved to another moment"
-                raise refusals.Unavailable(rule="control", remedy=remedy)
+                raise refusals.Unavailable(rule="T1", remedy=remedy)
             part = next(answer, None)
             if part is None:
                 return

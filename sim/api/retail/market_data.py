@@ -12,6 +12,7 @@ from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import DEAD_BOOK
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import DATA_STATES
+from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import NotFound, cut
 from sim.kernel.instants import last_trade_day_roll
 
@@ -68,7 +69,8 @@ def with_book(exchange: Exchange, slug: str) -> str:
     if state not in DATA_STATES and dead_book == "not_found":
         raise NotFound(
             f"no book for {cut(slug)}",
-            rule="U26",
+            rule="S3.1-1" if state is InstrumentState.PENDING else "S3.1-4",
+            facts={"state": state.name},
             remedy="books exist from the first opening until termination",
         )
     return slug

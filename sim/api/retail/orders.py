@@ -113,7 +113,7 @@ def get_order(
     if visible is None:
         raise NotFound(
             f"unknown order: {cut(request.order_id)}",
-            rule="retail.read_lag",
+            rule="M45",
             remedy="asynchronous orders show up in reads after a short delay: try again",
         )
     return wire.GetOrderResponse(order=retail_order(exchange, visible))

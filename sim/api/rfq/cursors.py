@@ -22,7 +22,7 @@ def page_size(limit: int) -> int:
     """Return the number of rows of a page, 100 for 0. Refuses a number outside 0 to 100."""
     if not 0 <= limit <= PAGE_MAX:
         raise InvalidRequest(
-            f"limit must be 1 to {PAGE_MAX}", rule="rfq", remedy="leave limit out for 100 rows"
+            f"limit must be 1 to {PAGE_MAX}", rule="L13", remedy="leave limit out for 100 rows"
         )
     return limit or PAGE_MAX
 

@@ -30,7 +30,7 @@ def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCo
     """Return the combo of a symbol, or none."""
     if not request.symbol:
         raise InvalidRequest(
-            "symbol is required", rule="combo", remedy="POST /v1/combos returns a combo's symbol"
+            "symbol is required", rule="L13", remedy="POST /v1/combos returns a combo's symbol"
         )
     combo = exchange.combos.get(request.symbol)
     combos = [] if combo is None else [combo_message(exchange, combo)]
@@ -42,7 +42,7 @@ def get_rfqs(
 ) -> wire.GetRFQsResponse:
     """Return a page of the requests that the account may see, oldest first."""
     if request.rfq_id and request.cursor:
-        raise InvalidRequest("rfqId and cursor are mutually exclusive", rule="rfq")
+        raise InvalidRequest("rfqId and cursor are mutually exclusive", rule="L13")
     mine = request.user_filter == _SELF
 
     def matches(rfq: Rfq) -> bool:
@@ -88,7 +88,7 @@ def get_rfq_trades(
     """Return a page of everybody's fills that came from quotes, newest first."""
     start, end = request.start_time, request.end_time
     if start is not None and end is not None and start >= end:
-        raise InvalidRequest("startTime must lie before endTime", rule="rfq")
+        raise InvalidRequest("startTime must lie before endTime", rule="L13")
     query = ("trades", account, request.limit, start, end, request.symbol)
     size, before = page_size(request.limit), place_of(request.cursor, *query)
     trades: list[Trade] = []
@@ -105,13 +105,13 @@ def get_rfq_trades(
 
 def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None:
     if request.quote_id and not request.rfq_id:
-        raise InvalidRequest("quote_id needs rfq_id", rule="rfq")
+        raise InvalidRequest("quote_id needs rfq_id", rule="L13")
     if request.quote_id and request.cursor:
-        raise InvalidRequest("quote_id and cursor are mutually exclusive", rule="rfq")
+        raise InvalidRequest("quote_id and cursor are mutually exclusive", rule="L13")
     if not request.rfq_id and filters != 1:
         raise InvalidRequest(
             "rfq_id, or exactly one of user_filter and rfq_user_filter, is required",
-            rule="rfq",
+            rule="L13",
             remedy="user_filter=USER_FILTER_SELF lists your quotes,"
             " rfq_user_filter those made to you",
         )
@@ -132,7 +132,7 @@ def _rfq_trades(exchange: Exchange, symbol: str, before: int | None) -> Iterator
 def _leg(index: int, leg: wire.ComboLeg) -> Leg:
     side = SIDES.get(leg.side)
     if side is None:
-        raise InvalidRequest(f"legs[{index}].side must be SIDE_BUY or SIDE_SELL", rule="combo")
+        raise InvalidRequest(f"legs[{index}].side must be SIDE_BUY or SIDE_SELL", rule="L13")
     if not leg.symbol:
-        raise InvalidRequest(f"legs[{index}].symbol is required", rule="combo")
+        raise InvalidRequest(f"legs[{index}].symbol is required", rule="L13")
     return Leg(leg.symbol, side)

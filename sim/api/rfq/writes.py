@@ -37,12 +37,12 @@ class NewQuote(Protocol):
 def create_rfq(exchange: Exchange, party: Party, request: NewRfq) -> wire.CreateRFQResponse:
     """Ask for quotes on a combo, for a quantity or for dollars."""
     if not request.symbol:
-        raise InvalidRequest("symbol is required", rule="rfq", remedy="send the id of a combo")
+        raise InvalidRequest("symbol is required", rule="L13", remedy="send the id of a combo")
     if exchange.combos.get(request.symbol) is None:
-        raise InvalidRequest("symbol: no such combo", rule="rfq", remedy="POST /v1/combos first")
+        raise InvalidRequest("symbol: no such combo", rule="L13", remedy="POST /v1/combos first")
     rest_remainder = _required(request.rest_remainder)
     if bool(request.qty_decimal) == bool(request.cash_order_qty):
-        raise InvalidRequest("exactly one of qtyDecimal and cashOrderQty is required", rule="rfq")
+        raise InvalidRequest("exactly one of qtyDecimal and cashOrderQty is required", rule="L13")
     instrument = exchange.instruments.require(request.symbol)
     qty = _above_zero("qtyDecimal", request.qty_decimal, instrument.qty_scale)
     units = _above_zero(
@@ -97,7 +97,7 @@ def accept_quote(
     """Accept a side of a quote. Its maker then has some time to confirm it."""
     side = SIDES.get(request.accepted_side)
     if side is None:
-        raise InvalidRequest("acceptedSide must be SIDE_BUY or SIDE_SELL", rule="rfq")
+        raise InvalidRequest("acceptedSide must be SIDE_BUY or SIDE_SELL", rule="L13")
     exchange.rfqs.accept(account, request.quote_id, side, request.rfq_id)
     return wire.AcceptQuoteResponse()
 
@@ -112,7 +112,7 @@ def confirm_quote(
 
 def _required(rest_remainder: bool | None) -> bool:
     if rest_remainder is None:
-        raise InvalidRequest("restRemainder is required", rule="rfq")
+        raise InvalidRequest("restRemainder is required", rule="L13")
     return rest_remainder
 
 
@@ -120,11 +120,11 @@ def _price(name: str, text: str, scale: int) -> int:
     """Return a price in units of the instrument; 0 for a side that is not offered."""
     if not text:
         raise InvalidRequest(
-            f'{name} is required; "0" means that the side is not offered', rule="rfq"
+            f'{name} is required; "0" means that the side is not offered', rule="L13"
         )
     value = _scaled(name, text, scale)
     if not 0 <= value <= scale:
-        raise InvalidRequest(f"{name} must be 0 to 1", rule="rfq")
+        raise InvalidRequest(f"{name} must be 0 to 1", rule="L13")
     return value
 
 
@@ -135,7 +135,7 @@ def _above_zero(name: str, text: str, scale: int, most: int = ORDER_QUANTITY.hig
     value = _scaled(name, text, scale)
     if not 0 < value <= most:
         largest = decimal_text(most, scale)
-        raise InvalidRequest(f"{name} must be above 0 and at most {largest}", rule="rfq")
+        raise InvalidRequest(f"{name} must be above 0 and at most {largest}", rule="L13")
     return value
 
 
@@ -143,4 +143,4 @@ def _scaled(name: str, text: str, scale: int) -> int:
     try:
         return scaled(text, scale)
     except NotADecimal as error:
-        raise InvalidRequest(f"{name}: {error}", rule="rfq") from error
+        raise InvalidRequest(f"{name}: {error}", rule="L13") from error

@@ -19,6 +19,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.context import Context
 from sim.core.model.events import Event
 from sim.core.model.refusals import Code
+from sim.core.model.why import Why
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers
 
@@ -94,6 +95,7 @@ S = TypeVar("S", bound=Stream)
 KS = TypeVar("KS", bound=KeyedStream)
 K = TypeVar("K")
 R = TypeVar("R")
+SNAPSHOT_SENT = Why("S11")  # the end of a stream that asked for a snapshot only
 EventReaders: TypeAlias = Mapping[type[Event], Callable[[Any], None]]
 
 
@@ -121,10 +123,10 @@ class Outbox:
             stream.last_sent = now
             effects.append(Send(stream.id, frame))
 
-    def close(self, stream: Stream, code: int, message: str) -> None:
+    def close(self, stream: Stream, code: int, message: str, why: Why) -> None:
         """End a stream."""
         close_code = _WEB_SOCKET_CODES.get(Code(code), 1000)
-        self.effects.append(Close(stream.id, int(code), message, close_code))
+        self.effects.append(Close(stream.id, int(code), message, close_code, why.rule, why.facts))
 
     def take(self) -> list[Effect]:
         """Return the effects since the last call, and forget them."""
@@ -138,7 +140,7 @@ class FeedContext:
     __slots__ = ("end", "exchange", "outbox")
 
     def __init__(
-        self, exchange: Exchange, outbox: Outbox, end: Callable[[Stream, int, str], None]
+        self, exchange: Exchange, outbox: Outbox, end: Callable[[Stream, int, str, Why], None]
     ) -> None:
         self.exchange = exchange
         self.outbox = outbox

@@ -12,6 +12,7 @@ from typing import Any
 from sim.api.streams.feed import FeedContext, SingleTimer, Stream
 from sim.core.catalogue.assumptions import IDLE_TIMEOUT, STREAM_HEARTBEAT
 from sim.core.model.refusals import Code
+from sim.core.model.why import because
 from sim.kernel.instants import NS_PER_S, Instant, format_span
 from sim.kernel.timers import Timer, TimerHandlers
 
@@ -70,7 +71,8 @@ class Heartbeats:
         for stream in self._slots.pop(timer.due, {}).values():
             if timer.due >= stream.last_sent + idle_timeout:
                 text = f"idle timeout: nothing was sent for {format_span(idle_timeout)}"
-                self._context.end(stream, Code.UNAVAILABLE, text)
+                why = because("S13", silent=format_span(idle_timeout))
+                self._context.end(stream, Code.UNAVAILABLE, text, why)
                 continue
             heartbeat_due = stream.heartbeat_due
             if interval and timer.due >= heartbeat_due:

@@ -81,6 +81,7 @@ from sim.core.catalogue.quirks import SESSION_REVOCATION
 from sim.core.exchange import Exchange
 from sim.core.model.events import Event, MaintenanceChanged
 from sim.core.model.refusals import Code, NotBuilt, NotFound, RateLimited, StreamLimit
+from sim.core.model.why import Why, because
 from sim.kernel.instants import NS_PER_S, format_instant
 from sim.kernel.timers import Timer, merge_owners
 
@@ -89,6 +90,8 @@ if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _FRAMES = ("stream_frames",)
+_MAINTENANCE = Why("W5")
+_BY_OPERATOR, _TIME_TRAVEL = Why("T1"), Why("T5")
 
 # The feed of each operation. Operations with the same feed class share one instance of it.
 FEEDS: dict[str, type[Feed[Any]]] = {
@@ -155,7 +158,8 @@ class Hub:
             revoked = None
         self._check_pool(admitted.caller, freed=revoked is not None)
         if revoked is not None:
-            self._end(revoked, Code.INTERNAL, REVOKED)
+            why = because("S6", taken_by=stream.caller.participant or "")
+            self._end(revoked, Code.INTERNAL, REVOKED, why)
         self._enter(stream)
         feed.begin(stream)
         return stream.id, self._take()
@@ -173,7 +177,7 @@ class Hub:
             if firm is not None:
                 self._exchange.rate_limits.check(_FRAMES, firm)
         except RateLimited as refusal:
-            self._end(receiver, Code.RESOURCE_EXHAUSTED, refusal.message)
+            self._end(receiver, Code.RESOURCE_EXHAUSTED, refusal.message, refusal.why)
         else:
             receiver.feed.frame(receiver, message)
         return self._take()
@@ -191,17 +195,17 @@ class Hub:
         return 0 if opened is None else opened.opened_in
 
     def close(self, stream: int, code: int, message: str) -> list[Effect]:
-        """End one stream. Refuses an unknown id as not found."""
+        """End one stream for an operator. Refuses an unknown id as not found."""
         ended = self._streams.get(stream)
         if ended is None:
             text, remedy = f"no stream has the id {stream}", "GET /_sim/v1/streams lists them"
-            raise NotFound(text, rule="control", remedy=remedy)
-        self._end(ended, code, message)
+            raise NotFound(text, rule="T1", remedy=remedy)
+        self._end(ended, code, message, _BY_OPERATOR)
         return self._take()
 
     def close_all(self, code: int, message: str) -> list[Effect]:
-        """End every stream, oldest first."""
-        self._end_all(code, message)
+        """End every stream before time travel, oldest first."""
+        self._end_all(code, message, _TIME_TRAVEL)
         return self._take()
 
     def cancel_timers(self) -> None:
@@ -277,9 +281,9 @@ class Hub:
                 # Everything that happened is sent before the streams end (rules W3, W5).
                 self._flush()
                 if self._exchange.ctx.assumptions.text(MAINTENANCE_STREAM_END) == "ok":
-                    self._end_all(Code.OK, "")
+                    self._end_all(Code.OK, "", _MAINTENANCE)
                 else:
-                    self._end_all(Code.UNAVAILABLE, "service unavailable")
+                    self._end_all(Code.UNAVAILABLE, "service unavailable", _MAINTENANCE)
         self._flush()
         return self._take()
 
@@ -343,13 +347,13 @@ class Hub:
         self._pools[pool] = self._pools.get(pool, 0) + 1
         self._heartbeats.join(stream)
 
-    def _end(self, stream: Stream, code: int, message: str) -> None:
-        self._outbox.close(stream, code, message)
+    def _end(self, stream: Stream, code: int, message: str, why: Why) -> None:
+        self._outbox.close(stream, code, message, why)
         self._forget(stream)
 
-    def _end_all(self, code: int, message: str) -> None:
+    def _end_all(self, code: int, message: str, why: Why) -> None:
         for stream in list(self._streams.values()):
-            self._end(stream, code, message)
+            self._end(stream, code, message, why)
 
     def _forget(self, stream: Stream) -> None:
         del self._streams[stream.id]

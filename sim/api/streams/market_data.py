@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
 from sim.api.streams import limits
 from sim.api.streams.book_subscriptions import Books, BookStream, heartbeat
-from sim.api.streams.feed import EventReaders, Feed, FeedContext, SingleTimer
+from sim.api.streams.feed import SNAPSHOT_SENT, EventReaders, Feed, FeedContext, SingleTimer
 from sim.api.streams.shared_frames import part
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import (
@@ -30,6 +30,7 @@ from sim.core.model.events import (
     StateChanged,
 )
 from sim.core.model.refusals import Code, InvalidRequest, Refusal
+from sim.core.model.why import Why, because
 from sim.kernel.instants import format_span
 from sim.kernel.timers import Timer, TimerHandlers
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _ClientFrame = wire.BiDirectionalStreamMarketDataRequest
 _Reply = wire.BiDirectionalStreamMarketDataResponse
 
+_UNREADABLE_FRAME = Why("S10")
 REFRESH_TIMER = "stream.refresh"
 IDLE_TIMER = "stream.idle"
 
@@ -140,7 +142,7 @@ class MarketDataFeed(Feed[BookStream]):
     def _send_snapshots(self, stream: BookStream, symbols: list[str]) -> None:
         self._books.send_current(stream, symbols)
         if stream.snapshot_only:
-            self.context.end(stream, Code.OK, "")
+            self.context.end(stream, Code.OK, "", SNAPSHOT_SENT)
 
     def _every_symbol(self) -> list[str]:
         return list(self.exchange.instruments.symbols())
@@ -196,7 +198,8 @@ class MarketDataFeed(Feed[BookStream]):
             if due > self.context.now:
                 self._idle_timer.start(due - self.context.now)
                 return
-            self.context.end(stream, Code.UNAVAILABLE, text)
+            why = because("S13", silent=format_span(limit))
+            self.context.end(stream, Code.UNAVAILABLE, text, why)
 
     # ---- frames of the client
 
@@ -212,9 +215,9 @@ class MarketDataFeed(Feed[BookStream]):
             request = protobuf_decoder(_ClientFrame)(message)
             self._handle(stream, request)
         except BadInput as wrong:
-            self.context.end(stream, Code.INVALID_ARGUMENT, str(wrong))
+            self.context.end(stream, Code.INVALID_ARGUMENT, str(wrong), _UNREADABLE_FRAME)
         except Refusal as refusal:
-            self.context.end(stream, refusal.code, refusal.message)
+            self.context.end(stream, refusal.code, refusal.message, refusal.why)
 
     def _handle(self, stream: BookStream, request: _ClientFrame) -> None:
         if not stream.configured and (request.subscribe or request.unsubscribe):

@@ -15,7 +15,15 @@ from sim.api.rendering.exchange_orders import (
     execution_message,
     order_message,
 )
-from sim.api.streams.feed import EventReaders, Feed, Followers, KeyedFeed, KeyedStream, pages
+from sim.api.streams.feed import (
+    SNAPSHOT_SENT,
+    EventReaders,
+    Feed,
+    Followers,
+    KeyedFeed,
+    KeyedStream,
+    pages,
+)
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import CancelRejected, Executed
@@ -69,7 +77,7 @@ class OrderFeed(KeyedFeed[OrderStream]):
             snapshot = wire.CreateOrderSubscriptionResponse_Snapshot(orders=messages)
             self._send(stream, part(_Response, snapshot=snapshot), self._stamp())
         if stream.snapshot_only:
-            self.context.end(stream, Code.OK, "")
+            self.context.end(stream, Code.OK, "", SNAPSHOT_SENT)
 
     def forget(self, stream: OrderStream) -> None:
         super().forget(stream)

@@ -17,6 +17,7 @@ from sim.api.pipeline.inputs import Close, Effect, Send
 from sim.api.streams.feed import FeedContext, Outbox, Stream
 from sim.core.catalogue.quirks import STREAM_DUPLICATES
 from sim.core.model.refusals import Code
+from sim.core.model.why import Why, because
 from sim.core.service.fault_spec import FaultAction
 from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer
@@ -36,7 +37,7 @@ class StreamFaults:
         self,
         context: FeedContext,
         streams: Mapping[int, Stream],
-        end: Callable[[Stream, int, str], None],
+        end: Callable[[Stream, int, str, Why], None],
     ) -> None:
         self._context = context
         self._outbox: Outbox = context.outbox
@@ -130,12 +131,14 @@ class StreamFaults:
     def _end_stream(self, stream: Stream, action: FaultAction) -> Iterable[Effect]:
         waiting = self._take_waiting(stream.id)
         reset = action.effect == "reset"
+        revokes = not action.status and not reset
+        why = because("T2", fault=action.fault, like="S6" if revokes else "")
         if action.status:
-            self._end(stream, action.code, action.message)
+            self._end(stream, action.code, action.message, why)
         elif reset:
-            self._end(stream, Code.UNAVAILABLE, RESET)
+            self._end(stream, Code.UNAVAILABLE, RESET, why)
         else:
-            self._end(stream, Code.INTERNAL, REVOKED)
+            self._end(stream, Code.INTERNAL, REVOKED, why)
         for effect in self._outbox.take():
             if reset and isinstance(effect, Close):
                 effect = structs.replace(effect, web_socket_code=ABNORMAL_CLOSURE)

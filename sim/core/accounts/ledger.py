@@ -20,6 +20,7 @@ from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import CASH_SCALE, Cash, cash_text
 from sim.core.model.refusals import AlreadyExists, Conflict, NotFound, cut
+from sim.core.model.why import Why
 from sim.kernel.indexes.restore_rows import restore
 from sim.kernel.instants import Instant
 
@@ -28,6 +29,14 @@ HOUSE_CLEARING = "house/clearing"
 HOUSE_FEES = "house/fees"
 HOUSES = (HOUSE_FUNDING, HOUSE_CLEARING, HOUSE_FEES)
 _EXECUTION = LedgerEntryType.ORDER_EXECUTION
+# The rule of a row, by its type, unless the caller has a more specific one.
+_RULES = {
+    LedgerEntryType.ORDER_EXECUTION: Why("P21"),
+    LedgerEntryType.COMMISSION: Why("P21"),
+    LedgerEntryType.RESOLUTION: Why("P22"),
+    LedgerEntryType.CORRECTION: Why("L27"),
+}
+_TRANSFERRED, _FILLED, _BUSTED = Why("P25"), _RULES[_EXECUTION], Why("M42")
 _MONEY_MAX, _REBATES_MAX = MONEY.high * CASH_SCALE, REBATES.high * CASH_SCALE
 TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
 
@@ -117,7 +126,7 @@ class Ledger:
         ):
             raise Conflict(
                 f"more money than the exchange holds; {MONEY.text()}",
-                rule="bounds",
+                rule="T3",
                 remedy=f"it holds {cash_text(total)}; pay some out, or reset the exchange",
             )
 
@@ -126,7 +135,7 @@ class Ledger:
         debts = -sum(min(0, account.balance) for account in self if account.kind != HOUSE)
         if debts + amount > _MONEY_MAX:
             remedy = f"accounts owe {cash_text(debts)} already; reset the exchange"
-            raise Conflict(f"too large a correction; {MONEY.text()}", rule="bounds", remedy=remedy)
+            raise Conflict(f"too large a correction; {MONEY.text()}", rule="T3", remedy=remedy)
 
     @property
     def rebates_spent(self) -> bool:
@@ -143,10 +152,15 @@ class Ledger:
         contra: str = HOUSE_FUNDING,
         symbol: str = "",
         reference: str = "",
+        why: Why | None = None,
     ) -> CashMoved:
-        """Move an amount to an account (from it when negative) against a house account."""
+        """Move an amount to an account (from it when negative) against a house account.
+
+        `why` defaults to the rule of the type; that of deposits, withdrawals and transfers is P25.
+        """
+        why = why or _RULES.get(type, _TRANSFERRED)
         self.require(contra).balance -= amount
-        return self._write(self.require(account), amount, type, description, symbol, reference)
+        return self._write(self.require(account), amount, type, description, symbol, reference, why)
 
     def fill(
         self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str
@@ -159,11 +173,12 @@ class Ledger:
         self._fees.balance += commission
         mine = self._accounts[account]
         if commission and self._ctx.assumptions.text(LEDGER_COMMISSION) == "separate":
-            self._write(mine, principal, _EXECUTION, "Fill", symbol, trade_id)
+            self._write(mine, principal, _EXECUTION, "Fill", symbol, trade_id, _FILLED)
             type = LedgerEntryType.COMMISSION
-            self._write(mine, -commission, type, "Commission", symbol, trade_id)
+            self._write(mine, -commission, type, "Commission", symbol, trade_id, _FILLED)
         else:
-            self._write(mine, principal - commission, _EXECUTION, "Fill", symbol, trade_id)
+            amount = principal - commission
+            self._write(mine, amount, _EXECUTION, "Fill", symbol, trade_id, _FILLED)
 
     def reverse(
         self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str
@@ -172,7 +187,7 @@ class Ledger:
         self._clearing.balance += principal
         self._fees.balance -= commission
         mine, type = self._accounts[account], LedgerEntryType.CORRECTION
-        self._write(mine, commission - principal, type, "Correction", symbol, trade_id)
+        self._write(mine, commission - principal, type, "Correction", symbol, trade_id, _BUSTED)
 
     def pay_out(self, account: str, amount: Cash, type: LedgerEntryType, symbol: str) -> None:
         """Pay a settlement or its correction (rules P22, L27). An amount of 0 writes no row."""
@@ -200,12 +215,23 @@ class Ledger:
         description: str,
         symbol: str,
         reference: str,
+        why: Why,
     ) -> CashMoved:
         ctx = self._ctx
         name, before = account.name, account.balance
         account.balance = after = before + amount
         row = CashMoved(
-            self._ids.next(), name, type, before, after, description, ctx.now, symbol, reference
+            self._ids.next(),
+            name,
+            type,
+            before,
+            after,
+            description,
+            ctx.now,
+            symbol,
+            reference,
+            why.rule,
+            why.facts,
         )
         self._rows.append(row)
         try:

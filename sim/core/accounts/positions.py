@@ -15,11 +15,13 @@ from msgspec import Struct
 from sim.core.model.context import Context
 from sim.core.model.events import PositionChanged
 from sim.core.model.quantities import Notional, Price, Qty, divide_half_even
+from sim.core.model.why import Why
 from sim.kernel.indexes.restore_rows import restore
 from sim.kernel.instants import Instant, same_trade_date
 
 # Description of a row that a trade wrote. Only these add to the quantities bought and sold.
 FILL = "Fill"
+_FILLED, _BUSTED, _RESOLVED, _CORRECTED = Why("P9"), Why("M42"), Why("P22"), Why("L27")
 
 
 class Position(Struct, gc=False):
@@ -129,7 +131,7 @@ class Positions:
         else:
             position.qty_sold -= qty
         position.fees_exact += fee_exact
-        return self._move(position, qty, price, FILL, trade_id, fee, fee_exact)
+        return self._move(position, qty, price, FILL, _FILLED, trade_id, fee, fee_exact)
 
     def reverse(
         self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
@@ -142,19 +144,19 @@ class Positions:
         filled = (row for row in reversed(self.rows(account)) if row.trade_id == trade_id)
         exact = next((row.fee_exact for row in filled if row.symbol == symbol), 0)
         position.fees_exact -= exact
-        return self._move(position, -qty, price, "Correction", trade_id, -fee, -exact)
+        return self._move(position, -qty, price, "Correction", _BUSTED, trade_id, -fee, -exact)
 
     def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
         """Close a position at its settlement price (rule P22)."""
         self._touch(position.account, position.symbol)
         position.settled = self._ctx.now
-        return self._move(position, -position.net, price, "Expiry", "", 0, 0, price)
+        return self._move(position, -position.net, price, "Expiry", _RESOLVED, "", 0, 0, price)
 
     def correct(self, account: str, symbol: str, realized: Notional, price: Price) -> None:
         """Book the difference between two settlement prices after a correction (rule L27)."""
         position = self._touch(account, symbol)
         position.realized += realized
-        self._write(position, 0, 0, realized, "Correction", "", 0, 0, price)
+        self._write(position, 0, 0, realized, "Correction", _CORRECTED, "", 0, 0, price)
 
     @property
     def count(self) -> int:
@@ -205,6 +207,7 @@ class Positions:
         qty: Qty,
         price: Price,
         description: str,
+        why: Why,
         trade_id: str,
         fee: Notional,
         fee_exact: int,
@@ -234,6 +237,7 @@ class Positions:
             cost_change,
             realized_change,
             description,
+            why,
             trade_id,
             fee,
             fee_exact,
@@ -248,6 +252,7 @@ class Positions:
         cost: Notional,
         realized: Notional,
         description: str,
+        why: Why,
         trade_id: str,
         fee: Notional,
         fee_exact: int,
@@ -276,6 +281,8 @@ class Positions:
             position.fees,
             fee_exact,
             position.fees_exact,
+            why.rule,
+            why.facts,
         )
         self._rows.append(row)
         try:

@@ -61,6 +61,7 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Order
 from sim.core.model.quantities import CENT, DOLLAR, Cash, Notional, Price, Qty, cash_text
 from sim.core.model.refusals import InsufficientFunds
+from sim.core.model.why import Facts
 
 
 class Reserve:
@@ -238,7 +239,8 @@ class Risk:
         if needed > power:
             text = f"{cash_text(power)} USD available, requested {cash_text(needed)}"
             remedy = "deposit, cancel orders in this instrument, or reduce the order"
-            raise InsufficientFunds(text, rule="P4", remedy=remedy)
+            facts: Facts = {"needed": cash_text(needed), "available": cash_text(power)}
+            raise InsufficientFunds(text, rule="P4", facts=facts, remedy=remedy)
 
     def _unhedging_cost(
         self, book: _Book, order: Order, instrument: Instrument, closing: Qty

@@ -36,10 +36,11 @@ NEVER = Chance(0, 1)
 
 
 class Quirk(Struct, frozen=True):
-    """A documented oddity: its name, section, effect and default odds."""
+    """A documented oddity: its name, section, rule, default odds and effect."""
 
     name: str
     spec: str
+    rule: str
     default: Chance
     summary: str = ""
 
@@ -48,33 +49,33 @@ class Quirk(Struct, frozen=True):
         return replace(self, summary=summary)
 
 
-UNFILTERED_SEARCH_TIMES_OUT = Quirk("unfiltered_search_times_out", "4.3", Chance(2, 3)).described(
-    "A trade search without a symbol filter usually ends at the 30 s edge with 504."
-)
-UNFILTERED_REPORTS_TIME_OUT = Quirk("unfiltered_reports_time_out", "7.1", NEVER).described(
+UNFILTERED_SEARCH_TIMES_OUT = Quirk(
+    "unfiltered_search_times_out", "4.3", "R6", Chance(2, 3)
+).described("A trade search without a symbol filter usually ends at the 30 s edge with 504.")
+UNFILTERED_REPORTS_TIME_OUT = Quirk("unfiltered_reports_time_out", "7.1", "R6", NEVER).described(
     "A search of orders or executions without a filter ends at the 30 s edge with 504, as trade "
     "searches do. No document states the odds."
 )
-SESSION_REVOCATION = Quirk("session_revocation", "6.2", ALWAYS).described(
+SESSION_REVOCATION = Quirk("session_revocation", "6.2", "S6", ALWAYS).described(
     "A second account-scoped subscription of the same identity takes the session: the first one "
     "ends with 13 INTERNAL."
 )
-EMPTY_PARTICIPANT_WINDOW = Quirk("empty_participant_window", "3.5", ALWAYS).described(
+EMPTY_PARTICIPANT_WINDOW = Quirk("empty_participant_window", "3.5", "K3", ALWAYS).described(
     "For 500 ms to 26 minutes, an approved start answers with an empty participantId."
 )
-CLEARED_FIELDS_LAG = Quirk("cleared_fields_lag", "2.4", ALWAYS).described(
+CLEARED_FIELDS_LAG = Quirk("cleared_fields_lag", "2.4", "R11", ALWAYS).described(
     "cleared_* statistics are zero until the trade is CLEARED."
 )
-CAMEL_CASE_QUERY_IGNORED = Quirk("camel_case_query_ignored", "0", ALWAYS).described(
+CAMEL_CASE_QUERY_IGNORED = Quirk("camel_case_query_ignored", "0", "R15", ALWAYS).described(
     "The retail API ignores camelCase query parameters without an error."
 )
-STREAM_DUPLICATES = Quirk("stream_duplicates", "6.2", NEVER).described(
+STREAM_DUPLICATES = Quirk("stream_duplicates", "6.2", "S1", NEVER).described(
     "A stream message is sent twice. Delivery is at least once, so consumers must drop duplicates."
 )
-WEBHOOK_DUPLICATES = Quirk("webhook_duplicates", "6.1", NEVER).described(
+WEBHOOK_DUPLICATES = Quirk("webhook_duplicates", "6.1", "K13", NEVER).described(
     "An event is delivered twice under the same event_id. Delivery is at least once."
 )
-INSTRUMENT_COLUMNS_FAIL = Quirk("instrument_columns_fail", "4.3", ALWAYS).described(
+INSTRUMENT_COLUMNS_FAIL = Quirk("instrument_columns_fail", "4.3", "S4.3-13", ALWAYS).described(
     "ListInstruments answers 500 to a where_clause on instrument_product, outcome_type or "
     "event_subcategory, and finds nothing for one on event_id."
 )
@@ -85,7 +86,6 @@ def catalogue() -> dict[str, Quirk]:
     return {value.name: value for value in globals().values() if isinstance(value, Quirk)}
 
 
-_APPLIED_MAX = 1_000  # entries kept while nobody takes them
 _FRACTION = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 _DECIMAL = re.compile(r"0?\.(\d{1,9})", re.ASCII)
 
@@ -115,15 +115,15 @@ def parse_chance(value: object) -> Chance:
 
 
 class Quirks:
-    """The current odds."""
+    """The current odds. `on_applied` is called whenever a quirk occurs."""
 
-    __slots__ = ("_applied", "_catalogue", "_decide", "_entropy", "_odds")
+    __slots__ = ("_catalogue", "_decide", "_entropy", "_odds", "_on_applied")
 
-    def __init__(self, entropy: Entropy) -> None:
+    def __init__(self, entropy: Entropy, on_applied: Callable[[Quirk], None]) -> None:
         self._entropy = entropy
+        self._on_applied = on_applied
         self._catalogue = catalogue()
         self._odds = {name: quirk.default for name, quirk in self._catalogue.items()}
-        self._applied: list[str] = []  # for observers; not part of the state
         self._decide: Callable[[str], bool] | None = None
 
     def possible(self, quirk: Quirk) -> bool:
@@ -132,27 +132,20 @@ class Quirks:
 
     def applies(self, quirk: Quirk) -> bool:
         """Decide whether the quirk occurs this time. Certain outcomes draw no random number."""
-        if self._decide is not None:
-            return self._decide(quirk.name)
-        odds = self._odds[quirk.name]
-        if odds.numerator == 0:
-            return False
-        if odds.numerator < odds.denominator:
-            stream = self._entropy.stream(f"quirk.{quirk.name}")
-            if not stream.chance(odds.numerator, odds.denominator):
-                return False
-        if len(self._applied) < _APPLIED_MAX:
-            self._applied.append(quirk.name)
-        return True
+        occurs = self._occurs(quirk.name) if self._decide is None else self._decide(quirk.name)
+        if occurs:
+            self._on_applied(quirk)
+        return occurs
+
+    def _occurs(self, name: str) -> bool:
+        odds = self._odds[name]
+        if odds.numerator in (0, odds.denominator):
+            return odds.numerator > 0
+        return self._entropy.stream(f"quirk.{name}").chance(odds.numerator, odds.denominator)
 
     def decided_by(self, decide: Callable[[str], bool]) -> None:
         """Use a function of the quirk's name in place of chance, for replays of known events."""
         self._decide = decide
-
-    def take_applied(self) -> list[str]:
-        """Return the quirks that occurred since the last call, in order, with repeats."""
-        applied, self._applied = self._applied, []
-        return applied
 
     def change(self, name: str, value: object) -> Quirk:
         """Set the odds of a quirk by name. Raises KeyError with the nearest name, or ValueError."""

@@ -30,10 +30,12 @@ from sim.core.model.funding_records import (
 )
 from sim.core.model.quantities import Cash, cash_text
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, cut
+from sim.core.model.why import Why
 from sim.core.trading.trading import Trading
 from sim.kernel.timers import Timer, TimerHandlers
 
 STEP_TIMER = "funding.step"
+_REWARDED = Why("P16")
 
 _S = FundingState
 _NEXT = {_S.PENDING: _S.PROCESSING, _S.PROCESSING: _S.ACKNOWLEDGED, _S.ACKNOWLEDGED: _S.COMPLETED}
@@ -93,13 +95,14 @@ class Funding:
         symbol: str = "",
         reference: str = "",
         parent: str = "",
+        why: Why | None = None,
     ) -> FundingTransaction:
         """Credit an account (debit when negative) at once.
 
         The caller checks that it can afford it.
         """
         row = self._trading.move_cash(
-            account, amount, entry, description, symbol=symbol, reference=reference
+            account, amount, entry, description, symbol=symbol, reference=reference, why=why
         )
         transfers = self._ctx.assumptions.text(FUNDING_TRANSFERS)
         if type is FundingType.TRANSFER and transfers == "direction":
@@ -128,6 +131,7 @@ class Funding:
             description,
             symbol=symbol,
             reference=reference,
+            why=_REWARDED,
         )
 
     # ---- movements through a source
@@ -140,12 +144,12 @@ class Funding:
         Refused as Conflict if the source is disabled or limited, or the account lacks the money.
         """
         if not amount:
-            raise InvalidRequest("amount must not be zero", rule="control")
+            raise InvalidRequest("amount must not be zero", rule="T1")
         if source.disabled:
-            raise Conflict(f"funding source {source.id} is disabled", rule="control")
+            raise Conflict(f"funding source {source.id} is disabled", rule="T1")
         if source.max_deposit and amount > source.max_deposit:
             limit = cash_text(source.max_deposit)
-            raise Conflict(f"{source.id} accepts at most {limit} at a time", rule="control")
+            raise Conflict(f"{source.id} accepts at most {limit} at a time", rule="T1")
         if amount < 0:
             self._check_withdrawable(account, -amount)
         self.check_room(amount)
@@ -168,7 +172,7 @@ class Funding:
         """Complete or cancel a transaction at an operator's request. Refused if it has ended."""
         transaction = self._require(transaction_id)
         if transaction.state not in _PENDING_STATES:
-            raise Conflict(f"the transaction is already {transaction.state.name}", rule="control")
+            raise Conflict(f"the transaction is already {transaction.state.name}", rule="T1")
         review = Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED
         transaction = replace(transaction, course=FundingScript.COMPLETE, review=review)
         cancels = state is FundingState.CANCELLED
@@ -184,12 +188,12 @@ class Funding:
         original = self._require(transaction_id)
         if not original.source or original.state not in _RETURNABLE:
             text = "only a completed transaction through a source can be refunded"
-            raise Conflict(text, rule="control")
+            raise Conflict(text, rule="T1")
         left = original.amount - original.refunded
         amount = left if amount is None else amount
         if not 0 < amount <= left:
             text = f"amount must be above zero and at most {cash_text(left)}"
-            raise InvalidRequest(text, rule="control")
+            raise InvalidRequest(text, rule="T1")
         account, id = original.account, original.id
         signed, entry = amount, LedgerEntryType.DEPOSIT
         self.check_room(-amount if original.credit else amount)
@@ -295,7 +299,7 @@ class Funding:
     def _require(self, transaction_id: str) -> FundingTransaction:
         transaction = self._by_id.get(transaction_id)
         if transaction is None:
-            raise NotFound(f"unknown funding transaction: {cut(transaction_id)}", rule="control")
+            raise NotFound(f"unknown funding transaction: {cut(transaction_id)}", rule="T1")
         return transaction
 
     def save(self) -> FundingLog:

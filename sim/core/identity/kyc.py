@@ -34,6 +34,7 @@ from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, SsnTaken
 from sim.core.model.stateful import Stateful
+from sim.core.model.why import Facts, Why
 from sim.kernel.instants import (
     EASTERN,
     NS_PER_MS,
@@ -163,7 +164,7 @@ class Kyc(Stateful[KycState]):
             started=self._ctx.now,
         )
         self._state.cases[key] = case
-        self._enter(case, first)
+        self._enter(case, first, "K5")
         return case
 
     def status(self, firm: str, external_id: str) -> KycStatus:
@@ -194,7 +195,7 @@ class Kyc(Stateful[KycState]):
                 rule="K4",
                 remedy="decide a case in document, uploaded or review",
             )
-        self._enter(case, stage)
+        self._enter(case, stage, "K4")
         return case
 
     def document(self, external_id: str, result: str = "uploaded", firm: str = "") -> KycCase:
@@ -212,7 +213,7 @@ class Kyc(Stateful[KycState]):
                 rule="K4",
                 remedy="start it with docv_eligible true",
             )
-        self._enter(case, Stage.UPLOADED if result == "uploaded" else Stage.RESUBMIT)
+        self._enter(case, Stage.UPLOADED if result == "uploaded" else Stage.RESUBMIT, "K4")
         return case
 
     def find(self, external_id: str, firm: str = "") -> KycCase:
@@ -277,9 +278,14 @@ class Kyc(Stateful[KycState]):
             return Conflict(SsnTaken.default, rule="K6", remedy=remedy)
         return SsnTaken(rule="K6", remedy=remedy)
 
-    def _enter(self, case: KycCase, stage: Stage) -> None:
-        """Move a case to a stage and schedule its end."""
+    def _enter(self, case: KycCase, stage: Stage, rule: str) -> None:
+        """Move a case to a stage by a rule, and schedule its end."""
         ctx = self._ctx
+        facts: Facts = {"stage": stage.value}
+        if case.stage is not stage:
+            facts["before"] = case.stage.value
+        if stage is not Stage.REJECTED:
+            ctx.apply(Why(rule, facts), f"kyc/{case.firm}/{case.external_id}")
         if case.timer:
             ctx.timers.cancel(case.timer)
             case.timer = 0
@@ -301,7 +307,7 @@ class Kyc(Stateful[KycState]):
                 self._provision(case)
         elif stage is Stage.REJECTED:
             self._release_ssn(case)
-            ctx.emit(KycDecided(case.firm, case.external_id, False, "", "", ctx.now))
+            ctx.emit(KycDecided(case.firm, case.external_id, False, "", "", ctx.now, rule, facts))
 
     def _visible(self, stage: Stage) -> tuple[str, str, str]:
         decision, status, sub_status = STAGES[stage]
@@ -329,7 +335,8 @@ class Kyc(Stateful[KycState]):
         case.stage = Stage.TRADABLE
         case.changed = self._ctx.now
         case.decision, case.status, case.sub_status = STAGES[Stage.TRADABLE]
-        decided = KycDecided(case.firm, case.external_id, True, participant, account, self._ctx.now)
+        now = self._ctx.now
+        decided = KycDecided(case.firm, case.external_id, True, participant, account, now, "K3")
         self._ctx.emit(decided)
 
     def _wait(self, case: KycCase, kind: str, due: Instant) -> None:
@@ -346,10 +353,10 @@ class Kyc(Stateful[KycState]):
         if timer.kind == PROVISION_TIMER:
             self._provision(case)
         elif timer.kind == DOCUMENT_TIMER:
-            self._enter(case, case.after_document)
+            self._enter(case, case.after_document, "K4")
         else:
             approved = self._ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "reject"
-            self._enter(case, Stage.PROVISIONING if approved else Stage.REJECTED)
+            self._enter(case, Stage.PROVISIONING if approved else Stage.REJECTED, "K4")
 
 
 def _key(firm: str, external_id: str) -> str:

@@ -117,11 +117,11 @@ class Prefills(Stateful[PrefillState]):
         assumptions = self._ctx.assumptions
         again = "POST /v1/kyc/prefill sends a new code"
         if prefill.stage in (Stage.COMPLETE, Stage.NO_MATCH):
-            raise Conflict("the code has been used", rule="kyc.prefill", remedy=again)
+            raise Conflict("the code has been used", rule="K14", remedy=again)
         if prefill.failed >= assumptions.number(KYC_PREFILL_ATTEMPTS):
-            raise Conflict("too many wrong codes", rule="kyc.prefill_attempts", remedy=again)
+            raise Conflict("too many wrong codes", rule="K14", remedy=again)
         if self._ctx.now >= prefill.sent + assumptions.number(KYC_PREFILL_CODE_LIFE):
-            raise Conflict("the code has expired", rule="kyc.prefill_code_life", remedy=again)
+            raise Conflict("the code has expired", rule="K14", remedy=again)
         if code is Code.BAD:
             prefill.failed += 1
             prefill.stage = Stage.REJECTED

@@ -18,9 +18,12 @@ from sim.core.lifecycle.states import EXPIRED_STATES
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
+from sim.core.model.why import Why, because
 from sim.kernel.instants import Instant
 
 _S = InstrumentState
+_BY_DATE, _NOT_STARTED, _TRADING_ENDS = Why("L8"), Why("L6"), Why("L7")
+GAME_OVER = because("L7", game="over")
 
 
 class Dates:
@@ -55,17 +58,19 @@ class Dates:
         A PENDING instrument stays PENDING until its first session begins.
         """
         if instrument.termination and at >= instrument.termination:
-            return Phase(_S.TERMINATED)
+            return Phase(_S.TERMINATED, why=_BY_DATE)
         if instrument.expiration and at >= instrument.expiration:
-            return Phase(_S.EXPIRED)
+            return Phase(_S.EXPIRED, why=_BY_DATE)
         closes = self.closes(instrument)
         if closes and at >= closes:
-            return Phase(_S.CLOSED)
+            return Phase(_S.CLOSED, why=_TRADING_ENDS if instrument.closes else GAME_OVER)
         if at < instrument.start:
-            return Phase(_S.PENDING)
+            return Phase(_S.PENDING, why=_NOT_STARTED)
         phase = phase_at(instrument.schedule, at)
-        waits = phase.state is _S.CLOSED and state is _S.PENDING
-        return Phase(_S.PENDING) if waits and not self._session_began(instrument) else phase
+        if phase.state is _S.CLOSED and state is _S.PENDING:
+            if not self._session_began(instrument):
+                return Phase(_S.PENDING, why=_NOT_STARTED)
+        return phase
 
     def _session_began(self, instrument: Instrument) -> bool:
         """Return whether a segment of the schedule began between the start date and now."""

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from msgspec import structs
 
 from sim.core.catalogue.assumptions import GAMES_ARE_PLAYED
+from sim.core.lifecycle.dates import GAME_OVER
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.listings import Listings
 from sim.core.lifecycle.outcomes import outcome_of
@@ -224,8 +225,8 @@ class GameReports:
             if decided is None:
                 continue
             if self.lifecycle.state(symbol) in SESSION_STATES:
-                self.listings.change_state(symbol, InstrumentState.CLOSED)
-            self.listings.record_outcome(symbol, *decided)
+                self.listings.change_state(symbol, InstrumentState.CLOSED, why=GAME_OVER)
+            self.listings.record_outcome(symbol, *decided, decided_by="L29")
             outcomes[symbol] = decided[1]
         return outcomes
 

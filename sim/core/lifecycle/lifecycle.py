@@ -239,7 +239,7 @@ class Lifecycle:
             not self._now.dormant_suspended
         ):
             self._suspend_dormant(True)
-            self._ctx.emit(DormantInstrumentsMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
+            self._ctx.emit(DormantInstrumentsMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now, "W2"))
 
     def resume_dormant(self) -> list[str]:
         """Reopen every dormant instrument that maintenance suspended.
@@ -249,7 +249,7 @@ class Lifecycle:
         symbols, self._now.resume = list(self._now.resume), {}
         if self._now.dormant_suspended:
             self._suspend_dormant(False)
-            self._ctx.emit(DormantInstrumentsMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now))
+            self._ctx.emit(DormantInstrumentsMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now, "W2"))
         return symbols
 
     def _suspend_dormant(self, suspended: bool) -> None:

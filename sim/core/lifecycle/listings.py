@@ -24,10 +24,14 @@ from sim.core.model.events import InstrumentListed, Settled
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Trade
-from sim.core.model.quantities import Price
+from sim.core.model.quantities import Price, decimal_text
 from sim.core.model.refusals import AlreadyExists, Conflict, IllegalTransition, InvalidRequest
 from sim.core.model.timer_priority import DORMANT_TIMER, EDGE_TIMER
+from sim.core.model.why import Why, because
 from sim.kernel.timers import Timer, TimerHandlers
+
+_BY_OPERATOR, _MAINTENANCE, _SETTLEMENT = Why("L5"), Why("W2"), Why("L25")
+_LISTED = Why("T1")
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +69,7 @@ class Listings:
         self.books.event_changed(instrument)
         if announce:
             state = self.lifecycle.state(symbol)
-            self.ctx.emit(InstrumentListed(symbol, state, self.ctx.now))
+            self.ctx.emit(InstrumentListed(symbol, state, self.ctx.now, _LISTED.rule))
 
     def set_world_start(self, dormant: DormantInstruments) -> None:
         """Fix the initial world: the instruments listed so far and the dormant ones."""
@@ -73,7 +77,12 @@ class Listings:
         self.lifecycle.await_dormant()
 
     def change_state(
-        self, symbol: str, state: InstrumentState | None, *, pin: bool = True
+        self,
+        symbol: str,
+        state: InstrumentState | None,
+        *,
+        pin: bool = True,
+        why: Why = _BY_OPERATOR,
     ) -> InstrumentState:
         """Move an instrument by hand and pin it there; None unpins it (rule L5). Return its former
         state.
@@ -85,13 +94,13 @@ class Listings:
         was = self.lifecycle.state(symbol)
         if state is None:
             self.lifecycle.unpin(symbol)
-            self.transitions.follow(instrument)
+            self.transitions.follow(instrument, why=_BY_OPERATOR)
             return was
         if state is not was:
             check_move(symbol, was, state)
             if state in ENTRY_STATES and self.settlements.final(symbol):
                 raise IllegalTransition(f"{symbol} is settled and cannot trade again", rule="L10")
-            self.transitions.enter(instrument, state)
+            self.transitions.enter(instrument, state, why)
             self.clearing.wait()
         if pin:
             self.lifecycle.pin(symbol)
@@ -109,7 +118,7 @@ class Listings:
         Clients see the cancels as unsolicited. The state of the instrument does not matter.
         """
         return sum(
-            self.transitions.end_orders(symbol, ExecutionType.CANCELED)
+            self.transitions.end_orders(symbol, ExecutionType.CANCELED, _MAINTENANCE)
             for symbol in symbols or self.books.among(self.lifecycle.symbols())
         )
 
@@ -126,7 +135,7 @@ class Listings:
         instrument = self.instruments.require(symbol)
         self.settlements.check(instrument, price, preliminary)
         if self.lifecycle.state(symbol) not in OVER_STATES:
-            self.transitions.enter(instrument, InstrumentState.CLOSED)
+            self.transitions.enter(instrument, InstrumentState.CLOSED, _SETTLEMENT)
             self.lifecycle.pin(symbol)
         paid = 0
         if preliminary:
@@ -151,13 +160,20 @@ class Listings:
         total = bids[0][0] + offers[0][0] if bids and offers else instrument.price_scale
         return total // 2 // instrument.tick * instrument.tick
 
-    def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
-        """Announce an outcome. It becomes the settlement some time after the close (rule L25)."""
+    def record_outcome(
+        self, symbol: str, price: Price, text: str = "", *, decided_by: str = "L25"
+    ) -> None:
+        """Announce an outcome. It becomes the settlement some time after the close (rule L25).
+
+        `decided_by` is the rule that found the outcome: L29 for the facts of a game.
+        """
         instrument = self.instruments.require(symbol)
         closed_at = self.lifecycle.closed_at(symbol)
         if closed_at is None and self.lifecycle.state(symbol) in OVER_STATES:
             closed_at = self.ctx.now
         self.settlements.record(instrument, price, text, closed_at)
+        worth = decimal_text(price, instrument.price_scale)
+        self.ctx.apply(because(decided_by, price=worth, outcome=text), symbol)
 
     def record_own_settlement(self, symbol: str, *, announce: bool = False) -> None:
         """Record the settlement that an instrument reached by itself, if any; `announce` emits an
@@ -168,7 +184,9 @@ class Listings:
             self.settlements.record_computed(symbol, settled)
             if announce:
                 price, text = settled.price, settled.text
-                event = Settled(symbol, price, settled.preliminary, text, self.ctx.now)
+                event = Settled(
+                    symbol, price, settled.preliminary, text, self.ctx.now, _SETTLEMENT.rule
+                )
                 self.ctx.emit(event)
 
     def settle_unlisted(self, instrument: Instrument) -> None:
@@ -197,12 +215,13 @@ class Listings:
             return
         outcome = self.resolution.decided(instrument)
         if outcome is not None:
-            self.record_outcome(symbol, *outcome)
+            rule = "L29" if measures is None else "L25"
+            self.record_outcome(symbol, *outcome, decided_by=rule)
 
     def _expire_settled(self, instrument: Instrument) -> None:
         if self.ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
             if self.lifecycle.state(instrument.symbol) is InstrumentState.CLOSED:
-                self.transitions.enter(instrument, InstrumentState.EXPIRED)
+                self.transitions.enter(instrument, InstrumentState.EXPIRED, _SETTLEMENT)
 
     def bust(self, trade_id: str) -> Trade:
         """Undo a trade (rule M42). Refused once its instrument has settled."""

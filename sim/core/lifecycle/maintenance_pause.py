@@ -10,6 +10,9 @@ from __future__ import annotations
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.listings import Listings
 from sim.core.model.enums import InstrumentState
+from sim.core.model.why import Why
+
+_WINDOW = Why("W2")
 
 
 class MaintenancePause:
@@ -50,14 +53,17 @@ class MaintenancePause:
         self._lifecycle.suspends_openings = False
         for symbol in (*self._suspended, *self._lifecycle.resume_dormant()):
             if self._lifecycle.state(symbol) is InstrumentState.SUSPENDED:
-                self._listings.change_state(symbol, InstrumentState.OPEN, pin=False)
+                self._move(symbol, InstrumentState.OPEN)
         self._suspended = []
 
     def _clear_books(self) -> None:
         self._listings.cancel_all()
         for symbol in self._lifecycle.symbols(InstrumentState.OPEN):
-            self._listings.change_state(symbol, InstrumentState.SUSPENDED, pin=False)
+            self._move(symbol, InstrumentState.SUSPENDED)
             self._suspended.append(symbol)
+
+    def _move(self, symbol: str, state: InstrumentState) -> None:
+        self._listings.change_state(symbol, state, pin=False, why=_WINDOW)
 
     def save(self) -> list[str]:
         """Return the symbols to reopen."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Segment
+from sim.core.model.why import Why
 from sim.kernel.instants import (
     DAY,
     EASTERN,
@@ -33,14 +34,17 @@ _WEEK = 7 * DAY
 
 
 class Phase(NamedTuple):
-    """What a schedule demands from an instant on; `expire_all` applies at that instant only."""
+    """What a schedule demands from an instant on, and why; `expire_all` applies at that
+    instant only.
+    """
 
     state: InstrumentState
     hide: bool = False
     expire_all: bool = False
+    why: Why = Why("L3")
 
 
-_OUTSIDE = Phase(InstrumentState.CLOSED)
+_OUTSIDE = Phase(InstrumentState.CLOSED, why=Why("L4"))
 
 
 @lru_cache(maxsize=1024)

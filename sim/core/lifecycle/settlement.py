@@ -31,6 +31,7 @@ from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.kernel.instants import Instant
 
 SETTLEMENT_TIMER = "settlement.due"
+_SETTLEMENT, _CORRECTION = "L25", "L27"
 METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
 
 
@@ -177,7 +178,7 @@ class Settlements:
         self._cancel(symbol)
         self._now.outcomes.pop(symbol, None)
         self._now.settlements[symbol] = Settlement(price, True, text, self._ctx.now)
-        self._ctx.emit(Settled(symbol, price, True, text, self._ctx.now))
+        self._ctx.emit(Settled(symbol, price, True, text, self._ctx.now, _SETTLEMENT))
 
     def finalise(self, instrument: Instrument, price: Price, text: str) -> int:
         """Make a price final and pay; if another one was final before, pay the difference (rule
@@ -194,7 +195,9 @@ class Settlements:
         self._cancel(symbol)
         self._now.outcomes.pop(symbol, None)
         self._now.settlements[symbol] = settlement = Settlement(price, False, text, self._ctx.now)
-        self._ctx.emit(Settled(symbol, price, False, text, self._ctx.now))
+        corrects = former is not None and not former.preliminary
+        rule = _CORRECTION if corrects else _SETTLEMENT
+        self._ctx.emit(Settled(symbol, price, False, text, self._ctx.now, rule))
         if former is not None and not former.preliminary:
             settlement.resolved = former.resolved
             self._correct(instrument, former, price)

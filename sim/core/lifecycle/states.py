@@ -38,6 +38,7 @@ from typing import NamedTuple
 
 from sim.core.model.enums import CancelRejectReason, InstrumentState, RejectReason
 from sim.core.model.refusals import IllegalTransition, InstrumentNotTradable
+from sim.core.model.why import Facts
 
 _S = InstrumentState
 
@@ -141,18 +142,34 @@ EXPIRED_STATES = _permitting("expired")
 DATA_STATES = _permitting("data")
 
 
+# The statement of §3.1 by which a state refuses orders, replaces or cancels.
+REFUSES = {
+    _S.PENDING: "S3.1-1",
+    _S.SUSPENDED: "S3.1-9",
+    _S.HALTED: "S3.1-10",
+    _S.CLOSED: "S3.1-8",
+    _S.EXPIRED: "S3.1-12",
+    _S.TERMINATED: "S3.1-4",
+}
+
+
 def check_entry(symbol: str, state: InstrumentState) -> None:
     """Refuse a new order or a replace in a state that accepts none, with the text of table 1.2."""
     if state in ENTRY_STATES:
         return
+    facts: Facts = {"state": state.name}
     if state is _S.TERMINATED:
         raise InstrumentNotTradable(
-            f"Instrument Unavailable: {symbol}", rule="L1", reason=RejectReason.UNKNOWN_SYMBOL
+            f"Instrument Unavailable: {symbol}",
+            rule=REFUSES[state],
+            facts=facts,
+            reason=RejectReason.UNKNOWN_SYMBOL,
         )
     text = "Instrument is not tradable" if state is _S.PENDING else f"Book is {state.name}"
     raise InstrumentNotTradable(
         text,
-        rule="§3.1",
+        rule=REFUSES[state],
+        facts=facts,
         remedy="wait until the instrument is OPEN",
         reason=RejectReason.EXCHANGE_CLOSED,
         cancel_reason=CancelRejectReason.EXCHANGE_CLOSED,
@@ -164,7 +181,8 @@ def check_cancel(state: InstrumentState) -> None:
     if state not in CANCEL_STATES:
         raise InstrumentNotTradable(
             f"Book is {state.name}",
-            rule="§3.1",
+            rule=REFUSES[state],
+            facts={"state": state.name},
             remedy="wait until the instrument is OPEN or SUSPENDED",
             cancel_reason=CancelRejectReason.EXCHANGE_CLOSED,
         )

@@ -15,7 +15,7 @@ from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
 from sim.core.lifecycle.schedule import Phase
 from sim.core.lifecycle.settlement import Settlements
-from sim.core.lifecycle.states import EDGES, ENTRY_STATES, EXPIRED_STATES, Effect
+from sim.core.lifecycle.states import AUCTION_STATES, EDGES, ENTRY_STATES, EXPIRED_STATES, Effect
 from sim.core.market_data.statistics import Statistics
 from sim.core.matching.auction import Auction, equilibrium_price
 from sim.core.matching.book import Book
@@ -26,9 +26,13 @@ from sim.core.model.enums import DAY_ORDER, ExecutionType, InstrumentState, Unso
 from sim.core.model.events import StateChanged
 from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
-from sim.core.model.quantities import Price
+from sim.core.model.quantities import Price, decimal_text
+from sim.core.model.why import Why, because
 
 _S = InstrumentState
+_DAY_ENDED, _COLLAPSED, _BY_DATE = because("L12", ended_by="close"), Why("L9"), Why("L8")
+_EXPIRED, _TERMINATED = because("L8", state="EXPIRED"), because("L8", state="TERMINATED")
+_SEGMENT, _STARTS, _SETTLED, _MAINTENANCE = Why("L3"), Why("L6"), Why("L25"), Why("W2")
 # The states through which dates lead an instrument that expires or terminates (rule L9).
 _DATE_PATH = (_S.CLOSED, _S.EXPIRED, _S.TERMINATED)
 
@@ -47,8 +51,8 @@ class Transitions:
     statistics: Statistics
     resolution: Resolution
 
-    def enter(self, instrument: Instrument, target: InstrumentState) -> None:
-        """Take one edge with its effects.
+    def enter(self, instrument: Instrument, target: InstrumentState, why: Why) -> None:
+        """Take one edge with its effects. `why` is what demanded the change.
 
         Does nothing if the instrument is already in the state.
         """
@@ -60,18 +64,22 @@ class Transitions:
         if Effect.BEGIN_SESSION in effects:
             self.statistics.opened(symbol)
         if Effect.UNCROSS in effects:
-            self._uncross(symbol)
+            self._uncross(symbol, was, target)
+        elif was is _S.PREOPEN:
+            self.ctx.apply(because("L20", state=target.name), symbol)
         if Effect.EXPIRE_DAY_ORDERS in effects:
             self.statistics.closed(symbol, self.ctx.now)
-            self.end_orders(symbol, ExecutionType.EXPIRED, lambda order: order.tif is DAY_ORDER)
+            self.end_orders(
+                symbol, ExecutionType.EXPIRED, _DAY_ENDED, lambda order: order.tif is DAY_ORDER
+            )
         if Effect.EXPIRE_ORDERS in effects:
-            self.end_orders(symbol, ExecutionType.EXPIRED)
+            self.end_orders(symbol, ExecutionType.EXPIRED, _EXPIRED)
         if Effect.CANCEL_ORDERS in effects:
-            self.end_orders(symbol, ExecutionType.CANCELED)
+            self.end_orders(symbol, ExecutionType.CANCELED, _TERMINATED)
         if Effect.RESOLVE_POSITIONS in effects:
             self._resolve_positions(instrument)
         self.lifecycle.enter(symbol, target)
-        self.ctx.emit(StateChanged(symbol, was, target, self.ctx.now))
+        self.ctx.emit(StateChanged(symbol, was, target, self.ctx.now, why.rule, why.facts))
         self.books.state_changed(symbol)
         book = self.books.touched(symbol)
         if book is not None:
@@ -81,12 +89,12 @@ class Transitions:
         if Effect.POSTPONE_SETTLEMENT in effects:
             self.settlements.reopened(symbol)
 
-    def follow(self, instrument: Instrument, *, edge: bool = False) -> None:
+    def follow(self, instrument: Instrument, *, edge: bool = False, why: Why | None = None) -> None:
         """Do what dates demand, and what the schedule demands unless an operator pinned the state
         (L5-L9).
 
         At an `edge`, the effects of the beginning of a segment apply too. Otherwise only its state
-        is taken.
+        is taken. `why` replaces the rule of the schedule, for an operator who follows it again.
         """
         symbol = instrument.symbol
         state = self.lifecycle.state(symbol)
@@ -95,11 +103,15 @@ class Transitions:
             if state is not _S.TERMINATED and state is not phase.state:
                 self._enter_by_date(instrument, phase.state)
         elif state not in EXPIRED_STATES and not self.lifecycle.is_pinned(symbol):
-            self._enter_by_schedule(instrument, phase, edge)
+            self._enter_by_schedule(instrument, phase, edge, why or phase.why)
         self.lifecycle.await_edge(instrument)
 
     def end_orders(
-        self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True
+        self,
+        symbol: str,
+        type: ExecutionType,
+        why: Why,
+        which: Callable[[Order], bool] = lambda order: True,
     ) -> int:
         """End working orders of an instrument, oldest first, and return how many.
 
@@ -113,7 +125,7 @@ class Transitions:
         if type is ExecutionType.CANCELED:
             unsolicited = UnsolicitedReason.EXCHANGE_OPTION
         for order in ending:
-            self.matching.remove(book, order, type, unsolicited=unsolicited)
+            self.matching.remove(book, order, type, why, unsolicited=unsolicited)
         return len(ending)
 
     def indicative(self, symbol: str, book: Book) -> Price | None:
@@ -130,30 +142,48 @@ class Transitions:
         elif not self.ctx.assumptions.flag(COLLAPSE_TO_EXPIRED):
             path.remove(_S.CLOSED)
         for step in path:
-            self.enter(instrument, step)
+            self.enter(instrument, step, _COLLAPSED if step is _S.CLOSED else _BY_DATE)
 
-    def _enter_by_schedule(self, instrument: Instrument, phase: Phase, edge: bool) -> None:
+    def _enter_by_schedule(
+        self, instrument: Instrument, phase: Phase, edge: bool, why: Why
+    ) -> None:
         symbol = instrument.symbol
         target = phase.state
         if target is _S.PENDING and self.lifecycle.state(symbol) is not _S.PENDING:
             target = _S.CLOSED  # PENDING is never entered again
         if target in ENTRY_STATES and self.settlements.final(symbol):
-            target = _S.CLOSED  # a settled instrument does not trade again
+            target, why = _S.CLOSED, _SETTLED  # a settled instrument does not trade again
         if phase.expire_all and edge:
-            self.end_orders(symbol, ExecutionType.EXPIRED)
+            self.end_orders(symbol, ExecutionType.EXPIRED, _SEGMENT)
         if phase.hide is not self.lifecycle.is_hidden(symbol):
             self.lifecycle.set_hidden(symbol, phase.hide)
             self.books.state_changed(symbol)
         opens = target is _S.OPEN and self.lifecycle.state(symbol) is not _S.OPEN
-        self.enter(instrument, target)
+        if self.lifecycle.state(symbol) is _S.PENDING and target in ENTRY_STATES:
+            why = _STARTS
+        self.enter(instrument, target, why)
         if opens and self.lifecycle.suspends_openings:
-            self.enter(instrument, _S.SUSPENDED)
+            self.enter(instrument, _S.SUSPENDED, _MAINTENANCE)
             self.lifecycle.open_after_maintenance(symbol)
 
-    def _uncross(self, symbol: str) -> None:
+    def _uncross(self, symbol: str, was: InstrumentState, target: InstrumentState) -> None:
+        """Run the auction at the end of a collecting state, and report how it ended (L21, L22)."""
         book = self.books.touched(symbol)
-        if book is not None and book.crossed:
-            self.auction.uncross(book, self._reference(symbol), self._tiebreak)
+        if book is None or not (book.crossed or was in AUCTION_STATES):
+            return
+        reference, ended = self._reference(symbol), None
+        if book.crossed:
+            ended = self.auction.uncross(book, reference, self._tiebreak)
+        if ended is not None:
+            scale = book.instrument.price_scale
+            facts = {"price": decimal_text(ended.price, scale)}
+            if reference is not None:
+                facts["reference"] = decimal_text(reference, scale)
+            qty = decimal_text(ended.qty, book.instrument.qty_scale)
+            self.ctx.apply(Why("L17", {**facts, "volume": qty}), symbol)
+        if was in AUCTION_STATES:
+            rule = "L21" if was is _S.PREOPEN else "L22"
+            self.ctx.apply(because(rule, state=target.name), symbol)
 
     @property
     def _tiebreak(self) -> str:

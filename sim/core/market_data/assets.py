@@ -281,7 +281,7 @@ class Assets:
             remedy = 'send decimal text such as "63000.5"'
             raise InvalidRequest(f"price: {wrong}", remedy=remedy) from None
         if units > INDEX_PRICE.high * PRICE_SCALE:
-            raise InvalidRequest(INDEX_PRICE.text(), rule="bounds")
+            raise InvalidRequest(INDEX_PRICE.text(), rule="T3")
         when = self._ctx.now if at is None else at
         if units <= 0 or when > self._ctx.now:
             text = "a tick needs a price above zero and an instant that is not in the future"

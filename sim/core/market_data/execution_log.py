@@ -29,6 +29,7 @@ from sim.core.model.events import Executed, Traded
 from sim.core.model.orders import Execution, Order, Trade
 from sim.core.model.quantities import Notional, Price, Qty
 from sim.core.model.refusals import NotFound, cut
+from sim.core.model.why import Why
 from sim.kernel.identifiers import Sequence
 from sim.kernel.indexes.indexed_log import IndexedLog
 from sim.kernel.indexes.restore_rows import shared
@@ -36,6 +37,7 @@ from sim.kernel.instants import Instant
 
 R = TypeVar("R")
 _NEW = TradeState.NEW
+_CLEARING_RULE = "M42"
 
 
 class Record(IndexedLog[R]):
@@ -139,6 +141,7 @@ class ExecutionLog:
         self,
         order: Order,
         type: ExecutionType,
+        why: Why,
         qty: Qty = 0,
         price: Price = 0,
         trade_id: str = "",
@@ -149,7 +152,7 @@ class ExecutionLog:
         reason: RejectReason = RejectReason.EXCHANGE_OPTION,
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
     ) -> Execution:
-        """Report what just happened to an order (rule M41).
+        """Report what just happened to an order, and why (rule M41).
 
         A live order is copied in its current state. A finished one never changes again and is not
         copied.
@@ -173,7 +176,7 @@ class ExecutionLog:
             ctx.trace_id,
         )
         rows.append(execution)
-        ctx.events.append(Executed(execution))
+        ctx.events.append(Executed(execution, why.rule, why.facts))
         return execution
 
     def trade(
@@ -184,6 +187,7 @@ class ExecutionLog:
         aggressor: Execution,
         passive: Execution,
         type: TradeType,
+        why: Why,
     ) -> Trade:
         """Record the trade of the two orders that were just reported."""
         ctx = self._ctx
@@ -203,7 +207,7 @@ class ExecutionLog:
         )
         rows.append(trade)
         self.trade_updates.append(trade.seq << 4 | _NEW)
-        ctx.events.append(Traded(trade, _NEW))
+        ctx.events.append(Traded(trade, _NEW, why.rule, why.facts))
         return trade
 
     def advance(self, trade: Trade, state: TradeState) -> Trade:
@@ -217,7 +221,7 @@ class ExecutionLog:
             trade, state=state, state_at=now, cleared_at=cleared_at
         )
         self.trade_updates.append(trade.seq << 4 | state)
-        self._ctx.emit(Traded(moved, state))
+        self._ctx.emit(Traded(moved, state, _CLEARING_RULE))
         return moved
 
     def require_trade(self, trade_id: str) -> Trade:

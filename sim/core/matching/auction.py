@@ -22,10 +22,13 @@ from msgspec.structs import replace
 from sim.core.matching.book import Book, Ladder
 from sim.core.matching.fills import Fills
 from sim.core.matching.matching import Matching
-from sim.core.matching.self_match import SELF_MATCH_TEXT, would_self_match
-from sim.core.model.enums import BUY, SELL, ExecutionType, SelfMatchPrevention, UnsolicitedReason
+from sim.core.matching.self_match import would_self_match
+from sim.core.model.enums import BUY, SELL, SelfMatchPrevention
 from sim.core.model.orders import Order, Orders
 from sim.core.model.quantities import Price, Qty
+from sim.core.model.why import Why
+
+_SELF_MATCH = Why("L19")
 
 
 class Equilibrium(NamedTuple):
@@ -96,15 +99,17 @@ class Auction:
         self._matching = matching
         self._fills = fills
 
-    def uncross(self, book: Book, reference: Price | None, tiebreak: str) -> Price | None:
-        """Trade everything that crosses at one price, and return it; None if nothing traded."""
+    def uncross(self, book: Book, reference: Price | None, tiebreak: str) -> Equilibrium | None:
+        """Trade everything that crosses at one price. Return price and volume; None without a
+        trade.
+        """
         aside = self._set_aside(book)
         equilibrium = self._prevented_equilibrium(book, reference, tiebreak)
         if equilibrium is not None:
             self._trade(book, equilibrium)
         for order in aside:
             self._matching.rest(book, order)
-        return equilibrium.price if equilibrium is not None else None
+        return equilibrium
 
     def _prevented_equilibrium(
         self, book: Book, reference: Price | None, tiebreak: str
@@ -152,8 +157,7 @@ class Auction:
             SelfMatchPrevention.REMOVE_BOTH: (earlier, later),
         }.get(later.smp, (later,))
         for order in ends:
-            type, reason = ExecutionType.CANCELED, UnsolicitedReason.EXCHANGE_OPTION
-            self._matching.remove(book, order, type, text=SELF_MATCH_TEXT, unsolicited=reason)
+            self._matching.prevent(book, order, _SELF_MATCH)
 
 
 def _by_time(bid: Order, offer: Order) -> tuple[Order, Order]:

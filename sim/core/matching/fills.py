@@ -16,6 +16,10 @@ from sim.core.model.context import Context
 from sim.core.model.enums import BUY, ExecutionType, OrderState, TradeType
 from sim.core.model.orders import Execution, Order, filled_once
 from sim.core.model.quantities import Cash, Price, Qty, divide_half_even
+from sim.core.model.why import Why
+
+BY_PRICE_AND_TIME = Why("M1")
+_AT_AUCTION_PRICE, _PREARRANGED = Why("L16"), Why("M44")
 
 _REGULAR = TradeType.REGULAR
 _PART = OrderState.PARTIALLY_FILLED, ExecutionType.PARTIAL_FILL
@@ -26,7 +30,7 @@ class Fills:
     """Applies matches, and collects what `Matching.follow_up` needs to know about them.
 
     `touched` are the accounts that traded, `low` and `high` the range of prices (0: no trade), each
-    since it was last taken.
+    since it was last taken. `why` is the rule of trades in continuous trading.
     """
 
     def __init__(self, ctx: Context, market: MarketState, accounts: AccountState) -> None:
@@ -38,6 +42,7 @@ class Fills:
         self._ledger = accounts.ledger
         self._risk = accounts.risk
         self._fees = accounts.fees
+        self.why = BY_PRICE_AND_TIME
         self.touched: dict[str, None] = {}
         self.low: Price = 0
         self.high: Price = 0
@@ -60,7 +65,14 @@ class Fills:
         theta = self._fees.theta(instrument, self._ctx.now)
         taker_fee = charge_taker(taker, instrument, theta, qty, price)
         self._apply(
-            book, taker, maker, qty, price, taker_fee, maker_fee(instrument, theta, qty, price)
+            book,
+            taker,
+            maker,
+            qty,
+            price,
+            taker_fee,
+            maker_fee(instrument, theta, qty, price),
+            self.why,
         )
 
     def match_in_auction(
@@ -69,7 +81,8 @@ class Fills:
         """Fill at an auction price. The later order is the aggressor (rule L19); both rest."""
         mode = self._ctx.assumptions.text(AUCTION_FEE_MODE)
         fees = self._fees_by(mode, book, later, earlier, qty, price)
-        self._apply(book, later, earlier, qty, price, *fees, aggressor_rests=True)
+        why = _AT_AUCTION_PRICE
+        self._apply(book, later, earlier, qty, price, *fees, why, aggressor_rests=True)
 
     def match_prearranged(
         self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
@@ -77,7 +90,8 @@ class Fills:
         """Fill the two orders of a cross, which were agreed beforehand."""
         mode = self._ctx.assumptions.text(CROSS_FEE_MODE)
         fees = self._fees_by(mode, book, aggressor, passive, qty, price)
-        self._apply(book, aggressor, passive, qty, price, *fees, type=TradeType.CROSS)
+        why = _PREARRANGED
+        self._apply(book, aggressor, passive, qty, price, *fees, why, type=TradeType.CROSS)
 
     def _fees_by(
         self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
@@ -106,6 +120,7 @@ class Fills:
         price: Price,
         aggressor_fee: Fee,
         passive_fee: Fee,
+        why: Why,
         *,
         aggressor_rests: bool = False,
         type: TradeType = _REGULAR,
@@ -113,14 +128,14 @@ class Fills:
         symbol = book.symbol
         trade_id = self._execution_log.next_trade_id()
         aggressor_report = self._fill(
-            book, aggressor, qty, price, trade_id, aggressor_fee[0], True, aggressor_rests
+            book, aggressor, why, qty, price, trade_id, aggressor_fee[0], True, aggressor_rests
         )
         passive_report = self._fill(
-            book, passive, qty, price, trade_id, passive_fee[0], False, True
+            book, passive, why, qty, price, trade_id, passive_fee[0], False, True
         )
         if aggressor.quote_id or passive.quote_id:
             type = TradeType.REQUEST_FOR_QUOTE
-        self._execution_log.trade(trade_id, price, qty, aggressor_report, passive_report, type)
+        self._execution_log.trade(trade_id, price, qty, aggressor_report, passive_report, type, why)
         self._move_position(book, aggressor, qty, price, aggressor_report, aggressor_fee[1])
         self._move_position(book, passive, qty, price, passive_report, passive_fee[1])
         paid = price * qty * book.factor if aggressor.side is BUY else -price * qty * book.factor
@@ -148,6 +163,7 @@ class Fills:
         self,
         book: Book,
         order: Order,
+        why: Why,
         qty: Qty,
         price: Price,
         trade_id: str,
@@ -184,4 +200,6 @@ class Fills:
                 self._orders.closed(order)
                 if order.expiry_timer:
                     self._ctx.timers.cancel(order.expiry_timer)
-        return self._execution_log.report(order, type, qty, price, trade_id, aggressor, commission)
+        return self._execution_log.report(
+            order, type, why, qty, price, trade_id, aggressor, commission
+        )

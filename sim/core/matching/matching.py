@@ -51,10 +51,15 @@ from collections import deque
 from sim.core.accounts.risk import Exposure, Risk
 from sim.core.catalogue.assumptions import AUTO_CANCEL_ORDER, STRICT_LIMIT_MODE
 from sim.core.matching.book import Book
-from sim.core.matching.fills import Fills
+from sim.core.matching.fills import BY_PRICE_AND_TIME, Fills
 from sim.core.matching.market_order_bounds import market_price
 from sim.core.matching.market_state import MarketState
-from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicting_orders, has_prevention
+from sim.core.matching.self_match import (
+    SELF_MATCH_TEXT,
+    conflicting_orders,
+    has_prevention,
+    prevention_rule,
+)
 from sim.core.model.context import Context
 from sim.core.model.enums import (
     DAY_ORDER,
@@ -63,6 +68,7 @@ from sim.core.model.enums import (
     IOC,
     LIMIT,
     MARKET_TO_LIMIT,
+    RETAIL,
     STOP,
     STOP_TYPES,
     ExecutionType,
@@ -71,8 +77,9 @@ from sim.core.model.enums import (
     UnsolicitedReason,
 )
 from sim.core.model.orders import Order
-from sim.core.model.quantities import Qty
+from sim.core.model.quantities import Qty, cash_text, decimal_text
 from sim.core.model.timer_priority import EXPIRY_TIMER, ROLL_TIMER
+from sim.core.model.why import Why, because
 from sim.kernel.instants import next_trade_day_roll
 
 NO_LIQUIDITY_TEXT = "No liquidity for market order"
@@ -81,6 +88,16 @@ NEW, CANCELED, EXPIRED = ExecutionType.NEW, ExecutionType.CANCELED, ExecutionTyp
 
 _END = {CANCELED: OrderState.CANCELED, EXPIRED: OrderState.EXPIRED}
 _BY_EXCHANGE = UnsolicitedReason.EXCHANGE_OPTION
+
+# Why an order is accepted, or ends.
+_TRIGGERED = Why("M12")
+_QUOTED = Why("L13")
+_REPLACED_CROSSES = Why("M32")
+_LIMIT, _MARKET, _RETAIL_MARKET = Why("M9"), Why("M10"), Why("M13")
+_DERIVED, _CASH, _STRICT = Why("M21"), Why("M24"), Why("M22")
+_REST_OF_IOC, _GOOD_TILL = Why("M16"), Why("L23")
+_TRADE_DATE_CHANGES = Why("L11")
+_TRADE_DATE = because("L12", ended_by="trade date")
 
 
 class Matching:
@@ -106,18 +123,20 @@ class Matching:
 
     def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
         """Process an admitted order and all consequences of its arrival."""
-        self.enter(order)
+        self.enter(order, acceptance_rule(order))
         self.arrive(book, order, continuous=continuous)
         if self._fills.touched:
             self.follow_up(book, release_stops=True)
 
     def accept_replaced(self, book: Book, order: Order, *, continuous: bool) -> None:
         """Process an order that a replace removed from its place (rules M31, M32)."""
+        self._fills.why = _REPLACED_CROSSES
         self.arrive(book, order, continuous=continuous, replaced=True)
+        self._fills.why = BY_PRICE_AND_TIME
         if self._fills.touched:
             self.follow_up(book, release_stops=True)
 
-    def enter(self, order: Order) -> None:
+    def enter(self, order: Order, why: Why) -> None:
         """Give an admitted order its id and its time priority, and report it NEW."""
         now = self._ctx.now
         if not order.id:
@@ -126,7 +145,7 @@ class Matching:
         order.changed = order.inserted = now
         order.priority = self.priority = self.priority + 1
         self._orders.add(order)
-        self._execution_log.report(order, NEW)
+        self._execution_log.report(order, NEW, why)
 
     def arrive(
         self, book: Book, order: Order, *, continuous: bool = True, replaced: bool = False
@@ -150,33 +169,39 @@ class Matching:
             improves = (
                 order.strict_limit and best != order.price and book.crosses(order.side, order.price)
             )
-            if self._lacks_quantity(book, order, improves, replaced):  # rules M17, M19
-                self.end(order, EXPIRED)
+            if lacks := self._lacks_quantity(book, order, improves, replaced):
+                self.end(order, EXPIRED, lacks)
                 return
         if not improves:
             book.sweep(order, self._match)  # rule M1
         if not order.leaves_qty:
             if order.expiry_timer:
                 self._ctx.timers.cancel(order.expiry_timer)
-        # Rule M16
-        elif order.tif is IOC or (
-            improves and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"
-        ):
-            self.end(order, EXPIRED)
+        elif order.tif is IOC:
+            self.end(order, EXPIRED, _STRICT if improves else _REST_OF_IOC)
+        elif improves and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire":
+            self.end(order, EXPIRED, _STRICT)
         else:
             self.rest(book, order)  # rule M9
 
-    def _lacks_quantity(self, book: Book, order: Order, improves: bool, replaced: bool) -> bool:
-        """Return whether less than the order demands can trade at once (rules M17, M19)."""
-        needed: Qty = 0
+    def _lacks_quantity(
+        self, book: Book, order: Order, improves: bool, replaced: bool
+    ) -> Why | None:
+        """Return why less than the order demands can trade at once; None if it can (M17, M19)."""
+        needed, rule = 0, "M17"
         if order.all_or_none or order.tif is FOK:
             if improves:
-                return True
+                return _STRICT
             needed = order.leaves_qty
         elif not replaced:
-            needed = min(order.min_qty, order.leaves_qty)
-        opposite = book.opposite(order.side)
-        return needed > 0 and opposite.available(order.price, needed) < needed
+            needed, rule = min(order.min_qty, order.leaves_qty), "M19"
+        available: Qty = book.opposite(order.side).available(order.price, needed) if needed else 0
+        if available >= needed:
+            return None
+        scale = order.qty_scale
+        return because(
+            rule, needed=decimal_text(needed, scale), available=decimal_text(available, scale)
+        )
 
     def _prevent_self_match(self, book: Book, order: Order) -> bool:
         """Apply self-match prevention. Return False if it ended the order.
@@ -189,11 +214,16 @@ class Matching:
             return True
         if order.smp in (SelfMatchPrevention.CANCEL_RESTING, SelfMatchPrevention.REMOVE_BOTH):
             for resting in conflicting:
-                self.remove(book, resting, CANCELED, text=SELF_MATCH_TEXT, unsolicited=_BY_EXCHANGE)
+                self.prevent(book, resting, prevention_rule(order, resting))
             if order.smp is SelfMatchPrevention.CANCEL_RESTING:
                 return True
-        self.end(order, CANCELED, text=SELF_MATCH_TEXT, unsolicited=_BY_EXCHANGE)
+        why = prevention_rule(order, conflicting[0])
+        self.end(order, CANCELED, why, text=SELF_MATCH_TEXT, unsolicited=_BY_EXCHANGE)
         return False
+
+    def prevent(self, book: Book, order: Order, why: Why) -> None:
+        """Cancel a resting order that must not trade with another one."""
+        self.remove(book, order, CANCELED, why, text=SELF_MATCH_TEXT, unsolicited=_BY_EXCHANGE)
 
     def next_priority(self) -> int:
         """Return the next time priority."""
@@ -240,11 +270,13 @@ class Matching:
             stop.type = LIMIT
         stop.inserted = stop.changed = self._ctx.now
         stop.priority = self.next_priority()
-        self._execution_log.report(stop, NEW)
+        self._execution_log.report(stop, NEW, _TRIGGERED)
         if liquid:
+            self._fills.why = _TRIGGERED
             self.arrive(book, stop)
+            self._fills.why = BY_PRICE_AND_TIME
         else:
-            self.end(stop, CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=_BY_EXCHANGE)
+            self.end(stop, CANCELED, _TRIGGERED, text=NO_LIQUIDITY_TEXT, unsolicited=_BY_EXCHANGE)
 
     def _cancel_unfunded(self, account: str, unfunded: list[Exposure]) -> None:
         """Cancel orders on the sides that cost more than the account has, by time (rule P5)."""
@@ -255,9 +287,9 @@ class Matching:
             orders.sort(key=lambda order: order.priority, reverse=newest_first)
             for order in orders:
                 if not order.received and self._risk.overspent(account, exposure, order.side):
-                    self.remove(
-                        book, order, CANCELED, text="Insufficient funds", unsolicited=_BY_EXCHANGE
-                    )
+                    why = because("P5", available=cash_text(self._risk.buying_power(account)))
+                    text, reason = "Insufficient funds", _BY_EXCHANGE
+                    self.remove(book, order, CANCELED, why, text=text, unsolicited=reason)
 
     # ---- resting
 
@@ -304,18 +336,20 @@ class Matching:
         book: Book,
         order: Order,
         type: ExecutionType,
+        why: Why,
         *,
         text: str = "",
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
     ) -> None:
         """End an order that rests or waits, as CANCELED or EXPIRED."""
         self.withdraw(book, order)
-        self.end(order, type, text=text, unsolicited=unsolicited)
+        self.end(order, type, why, text=text, unsolicited=unsolicited)
 
     def end(
         self,
         order: Order,
         type: ExecutionType,
+        why: Why,
         *,
         text: str = "",
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
@@ -326,17 +360,18 @@ class Matching:
         order.changed = self._ctx.now
         if order.expiry_timer:
             self._ctx.timers.cancel(order.expiry_timer)
-        self._execution_log.report(order, type, text=text, unsolicited=unsolicited)
+        self._execution_log.report(order, type, why, text=text, unsolicited=unsolicited)
 
     def expire(self, order_id: str) -> None:
         """Expire a GTT order at its time, whatever the instrument's state (rule L23)."""
         order = self._orders.require(order_id)
         if order.live:
-            self.remove(self._books.get(order.symbol), order, EXPIRED)
+            self.remove(self._books.get(order.symbol), order, EXPIRED, _GOOD_TILL)
 
     def roll(self, *, expire: bool) -> None:
         """Change the trade date: DAY orders expire, or wait for the next change (rule L12)."""
         self.roll_timer = 0
+        self._ctx.apply(_TRADE_DATE_CHANGES, "")
         resting = [
             order for order in self._orders.open() if order.tif is DAY_ORDER and not order.received
         ]
@@ -345,9 +380,24 @@ class Matching:
                 self._schedule_roll()
             return
         for order in resting:
-            self.remove(self._books.get(order.symbol), order, EXPIRED)
+            self.remove(self._books.get(order.symbol), order, EXPIRED, _TRADE_DATE)
 
     def _schedule_roll(self) -> None:
         if not self.roll_timer:
             due = next_trade_day_roll(self._ctx.now)
             self.roll_timer = self._ctx.timers.schedule(due, ROLL_TIMER)
+
+
+def acceptance_rule(order: Order) -> Why:
+    """Return the rule of an accepted order: the most specific one about its terms."""
+    if order.quote_id:
+        return _QUOTED
+    if order.type in STOP_TYPES:
+        return _TRIGGERED
+    if order.cash_qty:
+        return _CASH
+    if order.type is MARKET_TO_LIMIT:
+        return _RETAIL_MARKET if order.channel is RETAIL else _MARKET
+    if order.best_limit or order.immediately_executable_limit:
+        return _DERIVED
+    return _STRICT if order.strict_limit else _LIMIT

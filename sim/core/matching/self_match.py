@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.core.matching.book import Book
-from sim.core.model.enums import RETAIL
+from sim.core.model.enums import RETAIL, SelfMatchPrevention
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Price, Qty
+from sim.core.model.why import Why
 
 SELF_MATCH_TEXT = "Self Match Prevention"
+_RETAIL_RULE = Why("M30")
+_RULES = {
+    SelfMatchPrevention.UNDEFINED: Why("M26"),
+    SelfMatchPrevention.REJECT_AGGRESSOR: Why("M27"),
+    SelfMatchPrevention.CANCEL_RESTING: Why("M28"),
+    SelfMatchPrevention.REMOVE_BOTH: Why("M29"),
+}
 
 
 def has_prevention(order: Order) -> bool:
@@ -30,6 +38,13 @@ def would_self_match(order: Order, resting: Order) -> bool:
         and order.smp_id == resting.smp_id
         and order.participant == resting.participant
     )
+
+
+def prevention_rule(order: Order, resting: Order) -> Why:
+    """Return the rule by which an order does not trade with a resting one: that of its mode."""
+    if order.channel is RETAIL and order.account == resting.account:
+        return _RETAIL_RULE
+    return _RULES[order.smp]
 
 
 def conflicting_orders(book: Book, order: Order) -> list[Order]:

@@ -2,18 +2,21 @@
 
 They are emitted in order during one input. Projections, streams, webhooks and the journal read
 them. The tag and the field names of a class appear in journals, so renaming one changes the format.
+
+An event that reports a decision ends with `rule` and `facts`, the parts of its `Why` (`why.py`).
 """
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from sim.core.model.enums import CancelRejectReason, InstrumentState, LedgerEntryType, TradeState
 from sim.core.model.orders import Execution, Trade
 from sim.core.model.quantities import Cash, Notional, Price, Qty
 from sim.core.model.rfq_records import Quote, Rfq
+from sim.core.model.why import NO_FACTS, Facts
 from sim.kernel.instants import Instant
 
 
@@ -21,6 +24,8 @@ class Executed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """An execution report of any kind."""
 
     execution: Execution
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -36,6 +41,8 @@ class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False)
     is_replace: bool
     at: Instant
     trace_id: str = ""
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class Traded(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -43,6 +50,8 @@ class Traded(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
     trade: Trade
     state: TradeState
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class BookChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -59,6 +68,8 @@ class StateChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     was: InstrumentState
     state: InstrumentState
     at: Instant
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class InstrumentListed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -67,6 +78,8 @@ class InstrumentListed(Struct, frozen=True, tag=True, tag_field="event", gc=Fals
     symbol: str
     state: InstrumentState
     at: Instant
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class DormantInstrumentsMoved(Struct, frozen=True, tag="ShelfMoved", tag_field="event", gc=False):
@@ -75,6 +88,8 @@ class DormantInstrumentsMoved(Struct, frozen=True, tag="ShelfMoved", tag_field="
     was: InstrumentState
     state: InstrumentState
     at: Instant
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class Settled(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -85,6 +100,8 @@ class Settled(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     preliminary: bool
     text: str
     at: Instant
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -116,6 +133,8 @@ class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False
     fees: Notional = 0
     fee_exact: int = 0
     fees_exact: int = 0
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -130,6 +149,8 @@ class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     at: Instant
     symbol: str = ""
     reference: str = ""
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class KycDecided(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -141,6 +162,8 @@ class KycDecided(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     participant: str
     account: str
     at: Instant
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -148,6 +171,8 @@ class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=Fa
 
     active: bool
     at: Instant
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
@@ -160,6 +185,8 @@ class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     rfq: Rfq
     quote: Quote | None
     at: Instant
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
 
 
 class FaultInjected(Struct, frozen=True, tag="FaultStruck", tag_field="event", omit_defaults=True):
@@ -177,6 +204,21 @@ class FaultInjected(Struct, frozen=True, tag="FaultStruck", tag_field="event", o
     caller: str = ""
     subject: str = ""
     attempt: int = 0
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
+
+
+class RuleApplied(Struct, frozen=True, tag=True, tag_field="event"):
+    """A rule decided something that no other event reports: the price of an auction, an attempt to
+    deliver a webhook, the state of a circuit breaker, a quirk, an answer that retention shortened.
+
+    `subject` names what it was applied to: a symbol, an operation, `webhook/<event id>`, a firm.
+    """
+
+    subject: str
+    at: Instant
+    rule: str
+    facts: Facts | UnsetType = NO_FACTS
 
 
 Event: TypeAlias = (
@@ -194,4 +236,5 @@ Event: TypeAlias = (
     | MaintenanceChanged
     | RfqChanged
     | FaultInjected
+    | RuleApplied
 )

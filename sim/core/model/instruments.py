@@ -90,7 +90,8 @@ class Instruments:
         if instrument is None:
             if not symbol:
                 raise InvalidRequest("symbol is required", rule="M2")
-            raise NotFound(f"unknown symbol: {cut(symbol)}", rule="M2")
+            name = cut(symbol)
+            raise NotFound(f"unknown symbol: {name}", rule="M2", facts={"symbol": name})
         return instrument
 
     def add(self, instrument: Instrument) -> None:

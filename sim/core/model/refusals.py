@@ -12,7 +12,8 @@ from enum import IntEnum
 from typing import ClassVar
 
 from sim.core.model.enums import CancelRejectReason, RejectReason
-from sim.kernel.instants import Span
+from sim.core.model.why import NO_FACTS, Facts, Why
+from sim.kernel.instants import Span, format_span
 
 _NAME_MAX = 80
 
@@ -68,8 +69,9 @@ HTTP_OF_CODE = {
 class Refusal(Exception):
     """A deliberate error.
 
-    `rule` names the rule, quirk or fault that decided (for example "M6"); `remedy` says what would
-    have worked. `fault` is the id of the injected fault behind the refusal, if there is one;
+    `rule` and `facts` are its reason (`why.py`): a class has the statement that it realises, and
+    whoever raises it names a more specific rule where there is one. `remedy` says what would have
+    worked. `fault` is the id of the injected fault behind the refusal, if there is one;
     `connection_fault` says what happens to the connection instead of the answer, or in addition to
     it.
     """
@@ -81,7 +83,7 @@ class Refusal(Exception):
     http: int = 0  # HTTP status; 0: that of the class or code
     fault: str = ""
     connection_fault: str = ""
-    default_rule: ClassVar[str] = ""
+    default_rule: ClassVar[str] = "S7.1-9"
     default_cancel_reason: ClassVar[CancelRejectReason] = CancelRejectReason.EXCHANGE_OPTION
 
     def __init__(
@@ -89,6 +91,7 @@ class Refusal(Exception):
         message: str = "",
         *,
         rule: str = "",
+        facts: Facts | None = None,
         remedy: str = "",
         retry_after: Span | None = None,
         reason: RejectReason = RejectReason.EXCHANGE_OPTION,
@@ -97,10 +100,16 @@ class Refusal(Exception):
         super().__init__(message or self.default)
         self.message = message or self.default
         self.rule = rule or self.default_rule
+        self.facts = facts or NO_FACTS
         self.remedy = remedy
         self.retry_after = retry_after
         self.reason = reason
         self.cancel_reason = self.default_cancel_reason if cancel_reason is None else cancel_reason
+
+    @property
+    def why(self) -> Why:
+        """The rule that decided, and its facts."""
+        return Why(self.rule, self.facts)
 
 
 class InvalidRequest(Refusal):
@@ -108,6 +117,7 @@ class InvalidRequest(Refusal):
 
     code = Code.INVALID_ARGUMENT
     default = "invalid request"
+    default_rule = "S7.1-1"
 
 
 class Unauthenticated(Refusal):
@@ -116,6 +126,7 @@ class Unauthenticated(Refusal):
     code = Code.UNAUTHENTICATED
     section = "5.1"
     default = "unauthenticated"
+    default_rule = "S7.1-2"
 
 
 class InvalidSignature(Unauthenticated):
@@ -123,6 +134,7 @@ class InvalidSignature(Unauthenticated):
 
     section = "5.2"
     default = "Invalid API key signature"
+    default_rule = "S5.2-1"
 
 
 class MissingKeyHeaders(InvalidSignature):
@@ -137,6 +149,7 @@ class PermissionDenied(Refusal):
     code = Code.PERMISSION_DENIED
     section = "5.1"
     default = "permission denied"
+    default_rule = "S7.1-3"
 
 
 class MissingScope(PermissionDenied):
@@ -146,6 +159,7 @@ class MissingScope(PermissionDenied):
         super().__init__(
             f"permission denied: missing required scope {scope}",
             rule="S5.1-9",
+            facts={"scope": scope},
             remedy=f"use a client that was granted {scope}",
         )
 
@@ -155,6 +169,7 @@ class NotFound(Refusal):
 
     code = Code.NOT_FOUND
     default = "Not Found"
+    default_rule = "S7.1-4"
 
 
 class UnknownPath(NotFound):
@@ -179,6 +194,7 @@ class UnknownMethod(Refusal):
 
     code = Code.UNIMPLEMENTED
     default = "unknown service"
+    default_rule = "S7.1-4"
 
 
 class NotBuilt(Refusal):
@@ -190,7 +206,7 @@ class NotBuilt(Refusal):
     def __init__(self, operation: str) -> None:
         super().__init__(
             f"{operation} is part of the contract, but this sandbox does not simulate it yet",
-            rule="not-built",
+            rule="T4",
             remedy="`sim catalogue operations` lists what is served",
         )
 
@@ -200,6 +216,7 @@ class DuplicateOrder(Refusal):
 
     code = Code.ALREADY_EXISTS
     default = "ClOrdID already in use by an open order"
+    default_rule = "M6"
 
 
 class AlreadyExists(Refusal):
@@ -207,6 +224,7 @@ class AlreadyExists(Refusal):
 
     code = Code.ALREADY_EXISTS
     default = "already exists"
+    default_rule = "S7.1-5"
 
 
 class OrderDone(Refusal):
@@ -233,6 +251,7 @@ class OrderRefused(Refusal):
 
     code = Code.FAILED_PRECONDITION
     default = "order refused"
+    default_rule = "S7.1-7"
 
 
 class InsufficientFunds(OrderRefused):
@@ -256,6 +275,7 @@ class Conflict(Refusal):
     """The current state of a resource forbids the action."""
 
     code = Code.FAILED_PRECONDITION
+    default_rule = "S7.1-5"
 
 
 class SsnTaken(Refusal):
@@ -264,6 +284,7 @@ class SsnTaken(Refusal):
     code = Code.FAILED_PRECONDITION
     section = "7.2"
     default = "user already provisioned with a different SSN"
+    default_rule = "K6"
 
 
 class EntryTypeSuppressed(Refusal):
@@ -272,6 +293,7 @@ class EntryTypeSuppressed(Refusal):
     code = Code.ABORTED
     section = "4.3"
     default = "entry type not available"
+    default_rule = "P18"
 
 
 class PayloadTooLarge(Refusal):
@@ -279,6 +301,7 @@ class PayloadTooLarge(Refusal):
 
     code = Code.RESOURCE_EXHAUSTED
     default = "payload too large"
+    default_rule = "S7.1-6"
 
 
 class RateLimited(Refusal):
@@ -288,10 +311,19 @@ class RateLimited(Refusal):
     section = "8"
     retry = True
 
-    def __init__(self, message: str, *, retry_after: Span, rung: str, rule: str = "R3") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: Span,
+        rung: str,
+        rule: str = "R3",
+        facts: Facts | None = None,
+    ) -> None:
         super().__init__(
             message,
             rule=rule,
+            facts=facts,
             remedy="wait Retry-After seconds, then call again",
             retry_after=retry_after,
         )
@@ -303,6 +335,7 @@ class StreamLimit(Refusal):
 
     code = Code.RESOURCE_EXHAUSTED
     section = "8"
+    default_rule = "S7"
 
 
 class InternalFailure(Refusal):
@@ -319,7 +352,7 @@ class EdgeTimeout(Refusal):
     default = "upstream timeout"
 
     def __init__(self, after: Span, *, rule: str, remedy: str = "") -> None:
-        super().__init__(rule=rule, remedy=remedy)
+        super().__init__(rule=rule, facts={"after": format_span(after)}, remedy=remedy)
         self.after = after
 
 
@@ -345,8 +378,15 @@ class Injected(Refusal):
     """A fault that a tester injected, with the HTTP status and code that it specifies."""
 
     def __init__(
-        self, http: int, code: Code, message: str, *, rule: str, retry_after: Span | None = None
+        self,
+        http: int,
+        code: Code,
+        message: str,
+        *,
+        rule: str,
+        facts: Facts,
+        retry_after: Span | None = None,
     ) -> None:
-        super().__init__(message, rule=rule, retry_after=retry_after)
+        super().__init__(message, rule=rule, facts=facts, retry_after=retry_after)
         self.http = http
         self.code = code

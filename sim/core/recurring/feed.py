@@ -26,6 +26,8 @@ from sim.kernel.timers import Timer, TimerHandlers
 RECURRING_TIMER = "windows.edge"
 
 _S = InstrumentState
+# The rule of a change to a state (`lifecycle/dates.py` has the same for materialised markets).
+_RULES = {_S.OPEN: "L6", _S.CLOSED: "L7", _S.EXPIRED: "L8", _S.TERMINATED: "L8"}
 
 
 class _Edge(NamedTuple):
@@ -109,11 +111,12 @@ class RecurringFeed:
         if state is _S.SUSPENDED:
             return  # it opens with all others when maintenance ends
         if state is _S.PENDING:
-            self._ctx.emit(InstrumentListed(symbol, state, now))
+            self._ctx.emit(InstrumentListed(symbol, state, now, "L6"))
         elif was is not state:
-            self._ctx.emit(StateChanged(symbol, was, state, now))
+            self._ctx.emit(StateChanged(symbol, was, state, now, _RULES[state]))
         elif (settled := self._settlements.get(symbol)) is not None:
-            self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, now))
+            price, text = settled.price, settled.text
+            self._ctx.emit(Settled(symbol, price, settled.preliminary, text, now, "L25"))
         self._books.state_changed(symbol)
 
     def _set_timer(self) -> None:

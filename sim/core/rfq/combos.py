@@ -86,7 +86,7 @@ class Combos:
         for leg in ordered:
             if self._trading.state(leg.symbol) in OVER_STATES:
                 raise OrderRefused(
-                    f"{leg.symbol} no longer trades", rule="combo", remedy="remove the leg"
+                    f"{leg.symbol} no longer trades", rule="L13", remedy="remove the leg"
                 )
         self._check_weekly_limit(creator)
         combo = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
@@ -100,12 +100,12 @@ class Combos:
         most = self._ctx.assumptions.number(COMBO_LEGS)
         if not LEGS_MIN <= len(legs) <= most:
             text = f"legs: {LEGS_MIN} to {most}, not {len(legs)}"
-            raise InvalidRequest(text, rule="combo")
+            raise InvalidRequest(text, rule="L13")
         if len({leg.symbol for leg in legs}) < len(legs):
-            raise InvalidRequest("legs: each market may occur once only", rule="combo")
+            raise InvalidRequest("legs: each market may occur once only", rule="L13")
         for leg in legs:
             if leg.symbol in self._state.combos:
-                raise InvalidRequest(f"legs: {leg.symbol} is itself a combo", rule="combo")
+                raise InvalidRequest(f"legs: {leg.symbol} is itself a combo", rule="L13")
             self._instruments.require(leg.symbol)
 
     def _check_weekly_limit(self, creator: str) -> None:
@@ -118,7 +118,7 @@ class Combos:
                 f"at most {allowed} new combos per week",
                 retry_after=week + WEEK - self._ctx.now,
                 rung="endpoint",
-                rule="combos.per_week",
+                rule="L13",
             )
 
     def _terms(self, combo: Combo) -> Instrument:

@@ -115,7 +115,7 @@ class Rfqs:
         """Request quotes. Refused unless the instrument is OPEN."""
         self._check_open(instrument.symbol)
         if qty and qty < instrument.min_qty:
-            raise InvalidRequest("qtyDecimal is below the minimum", rule="rfq")
+            raise InvalidRequest("qtyDecimal is below the minimum", rule="L13")
         now = self._ctx.now
         rfq = Rfq(
             id=self._ctx.ids.uuid("rfq"),
@@ -140,7 +140,7 @@ class Rfqs:
         """
         rfq = self.rfq(rfq_id)
         if rfq.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only the requester can withdraw a request")
+            raise PermissionDenied(rule="L13", remedy="only the requester can withdraw a request")
         self._check_takes_quotes(rfq)
         self._close(rfq)
 
@@ -164,7 +164,7 @@ class Rfqs:
         """
         rfq = self.rfq(rfq_id)
         if rfq.account == party.account:
-            raise PermissionDenied(rule="rfq", remedy="an account cannot quote on its own request")
+            raise PermissionDenied(rule="L13", remedy="an account cannot quote on its own request")
         self._check_takes_quotes(rfq)
         instrument = self._instruments.require(rfq.symbol)
         self._check_prices(instrument, buy_price, sell_price)
@@ -208,11 +208,11 @@ class Rfqs:
 
     def _check_prices(self, instrument: Instrument, buy_price: Price, sell_price: Price) -> None:
         if not buy_price and not sell_price:
-            raise InvalidRequest("buyPrice or sellPrice must be above zero", rule="rfq")
+            raise InvalidRequest("buyPrice or sellPrice must be above zero", rule="L13")
         if buy_price and buy_price < sell_price:
             raise InvalidRequest(
                 "buyPrice must not be below sellPrice",
-                rule="rfq",
+                rule="M46",
                 remedy="at buyPrice the requester buys, at sellPrice the requester sells",
             )
         self._check_open(instrument.symbol)
@@ -225,11 +225,11 @@ class Rfqs:
         """Delete the account's quote: an active one of an open request, or an accepted one."""
         quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only the maker can delete a quote")
+            raise PermissionDenied(rule="L13", remedy="only the maker can delete a quote")
         if quote.status is QuoteStatus.ACTIVE:
             self._check_takes_quotes(self._state.rfqs[quote.rfq_id])
         elif quote.status is not QuoteStatus.ACCEPTED:
-            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
+            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="L13")
         self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
 
     def accept(self, account: str, quote_id: str, side: Side, rfq_id: str = "") -> None:
@@ -240,12 +240,12 @@ class Rfqs:
         quote = self._quote(account, quote_id, rfq_id)
         rfq = self._state.rfqs[quote.rfq_id]
         if rfq.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only the requester can accept a quote")
+            raise PermissionDenied(rule="L13", remedy="only the requester can accept a quote")
         self._check_takes_quotes(rfq)
         if quote.status is not QuoteStatus.ACTIVE:
-            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
+            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="L13")
         if not (quote.buy_price if side is BUY else quote.sell_price):
-            raise InvalidRequest("acceptedSide is not quoted", rule="rfq")
+            raise InvalidRequest("acceptedSide is not quoted", rule="L13")
         ctx = self._ctx
         confirm_by = ctx.now + ctx.assumptions.number(RFQ_CONFIRM_WITHIN)
         ctx.timers.schedule(confirm_by, CONFIRM_TIMER, quote_id)
@@ -266,9 +266,9 @@ class Rfqs:
         """
         quote = self._quote(account, quote_id, rfq_id)
         if quote.account != account:
-            raise PermissionDenied(rule="rfq", remedy="only the maker can confirm a quote")
+            raise PermissionDenied(rule="L13", remedy="only the maker can confirm a quote")
         if quote.status is not QuoteStatus.ACCEPTED:
-            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="rfq")
+            raise Conflict(f"the quote is {quote.status.name.lower()}", rule="L13")
         ctx = self._ctx
         execute_by = ctx.now + ctx.assumptions.number(RFQ_EXECUTE_AFTER)
         ctx.timers.schedule(execute_by, EXECUTE_TIMER, quote_id)
@@ -356,7 +356,7 @@ class Rfqs:
         self._emit(kind, self._state.rfqs[quote.rfq_id], changed)
 
     def _emit(self, kind: str, rfq: Rfq, quote: Quote | None = None) -> None:
-        self._ctx.emit(RfqChanged(kind, rfq, quote, self._ctx.now))
+        self._ctx.emit(RfqChanged(kind, rfq, quote, self._ctx.now, "L13"))
 
     def _of(self, rfq: Rfq) -> list[Quote]:
         return [self._state.quotes[quote_id] for quote_id in self._quotes_of.get(rfq.id, ())]
@@ -377,12 +377,12 @@ class Rfqs:
 
     def _check_takes_quotes(self, rfq: Rfq) -> None:
         if rfq.status is RfqStatus.CLOSED:
-            raise Conflict("the rfq is closed", rule="rfq")
+            raise Conflict("the rfq is closed", rule="L13")
 
     def _check_open(self, symbol: str) -> None:
         if self._trading.state(symbol) is not InstrumentState.OPEN:
             raise OrderRefused(
-                f"{symbol} is not open", rule="rfq", remedy="request quotes while it trades"
+                f"{symbol} is not open", rule="L13", remedy="request quotes while it trades"
             )
 
     def save(self) -> RfqsState:
@@ -410,5 +410,5 @@ def _size(rfq: Rfq, instrument: Instrument, price: Price) -> Qty:
     qty = rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
     if qty < instrument.min_qty:
         text = "cashOrderQty at this price is below the minimum quantity"
-        raise InvalidRequest(text, rule="rfq", remedy='send "0" for this side')
+        raise InvalidRequest(text, rule="L13", remedy='send "0" for this side')
     return qty

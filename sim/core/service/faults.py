@@ -18,6 +18,7 @@ from sim.core.model.context import Context
 from sim.core.model.events import FaultInjected
 from sim.core.model.refusals import Code, Injected
 from sim.core.model.stateful import Stateful
+from sim.core.model.why import NO_FACTS
 from sim.core.service.fault_spec import (
     FaultAction,
     FaultMatch,
@@ -44,7 +45,8 @@ class InjectedFault(Injected):
             action.status or 503,
             action.code if action.status else Code.UNAVAILABLE,
             action.message or "service unavailable",
-            rule=f"fault {action.fault}",
+            rule="T2",
+            facts={"fault": action.fault},
             retry_after=action.retry_after,
         )
         self.fault = action.fault
@@ -87,7 +89,6 @@ class Faults(Stateful[FaultsState]):
         self._faults = self._state.faults
         self.by_symbol = False
         self.survey: dict[tuple[str, str], int] | None = None
-        self.injections: list[FaultInjected] = []
 
     @property
     def armed(self) -> bool:
@@ -204,11 +205,6 @@ class Faults(Stateful[FaultsState]):
         """Return the action for an attempt to deliver an event (0: the whole delivery)."""
         return self.pick("webhook", kind, (firm,), subject=event, attempt=attempt)
 
-    def take_injections(self) -> list[FaultInjected]:
-        """Return the injections since the last call, in order."""
-        injections, self.injections = self.injections, []
-        return injections
-
     def _record_injection(
         self,
         action: FaultAction,
@@ -227,8 +223,9 @@ class Faults(Stateful[FaultsState]):
             attempt=attempt,
             act=str(action),
             at=self._ctx.now,
+            rule="T2",
+            facts={"handled": 1} if action.handled and action.answers else NO_FACTS,
         )
-        self.injections.append(injection)
         self._ctx.emit(injection)
 
     def _has_ended(self, fault: Fault) -> bool:

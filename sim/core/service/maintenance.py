@@ -165,11 +165,11 @@ class Maintenance(Stateful[MaintenanceState]):
         self._state.open.append(name)
         if not self.active:
             self.active = True
-            self._listener.on_begin(
-                sudden=any(map(self._calendar.is_unannounced, self._state.open))
-            )
+            sudden = any(map(self._calendar.is_unannounced, self._state.open))
+            self._listener.on_begin(sudden=sudden)
             # Last, because streams receive what the listener did before they end (rule W3).
-            self._ctx.emit(MaintenanceChanged(True, self._ctx.now))
+            rule = "W9" if sudden else "W1"
+            self._ctx.emit(MaintenanceChanged(True, self._ctx.now, rule, {"window": name}))
 
     def _end(self, name: str) -> None:
         state = self._state
@@ -183,7 +183,8 @@ class Maintenance(Stateful[MaintenanceState]):
             begins, leads = self.begun(self._ctx.now), bool(state.prepared)
             self._listener.on_end(another_begins=begins, another_leads=leads)
             resumed = self._ctx.timers.resume()
-            self._ctx.emit(MaintenanceChanged(False, self._ctx.now))
+            rule = "W7" if resumed else "W2"
+            self._ctx.emit(MaintenanceChanged(False, self._ctx.now, rule, {"window": name}))
         if prepared and not state.prepared:
             if resumed:  # instruments due to close in the meantime close first, and do not reopen
                 self._ctx.timers.schedule(self._ctx.now, REOPEN_TIMER)

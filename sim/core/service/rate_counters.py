@@ -26,7 +26,8 @@ class Limit(Struct, frozen=True):
 
     A bucket holds `burst` calls (0: `count`) and refills steadily; a `sliding` limit counts the
     last 60 seconds. The global rung is checked first and shared by all methods; the endpoint rung
-    counts each method separately. `extra` limits apply with `limits.extra` only.
+    counts each method separately. `extra` limits apply with `limits.extra` only. `rule` is the rule
+    of the page *Rules* about this limit.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Limit(Struct, frozen=True):
     sliding: bool = False
     rung: Rung = "endpoint"
     extra: bool = False
+    rule: str = "R1"
 
 
 class Pace(NamedTuple):

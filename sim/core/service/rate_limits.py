@@ -20,6 +20,7 @@ from sim.core.catalogue.bounds import LIMIT_CALLS, LIMIT_PERIOD
 from sim.core.model.context import Context
 from sim.core.model.refusals import RateLimited
 from sim.core.model.stateful import Stateful
+from sim.core.model.why import Facts
 from sim.core.service.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of
 from sim.kernel.instants import (
     MINUTE,
@@ -29,24 +30,39 @@ from sim.kernel.instants import (
     Instant,
     Span,
     format_seconds,
+    format_span,
     parse_span,
 )
 
 _MINUTE_AVERAGE = "100 a second, one-minute average, per firm"
 _RFQ = "public API reference, per firm and method"
 _TABLE = (
-    Limit("exchange_rest", 6000, MINUTE, f"§8: {_MINUTE_AVERAGE}", sliding=True, rung="global"),
-    Limit("retail", 20, NS_PER_S, "§8, per API key", rung="global"),
-    Limit("public", 20, NS_PER_S, "§8, per IP", rung="global"),
     Limit(
-        "stream_frames", 6000, MINUTE, f"rule S15: {_MINUTE_AVERAGE}", sliding=True, rung="global"
+        "exchange_rest",
+        6000,
+        MINUTE,
+        f"§8: {_MINUTE_AVERAGE}",
+        sliding=True,
+        rung="global",
+        rule="R16",
     ),
-    Limit("incentives", 5, NS_PER_S, "§8"),
-    Limit("incentive_earnings", 5, NS_PER_S, "§8"),
-    Limit("search_reports", 12, MINUTE, "§8, per firm"),
-    Limit("trade_stats", 60, MINUTE, "§8, per firm"),
-    Limit("list_symbols", 6, MINUTE, "§8, per firm"),
-    Limit("ledger_download", 5, MINUTE, "§8: about 5 a minute, per firm"),
+    Limit("retail", 20, NS_PER_S, "§8, per API key", rung="global", rule="R17"),
+    Limit("public", 20, NS_PER_S, "§8, per IP", rung="global", rule="R18"),
+    Limit(
+        "stream_frames",
+        6000,
+        MINUTE,
+        f"rule S15: {_MINUTE_AVERAGE}",
+        sliding=True,
+        rung="global",
+        rule="S15",
+    ),
+    Limit("incentives", 5, NS_PER_S, "§8", rule="R19"),
+    Limit("incentive_earnings", 5, NS_PER_S, "§8", rule="R19"),
+    Limit("search_reports", 12, MINUTE, "§8, per firm", rule="R20"),
+    Limit("trade_stats", 60, MINUTE, "§8, per firm", rule="R21"),
+    Limit("list_symbols", 6, MINUTE, "§8, per firm", rule="R22"),
+    Limit("ledger_download", 5, MINUTE, "§8: about 5 a minute, per firm", rule="R23"),
     Limit("order_insert", 30, NS_PER_S, "rule R1, per firm and method", extra=True),
     Limit("order_replace", 30, NS_PER_S, "rule R1", extra=True),
     Limit("order_cancel", 90, NS_PER_S, "rule R1", extra=True),
@@ -214,7 +230,7 @@ class RateLimits(Stateful[RateLimitsState]):
         calls, period = replaced
         if not calls:
             return None
-        return Limit(limit.name, calls, period, limit.source, rung=limit.rung)
+        return Limit(limit.name, calls, period, limit.source, rung=limit.rung, rule=limit.rule)
 
     def reread(self) -> None:
         """Apply changed assumptions. Counters of another kind are dropped."""
@@ -361,4 +377,12 @@ def _refusal(limit: Limit, method: str, wait: Span, text: str) -> RateLimited:
         tenth = NS_PER_S // 10
         message = text.replace("{method}", method).replace("{rung}", limit.rung)
         message = message.replace("{wait}", go_duration(-(-wait // tenth) * tenth))
-    return RateLimited(message, retry_after=retry_after, rung=limit.rung, rule=f"R5 {limit.name}")
+    facts: Facts = {
+        "limit": limit.name,
+        "calls": limit.count,
+        "period": format_span(limit.period),
+        "method": method,
+    }
+    return RateLimited(
+        message, retry_after=retry_after, rung=limit.rung, rule=limit.rule, facts=facts
+    )

@@ -317,7 +317,7 @@ class OrderAdmission:
         check_volume(candidate.instrument, traded, order.qty)
         if self._ledger.rebates_spent:
             text = f"No more rebates can be paid; {REBATES.text()}"
-            raise OrderRefused(text, rule="bounds", remedy="reset the exchange")
+            raise OrderRefused(text, rule="T3", remedy="reset the exchange")
 
     def _self_match(self, candidate: Candidate) -> None:
         order = candidate.order

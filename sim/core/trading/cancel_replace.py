@@ -40,6 +40,7 @@ from sim.core.model.refusals import (
     Refusal,
     UnknownOrder,
 )
+from sim.core.model.why import Why
 from sim.core.trading.admission import OrderAdmission, derived_price
 from sim.core.trading.order_checks import (
     DERIVED_NAMES,
@@ -52,6 +53,7 @@ from sim.core.trading.order_checks import (
     check_volume,
 )
 
+_REQUESTED, _REPLACED = Why("M43"), Why("M31")
 _CANCEL_REASONS = {
     RejectReason.EXCHANGE_CLOSED: CancelRejectReason.EXCHANGE_CLOSED,
     RejectReason.INCORRECT_QUANTITY: CancelRejectReason.INCORRECT_QUANTITY,
@@ -129,7 +131,8 @@ class CancelReplace:
         except Refusal as refusal:
             self.refuse(order, refusal, is_replace=False)
             raise
-        self._matching.remove(self._books.get(order.symbol), order, ExecutionType.CANCELED)
+        book = self._books.get(order.symbol)
+        self._matching.remove(book, order, ExecutionType.CANCELED, _REQUESTED)
         return order
 
     def replace(self, command: ReplaceOrder) -> Order:
@@ -165,7 +168,15 @@ class CancelReplace:
         reject_id = ctx.ids.next("cancel_reject")
         ctx.emit(
             CancelRejected(
-                reject_id, *names, reason, refusal.message, is_replace, ctx.now, ctx.trace_id
+                reject_id,
+                *names,
+                reason,
+                refusal.message,
+                is_replace,
+                ctx.now,
+                ctx.trace_id,
+                refusal.rule,
+                refusal.facts,
             )
         )
 
@@ -255,7 +266,7 @@ class CancelReplace:
         if not keeps_place:
             changed.priority = self._matching.next_priority()
         self._orders.add(changed)
-        self._execution_log.report(changed, ExecutionType.REPLACE)
+        self._execution_log.report(changed, ExecutionType.REPLACE, _REPLACED)
         continuous = self._lifecycle.state(order.symbol) not in AUCTION_STATES
         self._matching.accept_replaced(book, changed, continuous=continuous)
         return changed
@@ -270,7 +281,7 @@ class CancelReplace:
         for name in _CHANGED_IN_PLACE:
             setattr(order, name, getattr(changed, name))
         self._matching.schedule_end(order)
-        self._execution_log.report(order, ExecutionType.REPLACE)
+        self._execution_log.report(order, ExecutionType.REPLACE, _REPLACED)
         return order
 
 

@@ -27,9 +27,11 @@ from sim.core.model.refusals import (
     InvalidRequest,
     OrderRefused,
 )
+from sim.core.model.why import Why
 from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.engine_queue import OrderPair
 
+_ACCEPTED = Why("M44")
 # Fields that would have no effect in a cross or contradict it, with their names in the wire format.
 _FOREIGN = {
     "stop_price": "stop_price",
@@ -66,7 +68,7 @@ def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
 
 
 def _no_cross(text: str) -> InvalidRequest:
-    return InvalidRequest(text, rule="cross")
+    return InvalidRequest(text, rule="M44")
 
 
 class CrossOrders:
@@ -99,7 +101,7 @@ class CrossOrders:
         symbol = orders[0].symbol
         if self._lifecycle.state(symbol) is not OPEN:
             text, reason = "Crosses need an open instrument", RejectReason.EXCHANGE_CLOSED
-            raise InstrumentNotTradable(text, rule="cross", remedy="wait for OPEN", reason=reason)
+            raise InstrumentNotTradable(text, rule="M44", remedy="wait for OPEN", reason=reason)
         one, other = orders
         if would_self_match(one, other) or would_self_match(other, one):
             remedy = "use different self-match prevention ids for the two sides"
@@ -115,7 +117,7 @@ class CrossOrders:
         if (bid and price < bid + least) or (offer and price > offer - least):
             text = "Cross price is outside the best bid and offer"
             remedy = "the assumption orders.cross_price decides which prices are allowed"
-            raise OrderRefused(text, rule="cross", remedy=remedy)
+            raise OrderRefused(text, rule="M44", remedy=remedy)
 
     def execute(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
         """Enter both sides and trade them, at the price of the side with priority."""
@@ -125,7 +127,7 @@ class CrossOrders:
         host_cross_id = self._ctx.ids.next("cross")
         for order in (passive, aggressor):
             order.cross_id, order.host_cross_id = pair.cross_id, host_cross_id
-            self._matching.enter(order)
+            self._matching.enter(order, _ACCEPTED)
         self._orders.opened(passive)
         self._risk.reserve(passive, book.instrument, passive.leaves_qty)
         self._fills.match_prearranged(book, aggressor, passive, passive.qty, passive.price)

@@ -21,7 +21,8 @@ from sim.core.model.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import RETAIL, SCRIPT, OrderState, Side
 from sim.core.model.orders import Order
-from sim.kernel.instants import Instant, Span, seconds
+from sim.core.model.why import because
+from sim.kernel.instants import Instant, Span, format_span, seconds
 
 ENGINE_TIMER = "engine.take"
 STOPGAP: Span = seconds(5)  # §7.2
@@ -121,6 +122,8 @@ class EngineQueue:
         for order in orders:
             self._last[order.participant, order.symbol] = command.due
         self._ctx.timers.schedule(command.due, ENGINE_TIMER, str(number))
+        waits = because("M36", waits=format_span(command.due - command.received))
+        self._ctx.apply(waits, f"order/{command.order_id}")
 
     def dequeue(self, number: str) -> QueuedCommand:
         """Remove and return the command that the engine takes now."""

@@ -61,14 +61,14 @@ def check_shape(command: PlaceOrder) -> None:
 def beyond_quantity(name: str) -> InvalidRequest:
     """Return the refusal of a quantity that no order may have."""
     remedy = f"send a quantity up to {ORDER_QUANTITY.high}, or several orders"
-    return InvalidRequest(f"{name} is out of range", rule="bounds", remedy=remedy)
+    return InvalidRequest(f"{name} is out of range", rule="T3", remedy=remedy)
 
 
 def check_cash(command: PlaceOrder, instrument: Instrument) -> None:
     """Refuse an amount of cash that exceeds the range of money."""
     if command.cash_qty > MONEY.high * instrument.price_scale:
         remedy = f"send at most {MONEY.high} dollars"
-        raise InvalidRequest("cash_order_qty is out of range", rule="bounds", remedy=remedy)
+        raise InvalidRequest("cash_order_qty is out of range", rule="T3", remedy=remedy)
 
 
 def check_volume(instrument: Instrument, traded: Qty, qty: Qty) -> None:
@@ -77,7 +77,7 @@ def check_volume(instrument: Instrument, traded: Qty, qty: Qty) -> None:
     if traded + qty > limit:
         text = _beyond_text("High traded volume", limit, traded + qty, instrument.qty_scale)
         remedy = "use another instrument: this one has reached the maximum volume"
-        raise OrderRefused(text, rule="bounds", remedy=remedy)
+        raise OrderRefused(text, rule="T3", remedy=remedy)
 
 
 def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumptions) -> None:

@@ -34,6 +34,7 @@ from sim.core.model.refusals import (
     OrderRefused,
     Refusal,
 )
+from sim.core.model.why import Why
 from sim.core.trading.admission import Candidate, OrderAdmission
 from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders, check_pair
@@ -41,6 +42,9 @@ from sim.core.trading.engine_queue import STOPGAP_TEXT, EngineQueue, OrderPair
 
 # Called with an order that was queued, once the engine has accepted or rejected it.
 OrderListener: TypeAlias = Callable[[Order], None]
+
+
+_SESSION_LOST = Why("M39")
 
 
 class OrderStages(Struct, frozen=True):
@@ -100,7 +104,8 @@ class OrderService:
             if isinstance(refusal, InsufficientFunds) and command.channel is RETAIL:
                 if self._ctx.assumptions.text(RETAIL_FUNDS) == "400":
                     text, remedy = "You don't have enough funds", refusal.remedy
-                    raise InvalidRequest(text, rule="P4", remedy=remedy) from refusal
+                    facts = refusal.facts or None
+                    raise InvalidRequest(text, rule="P4", facts=facts, remedy=remedy) from refusal
             order.id = self._ctx.ids.next("order")
             self._reject(order, refusal)
             return order
@@ -177,7 +182,7 @@ class OrderService:
         order.changed = self._ctx.now
         self._orders.add(order)
         self._execution_log.report(
-            order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason
+            order, ExecutionType.REJECTED, refusal.why, text=refusal.message, reason=refusal.reason
         )
 
     # ---- changes
@@ -213,7 +218,9 @@ class OrderService:
         for order in self.of_session(session_id):
             if not order.received:
                 book, reason = self._books.get(order.symbol), UnsolicitedReason.CONNECTION_LOSS
-                self._matching.remove(book, order, ExecutionType.CANCELED, unsolicited=reason)
+                self._matching.remove(
+                    book, order, ExecutionType.CANCELED, _SESSION_LOST, unsolicited=reason
+                )
 
     # ---- commands that leave the queue
 

@@ -53,7 +53,7 @@ class OrderSessions:
         if session is None or session.ended or account not in session.accounts:
             raise InvalidRequest(
                 "session_id: unknown to the order subscriptions of this account",
-                rule="orders.session_id",
+                rule="M39",
                 remedy="send the session_id of CreateOrderSubscription's messages, or omit it",
             )
 

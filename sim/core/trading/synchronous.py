@@ -78,7 +78,7 @@ class SynchronousOrders:
         """
         if block_s < 0:
             problem, remedy = "maxBlockTime must not be negative", "send seconds, or omit it"
-            raise InvalidRequest(problem, rule="G-17", remedy=remedy)
+            raise InvalidRequest(problem, remedy=remedy)
         if not block_s:
             return self._ctx.assumptions.number(BLOCK_TIME)
         return seconds(block_s)

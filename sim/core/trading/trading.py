@@ -42,6 +42,7 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Execution, Order, Orders, Trade
 from sim.core.model.quantities import Cash
 from sim.core.model.timer_priority import EXPIRY_TIMER, ROLL_TIMER
+from sim.core.model.why import Why
 from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders
@@ -204,13 +205,21 @@ class Trading:
         symbol: str = "",
         reference: str = "",
         contra: str = HOUSE_FUNDING,
+        why: Why | None = None,
     ) -> CashMoved:
         """Credit an account (debit when negative) against a house account.
 
         The caller checks whether the account can afford it (`withdrawable`).
         """
         return self.ledger.move(
-            account, amount, type, description, contra=contra, symbol=symbol, reference=reference
+            account,
+            amount,
+            type,
+            description,
+            contra=contra,
+            symbol=symbol,
+            reference=reference,
+            why=why,
         )
 
     def buying_power(self, account: str) -> Cash:

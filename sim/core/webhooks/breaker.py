@@ -18,6 +18,7 @@ from sim.core.catalogue.assumptions import (
     WEBHOOK_BREAKER_THRESHOLD,
 )
 from sim.core.model.context import Context
+from sim.core.model.why import because
 from sim.core.webhooks.records import Breaker
 
 BREAKER_TIMER = "webhook.breaker"
@@ -61,6 +62,8 @@ class Breakers:
     def close(self, firm: str) -> list[str]:
         """Close the breaker and return the parked deliveries, which may continue now."""
         breaker = self.of(firm)
+        if breaker.state != "closed":
+            self._report(firm, "closed", 0)
         if breaker.timer:
             self._ctx.timers.cancel(breaker.timer)
         self.by_firm[firm] = Breaker()
@@ -70,6 +73,7 @@ class Breakers:
         """End the cooldown, so that the breaker is half open."""
         breaker = self.of(firm)
         breaker.state, breaker.timer = "half_open", 0
+        self._report(firm, "half_open", breaker.failures)
         return breaker
 
     def _open(self, firm: str, breaker: Breaker) -> None:
@@ -79,3 +83,7 @@ class Breakers:
         breaker.openings += 1
         breaker.until = self._ctx.now + min(cooldown, number(WEBHOOK_BREAKER_LONGEST))
         breaker.timer = self._ctx.timers.schedule(breaker.until, BREAKER_TIMER, firm)
+        self._report(firm, "open", breaker.failures)
+
+    def _report(self, firm: str, state: str, failures: int) -> None:
+        self._ctx.apply(because("K12", breaker=state, failures=failures), firm)

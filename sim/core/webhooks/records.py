@@ -55,11 +55,15 @@ class PendingRegistration(Struct):
 
 
 class Delivery(Struct):
-    """One event on its way to its firm. `attempts` is the number of attempts made."""
+    """One event on its way to its firm. `attempts` is the number of attempts made.
+
+    `rule` is why the event is sent at all: K10, or K13 for a duplicate and a redelivery.
+    """
 
     id: str
     event_id: str
     firm: str
+    rule: str
     attempts: int = 0
 
 

@@ -40,6 +40,7 @@ from sim.core.catalogue.quirks import WEBHOOK_DUPLICATES
 from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
+from sim.core.model.why import Why, because
 from sim.core.service.fault_spec import FaultAction
 from sim.core.webhooks.attempts import DUE_TIMER, TIMEOUT_TIMER, Attempts, Tamper, keep_last
 from sim.core.webhooks.breaker import BREAKER_TIMER, Breakers
@@ -187,15 +188,15 @@ class Webhooks:
         keep_last(self._state.notices, KEPT_EVENTS)
         open = self._breakers.of(decided.firm).state == "open"
         if open and not ctx.assumptions.flag(WEBHOOK_BREAKER_BUFFERS):
-            self._record_loss(notice, "circuit breaker open")
+            self._record_loss(notice, "circuit breaker open", "K12")
             return event_id
         action = self._tamper(notice.type, notice.firm, event_id, 0)
         if action is not None and action.effect == "drop":
-            self._record_loss(notice, f"fault {action.fault}", action.fault)
+            self._record_loss(notice, f"fault {action.fault}", "T2", action.fault)
             return event_id
-        self._deliver(notice)
+        self._deliver(notice, "K10")
         if ctx.quirks.applies(WEBHOOK_DUPLICATES) or action is not None:
-            self._deliver(notice, action.delay if action is not None else 0)
+            self._deliver(notice, "K13", action.delay if action is not None else 0)
         return event_id
 
     def redeliver(self, firm: str, event_id: str = "") -> list[str]:
@@ -218,26 +219,27 @@ class Webhooks:
             raise NotFound(f"no event {event_id!r} of {firm}")
         self._resume(firm)
         for notice in chosen:
-            self._deliver(notice)
+            self._deliver(notice, "K13")
         return [notice.event_id for notice in chosen]
 
     # ---- attempts
 
-    def _deliver(self, notice: Notice, delay: Span = 0) -> None:
+    def _deliver(self, notice: Notice, rule: str, delay: Span = 0) -> None:
         """Begin a delivery, after an injected delay if there is one."""
         ctx = self._ctx
         name = f"d{ctx.ids.count('webhook.delivery')}"
-        delivery = Delivery(name, notice.event_id, notice.firm)
+        delivery = Delivery(name, notice.event_id, notice.firm, rule)
         self._state.deliveries[delivery.id] = delivery
         if delay:
             ctx.timers.schedule(ctx.now + delay, DUE_TIMER, delivery.id)
         else:
             self._attempt(delivery)
 
-    def _record_loss(self, notice: Notice, why: str, fault: str = "") -> None:
+    def _record_loss(self, notice: Notice, error: str, rule: str, fault: str = "") -> None:
         url = self._state.registrations[notice.firm].url
         record = self._attempts.record(f"lost-{notice.event_id}", notice, url, 0)
-        record.outcome, record.error, record.fault = "lost", why, fault
+        record.outcome, record.error, record.fault = "lost", error, fault
+        self._ctx.apply(because(rule, outcome="lost"), f"webhook/{notice.event_id}")
 
     def _attempt(self, delivery: Delivery) -> None:
         """Make the next attempt, unless the breaker parks it."""
@@ -255,6 +257,9 @@ class Webhooks:
         delivery.attempts = number
         url, secret = registration.url, registration.secret
         attempt = self._attempts.make(delivery.id, notice, url, secret, number, action)
+        rule = delivery.rule if number == 1 else "K11"
+        why = because(rule, attempt=attempt, number=number)
+        self._ctx.apply(why, f"webhook/{notice.event_id}")
         self._breakers.attempted(delivery.firm, attempt)
         self._apply_fault(attempt, action)
 
@@ -288,6 +293,7 @@ class Webhooks:
             return False
         self._ctx.timers.cancel(in_flight.timer)
         acknowledged = 200 <= status < 300
+        self._ctx.apply(_answered(status, error, acknowledged), f"attempt/{attempt}")
         record = self._state.log.get(attempt)
         if record is not None:
             record.status, record.error = status, error
@@ -397,3 +403,9 @@ class Webhooks:
         self._attempts.state = self._state
         self.outbox.clear()
         self.settled = []
+
+
+def _answered(status: int, error: str, acknowledged: bool) -> Why:
+    """Return the decision about an attempt: whether its answer acknowledges it (rule K11)."""
+    outcome = "acknowledged" if acknowledged else "failed"
+    return because("K11", outcome=outcome, answer=status or error or "none")

@@ -53,9 +53,7 @@ def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> 
     book = rulebook()
     for name in rules:
         if name not in book:
-            raise NotFound(
-                f"unknown rule {name!r}", rule="conformance", remedy="one of " + ", ".join(book)
-            )
+            raise NotFound(f"unknown rule {name!r}", rule="T1", remedy="one of " + ", ".join(book))
     run = Run(sim)
     verdicts = [
         Verdict(rule, [one for one in rule.findings(run) if one.is_about(caller)])

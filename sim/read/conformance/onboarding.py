@@ -27,7 +27,7 @@ def ssn_conflict_is_a_stop(run: Run) -> Iterator[Finding]:
         before = stopped.get((call.caller, person))
         if before is not None:
             yield call.finding(f"start of {person}", again, before)
-        elif call.status in (400, 409) and "different SSN" in call.message:
+        elif call.rule == "K6":
             stopped[call.caller, person] = call
             yield call.finding(f"start of {person}")
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from sim.core.lifecycle.states import EXPIRED_STATES
-from sim.core.model.enums import RejectReason
+from sim.core.lifecycle.states import EXPIRED_STATES, REFUSES
 from sim.kernel.instants import Instant
 from sim.read.conformance.finding import Finding
 from sim.read.conformance.recorded_run import Call, Run
@@ -23,8 +21,7 @@ _TERMS = (
     "GetEventBySlug",
     "ListEvents",
 )
-_OFF_TICK = (RejectReason.INCORRECT_QUANTITY, RejectReason.INVALID_PRICE_INCREMENT)
-_OFF_TICK_MESSAGES = ("Price must be a multiple", "Minimum trade quantity")
+_BY_STATE = frozenset({*REFUSES.values(), "L18", "W2"})  # rules that refuse by the state
 _REJECTED = 5
 
 
@@ -33,16 +30,18 @@ def _symbol_of(call: Call) -> str:
     return str(getattr(request, "symbol", "") or getattr(request, "market_slug", "") or "")
 
 
-def _reject_reasons(call: Call) -> Iterator[Any]:
+def _refused_by(call: Call) -> Iterator[str]:
+    """Yield the rules by which an order was refused or rejected."""
+    if call.rule:
+        yield call.rule
     for event in call.events:
         if event["event"] == "Executed" and event["execution"].get("type") == _REJECTED:
-            yield event["execution"].get("reject_reason")
+            yield event["rule"]
 
 
 def _market_is_shut(call: Call) -> bool:
     """Return whether an order was refused or rejected because the instrument accepts none."""
-    refused = call.status == 422 and call.message.startswith("Book is ")
-    return refused or RejectReason.EXCHANGE_CLOSED in _reject_reasons(call)
+    return not _BY_STATE.isdisjoint(_refused_by(call))
 
 
 def _state_changes(run: Run, symbol: str, now: Instant) -> int:
@@ -114,6 +113,4 @@ def scales_are_read(run: Run) -> Iterator[Finding]:
 
 
 def _is_off_tick(call: Call) -> bool:
-    if any(reason in _OFF_TICK for reason in _reject_reasons(call)):
-        return True
-    return call.status in (400, 422) and any(text in call.message for text in _OFF_TICK_MESSAGES)
+    return "M4" in _refused_by(call)

@@ -58,6 +58,7 @@ class Call:
     caller: str
     status: int
     message: str
+    rule: str
     body: dict[str, Any]
     events: list[dict[str, Any]]
     retry_after: Span | None
@@ -97,7 +98,8 @@ class RecordedStream(Struct, kw_only=True):
     """A stream.
 
     `code` is the gRPC status with which the exchange ended it, -1 while it is open or if the client
-    disconnected.
+    disconnected; `rule` is the one by which it did so. `revoked` means that another stream took its
+    session, or that a fault acted as if.
     """
 
     opened: Call
@@ -106,6 +108,8 @@ class RecordedStream(Struct, kw_only=True):
     ended_seq: int = 0
     code: int = -1
     message: str = ""
+    rule: str = ""
+    revoked: bool = False
 
 
 class WebhookAnswer(Struct, frozen=True):
@@ -196,6 +200,8 @@ class _Reader:
             if stream is not None:
                 stream.ended, stream.ended_seq = last, seq
                 stream.code, stream.message = closed["code"], closed["message"]
+                stream.rule = closed["rule"]
+                stream.revoked = "S6" in (stream.rule, closed.get("facts", {}).get("like"))
         for event in out.get("events", ()):
             if event["event"] == "StateChanged":
                 states = self._run.states.setdefault(event["symbol"], [])
@@ -218,6 +224,7 @@ class _Reader:
             caller=self._caller(recorded, out),
             status=_deferred_status(entry) or _status(recorded, out),
             message=out.get("message", ""),
+            rule=out.get("rule", ""),
             body=body if isinstance(body, dict) else {},
             events=out.get("events", []),
             retry_after=-(-wait // NS_PER_S) * NS_PER_S if wait else None,

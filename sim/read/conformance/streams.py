@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from sim.api.streams.stream_faults import REVOKED
 from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
 from sim.kernel.instants import format_span, minutes, seconds
 from sim.read.conformance.finding import Finding
@@ -73,7 +72,7 @@ def streams_are_resumed(run: Run) -> Iterator[Finding]:
 def no_revocation_storm(run: Run) -> Iterator[Finding]:
     revoked: dict[tuple[str, str], list[int]] = {}
     for stream in run.streams:
-        if stream.message != REVOKED or stream.ended is None:
+        if not stream.revoked or stream.ended is None:
             continue
         ends = revoked.setdefault((stream.opened.caller, stream.opened.rpc), [])
         ends.append(stream.ended)
@@ -95,8 +94,8 @@ def no_revocation_storm(run: Run) -> Iterator[Finding]:
 def keepalive(run: Run) -> Iterator[Finding]:
     for stream in run.streams:
         if stream.opened.rpc == "BiDirectionalStreamMarketData":
-            idle = stream.message.startswith("idle timeout")
-            broken = f"{stream.message}: send a keepalive every 30 to 60 minutes" if idle else ""
+            idle = f"{stream.message}: send a keepalive every 30 to 60 minutes"
+            broken = idle if stream.rule == "S13" else ""
             yield stream.opened.finding(_name(stream), broken)
 
 

@@ -6,26 +6,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.core.catalogue.assumptions import BUYING_POWER_NET, CLEARING_DELAY, LEDGER_COMMISSION
+from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.core.model.refusals import NotFound
-from sim.read.explain.causes import Basis, Cause, JournalStep, steps_back
+from sim.read.explain.causes import Cause, JournalStep, steps_back
+from sim.read.explain.rules import Basis
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
 
 ROWS_MAX = 100
-_CASH = {
-    LedgerEntryType.DEPOSIT: Basis("P25", "4.3"),
-    LedgerEntryType.WITHDRAWAL: Basis("P25", "4.3"),
-    LedgerEntryType.ORDER_EXECUTION: Basis("P21", "4.3", LEDGER_COMMISSION),
-    LedgerEntryType.COMMISSION: Basis("P21", "4.3", LEDGER_COMMISSION),
-    LedgerEntryType.RESOLUTION: Basis("P22", "3.1"),
-    LedgerEntryType.CORRECTION: Basis("L27", "4.3", CLEARING_DELAY),
-    LedgerEntryType.MANUAL_ADJUSTMENT: Basis("P16", "2.3"),
-}
-_OTHER_CASH = Basis("P17", "4.3")
 
 
 def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
@@ -62,7 +53,7 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
         f"{f'it holds {positions}' if positions else 'no position is open'}",
         "complete": len(chain) <= ROWS_MAX,
         "chain": chain[-ROWS_MAX:],
-        **Basis("", "", BUYING_POWER_NET).document(sim),
+        **Basis("", BUYING_POWER_NET).document(sim),
     }
 
 
@@ -91,7 +82,7 @@ def _cash_moved(step: JournalStep, event: dict[str, Any]) -> Cause:
         f"{sign}{cash_text(change)} USD {kind.name}, {event['description']}{symbol}{reference}:"
         f" balance {cash_text(event['after'])}"
     )
-    return step.cause(what, _CASH.get(kind, _OTHER_CASH), event["at"])
+    return step.decision(what, event)
 
 
 def _position_changed(step: JournalStep, event: dict[str, Any]) -> Cause:
@@ -101,8 +92,7 @@ def _position_changed(step: JournalStep, event: dict[str, Any]) -> Cause:
         f"{sign}{_contracts(step.sim, symbol, change)} {symbol}, {event['description']}:"
         f" net {_contracts(step.sim, symbol, event['net'])}"
     )
-    rule = "P22" if event.get("settlement") is not None else "P23"
-    return step.cause(what, Basis(rule, "4.3"), event["at"])
+    return step.decision(what, event)
 
 
 def _contracts(sim: Simulation, symbol: str, qty: int) -> str:

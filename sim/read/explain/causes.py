@@ -1,70 +1,28 @@
-"""Journal lines as causes: who or what caused an input, what resulted, and on which basis.
+"""Journal lines as causes: who or what caused an input, what resulted, and by which rule.
 
-A cause is a document: the journal position, the virtual instant, the actor, a sentence, and the
-rule, section, assumptions and quirk behind it. The journal of the current branch is the only
+A cause is a document: the journal position, the virtual instant, the actor, and a sentence. If it
+is a decision, it also has the rule and the facts that the journal records, and the section,
+assumptions and quirk behind the rule (`rules.py`). The journal of the current branch is the only
 source, so the exchange stores nothing extra for explanations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, json, to_builtins
 
 from sim.api.pipeline.inputs import SCRIPT
-from sim.core.catalogue.assumption import Assumption
-from sim.core.catalogue.quirks import Quirk
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal_reader import read_line
+from sim.read.explain.rules import basis_of
 from sim.read.line_search import lines_with
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
 
 Cause = dict[str, Any]
-
-
-class Basis:
-    """What decided: a rule and its section, and the assumptions and the quirk involved."""
-
-    def __init__(
-        self,
-        rule: str = "",
-        section: str = "",
-        *assumptions: Assumption,
-        quirk: Quirk | None = None,
-    ) -> None:
-        self.rule = rule
-        self.section = section
-        self.assumptions = assumptions
-        self.quirk = quirk
-
-    def document(self, sim: Simulation, without: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the basis for people and tests, with current values.
-
-        Assumptions named in `without` are omitted.
-        """
-        ctx = sim.exchange.ctx
-        document: dict[str, Any] = {}
-        if self.rule:
-            document["rule"] = self.rule
-        if self.section:
-            document["section"] = f"§{self.section}"
-        if taken := [one for one in self.assumptions if one.name not in without]:
-            document["assumptions"] = [
-                {
-                    "name": one.name,
-                    "value": ctx.assumptions.as_written(one.name),
-                    "source": one.source,
-                }
-                for one in taken
-            ]
-        if self.quirk is not None:
-            name, section = self.quirk.name, f"§{self.quirk.spec}"
-            odds = ctx.quirks.as_written(name)
-            document["quirk"] = {"name": name, "odds": odds, "section": section}
-        return document
 
 
 class Verdict(NamedTuple):
@@ -118,20 +76,20 @@ class JournalStep(Struct, frozen=True):
             if event["event"] == kind and all(event[key] == fields[key] for key in fields)
         ]
 
-    def fired(self, at: Instant, prefix: str, subject: str = "") -> bool:
-        """Return whether a timer whose kind begins with `prefix` fired at an instant."""
-        return any(
-            timer["at"] == at
-            and timer["timer"].startswith(prefix)
-            and (not subject or timer["subject"] == subject)
-            for timer in self.timers
-        )
+    def decision(self, what: str, decided: dict[str, Any]) -> Cause:
+        """Return the link of a chain that reports a decision: an event, or the end of a stream.
 
-    def changed_state(self, symbol: str, state: int) -> bool:
-        """Return whether an instrument changed to a state."""
-        return bool(self.events_of("StateChanged", symbol=symbol, state=state))
+        It has the rule and the facts of the decision, and what stands behind the rule.
+        """
+        rule = decided["rule"]
+        return {
+            **self.cause(what, decided.get("at")),
+            "rule": rule,
+            "facts": decided.get("facts", {}),
+            **basis_of(rule).document(self.sim),
+        }
 
-    def cause(self, what: str, basis: Basis, at: Instant | None = None) -> Cause:
+    def cause(self, what: str, at: Instant | None = None) -> Cause:
         """Return one link of a chain. `at` is set if it happened after the input's own instant."""
         at = self.at if at is None else at
         document: Cause = {
@@ -142,7 +100,7 @@ class JournalStep(Struct, frozen=True):
         }
         if self.input["type"] in ("rest", "rpc", "open"):
             document["request_id"] = f"{self.seq:016x}"
-        return document | basis.document(self.sim)
+        return document
 
     def actor(self, at: Instant) -> str:
         """Return who or what made something happen at an instant, as a clause."""

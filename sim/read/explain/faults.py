@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sim.core.service.faults import Fault
-from sim.read.explain.causes import Basis, Cause, JournalStep, fault_document, steps
+from sim.read.explain.causes import Cause, JournalStep, fault_document, steps
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
@@ -52,14 +52,16 @@ def injections(sim: Simulation, name: str = "", subject: str = "") -> list[Cause
     ]
 
 
-def strikes_of(step: JournalStep, *, name: str = "", subject: str = "") -> list[Cause]:
+def strikes_of(
+    step: JournalStep, *, name: str = "", subject: str = "", plane: str = ""
+) -> list[Cause]:
     """Return the faults that were injected in one input, as causes."""
     return [
-        step.cause(sentence(event), Basis(section="7.1"), event["at"])
-        | fault_document(step.sim, event["fault"])
+        step.decision(sentence(event), event) | fault_document(step.sim, event["fault"])
         for event in step.events_of("FaultStruck")
         if (not name or event["fault"] == name)
         and (not subject or event.get("subject", "") == subject)
+        and (not plane or event["plane"] == plane)
     ]
 
 

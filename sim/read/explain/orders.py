@@ -5,70 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sim.core.catalogue.assumptions import (
-    CANCEL_LEAD,
-    COLLAPSE_TO_EXPIRED,
-    DAY_ROLL_EXPIRES,
-    ENGINE_LATENCY,
-    RETAIL_REJECTS,
-)
+from sim.core.catalogue.assumptions import ENGINE_LATENCY
 from sim.core.lifecycle.states import ENTRY_STATES
-from sim.core.matching.matching import NO_LIQUIDITY_TEXT
-from sim.core.matching.self_match import SELF_MATCH_TEXT
-from sim.core.model.enums import (
-    ExecutionType,
-    InstrumentState,
-    RejectReason,
-    Side,
-    TimeInForce,
-    UnsolicitedReason,
-)
+from sim.core.model.enums import ExecutionType, InstrumentState, Side, TimeInForce
 from sim.core.model.orders import Order
 from sim.core.model.quantities import decimal_text
-from sim.core.trading.admission import POST_ONLY_TEXT
-from sim.core.trading.engine_queue import STOPGAP_TEXT
-from sim.read.explain.causes import Basis, Cause, JournalStep, steps
+from sim.read.explain.causes import Cause, steps
 from sim.read.explain.faults import strikes_of
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
 
-_REQUEST_REJECTED = ("a cancel was rejected", "a replace was rejected")
-_AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
-# The basis of a reject, by a part of its text, or else by its reason.
-_REJECTS = (
-    (STOPGAP_TEXT, Basis("M37", "7.2", ENGINE_LATENCY)),
-    (SELF_MATCH_TEXT, Basis("M27", "3.4")),
-    (POST_ONLY_TEXT, Basis("M20", "3.4")),
-    ("No liquidity", Basis("M10", "3.4")),
-    ("Order has attributes", Basis("L18", "3.1")),
-    ("Book is", Basis("M2", "3.1")),
-    ("price limit is", Basis("M5", "8")),
-    ("size limit is", Basis("M5", "8")),
-    ("USD available", Basis("P3", "3.4")),
-    ("ClOrdID", Basis("M6", "7.1")),
-)
-_REJECTS_BY_REASON = {
-    RejectReason.UNKNOWN_SYMBOL: Basis("M2", "7.1"),
-    RejectReason.EXCHANGE_CLOSED: Basis("M2", "3.1"),
-    RejectReason.INCORRECT_QUANTITY: Basis("M4", "2.6"),
-    RejectReason.INVALID_PRICE_INCREMENT: Basis("M4", "2.6"),
-}
-_OTHER_REJECT = Basis("M7", "7.1", RETAIL_REJECTS)
-# Why the exchange canceled an order, by the text of the report.
-_CANCELS = {
-    SELF_MATCH_TEXT: (
-        "canceled: it would have met another order of the same participant",
-        Basis("M28", "3.4"),
-    ),
-    NO_LIQUIDITY_TEXT: (
-        "canceled: a trade reached its stop price when the other side was empty",
-        Basis("M12", "3.4"),
-    ),
-    "Insufficient funds": (
-        "canceled: after a fill elsewhere its account could no longer pay for it",
-        Basis("P5", "3.4"),
-    ),
+# Why an order ended, by the rule that ended it, after "expired" or "canceled". Braces are facts.
+_ENDINGS = {
+    "L3": "a segment of the schedule began that ends every order",
+    "L8": "the instrument became {state}, which ends every order",
+    "L12": "the {ended_by} ends day orders",
+    "L19": "in the auction it would have met another order of the same participant",
+    "L23": "its good-till time came, which ends it in every state of the instrument",
+    "M12": "a trade reached its stop price when the other side was empty",
+    "M16": "the quantity that could not trade at once must not rest",
+    "M17": "it trades completely at once or not at all, and {available} of {needed} were there",
+    "M19": "its minimum quantity is {needed}, and {available} were there",
+    "M22": "a strict limit trades at exactly its price, and there was a better one",
+    "M26": "it would have met another order of the same participant",
+    "M27": "it would have met another order of the same participant",
+    "M28": "it would have met a later order of the same participant",
+    "M29": "two orders of the same participant would have met",
+    "M30": "it would have met another order of the same account",
+    "M39": "the stream that its session belongs to has ended",
+    "M43": "as requested",
+    "P5": "after a fill elsewhere its account could no longer pay for it",
+    "W2": "maintenance empties every book",
 }
 
 
@@ -77,8 +45,11 @@ def explain_order(sim: Simulation, order_id: str) -> dict[str, Any] | None:
     order = sim.exchange.trading.orders.get(order_id)
     if order is None:
         return None
-    chain = order_chain(sim, order_id)
-    reports = [one["what"] for one in chain if not one["what"].startswith(_REQUEST_REJECTED)]
+    reports, chain = [], []
+    for cause, is_report in _causes(sim, order_id, None):
+        chain.append(cause)
+        if is_report:
+            reports.append(cause["what"])
     last = reports[-1] if reports else "it was in the book from the start of the scenario"
     return {
         "subject": order_id,
@@ -97,103 +68,57 @@ def explain_order(sim: Simulation, order_id: str) -> dict[str, Any] | None:
 
 def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> list[Cause]:
     """Return what happened to an order, oldest first."""
-    return list(_order_causes(sim, order_id, until))
+    return [cause for cause, _ in _causes(sim, order_id, until)]
 
 
-def _order_causes(sim: Simulation, order_id: str, until: int | None) -> Iterator[Cause]:
+def _causes(sim: Simulation, order_id: str, until: int | None) -> Iterator[tuple[Cause, bool]]:
+    """Yield what happened to an order, and whether it is a report of the order itself."""
     accepted, order = False, sim.exchange.trading.orders.get(order_id)
     # No line refers to an order before its creation, so a long run is not read from its start.
     after = sim.journal.seq_at(order.created - 1) if order is not None else 0
     for step in steps(sim, f':"{order_id}"', after=after, until=until):
         if not accepted:
-            yield from (one for one in strikes_of(step) if "on engine" in one["what"])
+            yield from ((cause, False) for cause in strikes_of(step, plane="engine"))
         for event in step.events:
             if event["event"] == "Executed" and event["execution"]["order"]["id"] == order_id:
                 execution = event["execution"]
-                what, basis = _report(step, execution, is_stop=accepted)
-                yield step.cause(what, basis, execution["at"])
-                accepted = accepted or _is_new(execution)
+                sentence = _report(event, triggered=accepted)
+                yield step.decision(sentence, {**event, "at": execution["at"]}), True
+                accepted = accepted or execution.get("type", 0) == ExecutionType.NEW
             elif event["event"] == "CancelRejected" and event["order_id"] == order_id:
-                rejected = _REQUEST_REJECTED[event["is_replace"]]
-                what = f"{rejected}: {event['text']}; the order did not change"
-                basis = Basis("M33" if event["is_replace"] else "M34", "7.1")
-                yield step.cause(what, basis, event["at"])
+                change = "replace" if event["is_replace"] else "cancel"
+                sentence = f"a {change} was rejected: {event['text']}; the order did not change"
+                yield step.decision(sentence, event), False
 
 
-def _report(step: JournalStep, execution: dict[str, Any], *, is_stop: bool) -> tuple[str, Basis]:
-    """Describe an execution report, and its basis.
-
-    An order that is reported NEW twice was a stop order.
-    """
+def _report(event: dict[str, Any], *, triggered: bool) -> str:
+    """Describe an execution report. An order that is reported NEW twice was a stop order."""
+    execution = event["execution"]
     kind, order = ExecutionType(execution.get("type", 0)), execution["order"]
     match kind:
         case ExecutionType.FILL | ExecutionType.PARTIAL_FILL:
             qty = decimal_text(execution.get("last_qty", 0), order["qty_scale"])
             price = decimal_text(execution.get("last_px", 0), order["price_scale"])
             role = "taker" if execution.get("aggressor") else "maker"
-            opened = step.changed_state(order["symbol"], InstrumentState.OPEN)
-            auction = opened and step.input["type"] != "rest"
-            basis = Basis("L16", "3.1") if auction else Basis("M1", "3.4")
             trade = f"in trade {execution['trade_id']} as {role}"
-            return f"{qty} traded at {price} {trade}; {_remaining(order)}", basis
-        case ExecutionType.NEW if is_stop:
-            return "a trade reached its stop price, which makes it active", Basis("M12", "3.4")
+            return f"{qty} traded at {price} {trade}; {_remaining(order)}"
+        case ExecutionType.NEW if triggered:
+            return "a trade reached its stop price, which makes it active"
         case ExecutionType.NEW:
             side = "buy" if order["side"] == Side.BUY else "sell"
-            return f"accepted: {side} {_qty_at_price(order)}, {_tif(order)}", Basis("M7", "3.4")
+            return f"accepted: {side} {_qty_at_price(order)}, {_tif(order)}"
         case ExecutionType.REPLACE:
-            return f"replaced: now {_qty_at_price(order)}; {_remaining(order)}", Basis("M31", "3.4")
+            return f"replaced: now {_qty_at_price(order)}; {_remaining(order)}"
         case ExecutionType.REJECTED:
-            text, reason = (
-                execution.get("text", ""),
-                RejectReason(execution.get("reject_reason", 0)),
-            )
-            by_text = next((basis for part, basis in _REJECTS if part in text), None)
-            return f"rejected: {text}", by_text or _REJECTS_BY_REASON.get(reason, _OTHER_REJECT)
-        case ExecutionType.EXPIRED:
-            return _expired(step, execution)
-    return _canceled(step, execution)
+            return f"rejected: {execution.get('text', '')}"
+    ended = "expired" if kind is ExecutionType.EXPIRED else "canceled"
+    return f"{ended}: {ending(event)}"
 
 
-def _expired(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]:
-    """Return why an order expired."""
-    order, at = execution["order"], execution["at"]
-    symbol, tif = order["symbol"], order["tif"]
-    if step.fired(at, "order.expiry", order["id"]):
-        what = "expired: its good-till time came, which ends it in every state of the instrument"
-        return what, Basis("L23", "3.4")
-    arrived = any(
-        event["execution"]["order"]["id"] == order["id"] and _is_new(event["execution"])
-        for event in step.events_of("Executed")
-    )
-    if tif in _AT_ONCE or arrived:
-        rule = "M17" if tif == TimeInForce.FILL_OR_KILL else "M16"
-        what = f"expired: the quantity that could not trade at once must not rest ({_tif(order)})"
-        return what, Basis(rule, "3.4")
-    if step.changed_state(symbol, InstrumentState.CLOSED) and tif == TimeInForce.DAY:
-        return "expired: the instrument closed, which ends day orders", Basis("L20", "3.1")
-    if step.changed_state(symbol, InstrumentState.EXPIRED):
-        what = "expired: the instrument expired, which ends every order"
-        return what, Basis("L15", "3.1", COLLAPSE_TO_EXPIRED)
-    if step.fired(at, "trade_day.roll"):
-        what = "expired: the trade day rolled at 17:00 Eastern, which ends day orders"
-        return what, Basis("L12", "3.4", DAY_ROLL_EXPIRES)
-    return "expired", Basis(section="3.4")
-
-
-def _canceled(step: JournalStep, execution: dict[str, Any]) -> tuple[str, Basis]:
-    """Return why an order was canceled."""
-    text = execution.get("text", "")
-    if execution.get("unsolicited", 0) == UnsolicitedReason.UNDEFINED:
-        return "canceled as requested", Basis("M34", "3.4")
-    if text in _CANCELS:
-        return _CANCELS[text]
-    maintenance = step.input.get("action") == "maintenance.add"
-    if maintenance or step.fired(execution["at"], "maintenance."):
-        return "canceled: a maintenance window was about to begin", Basis("W2", "8", CANCEL_LEAD)
-    if step.changed_state(execution["order"]["symbol"], InstrumentState.TERMINATED):
-        return "canceled: the instrument was terminated", Basis("L6", "3.1")
-    return f"canceled by the exchange{f': {text}' if text else ''}", Basis(section="3.4")
+def ending(event: dict[str, Any]) -> str:
+    """Return why an order ended, in words, from the rule and the facts of its last report."""
+    sentence = _ENDINGS.get(event["rule"], "rule {rule}")
+    return sentence.format_map({"rule": event["rule"], **event.get("facts", {})})
 
 
 def _waiting_reason(sim: Simulation, order: Order) -> str:
@@ -224,10 +149,6 @@ def _waiting_reason(sim: Simulation, order: Order) -> str:
         f"; {decimal_text(ahead, order.qty_scale)} are ahead of it at its price" if ahead else ""
     )
     return f"it rests at {decimal_text(order.price, scale)}: {opposite}{queue}"
-
-
-def _is_new(execution: dict[str, Any]) -> bool:
-    return bool(execution.get("type", 0) == ExecutionType.NEW)
 
 
 def _qty_at_price(order: dict[str, Any]) -> str:

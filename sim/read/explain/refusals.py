@@ -22,26 +22,27 @@ from sim.core.catalogue.assumptions import (
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.kernel.instants import format_instant, parse_instant
 from sim.read.explain.accounts import account_chain, explain_account
-from sim.read.explain.causes import Basis, Cause, JournalStep, fault_document, step_of, steps
+from sim.read.explain.causes import Cause, JournalStep, fault_document, step_of, steps
 from sim.read.explain.instruments import instrument_chain
 from sim.read.explain.orders import order_chain
 from sim.read.explain.remedies import remedy_of
+from sim.read.explain.rules import Basis
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
 
 # What is involved in refusals of a class, besides the rule that they name.
 _BASES = {
-    "OrderRefused": Basis("", "", EXCHANGE_REJECTS, RETAIL_REJECTS),
-    "InstrumentNotTradable": Basis("", "", EXCHANGE_REJECTS, RETAIL_REJECTS),
-    "DuplicateOrder": Basis("", "", EXCHANGE_REJECTS),
-    "OrderDone": Basis("", "", EXCHANGE_REJECTS, ENGINE_LATENCY),
-    "RateLimited": Basis("", "", EXTRA_LIMITS),
-    "EdgeTimeout": Basis(quirk=UNFILTERED_SEARCH_TIMES_OUT),
-    "AnswerTooLate": Basis("", "", ENGINE_LATENCY, BLOCK_TIME),
-    "SsnTaken": Basis("", "", KYC_SSN_CONFLICT),
-    "InvalidSignature": Basis("", "", CLIENT_CLOCK),
-    "InvalidClientAssertion": Basis("", "", CLIENT_CLOCK, ASSERTION_LIFE_MAX),
+    "OrderRefused": Basis("", EXCHANGE_REJECTS, RETAIL_REJECTS),
+    "InstrumentNotTradable": Basis("", EXCHANGE_REJECTS, RETAIL_REJECTS),
+    "DuplicateOrder": Basis("", EXCHANGE_REJECTS),
+    "OrderDone": Basis("", EXCHANGE_REJECTS, ENGINE_LATENCY),
+    "RateLimited": Basis("", EXTRA_LIMITS),
+    "EdgeTimeout": Basis("", quirk=UNFILTERED_SEARCH_TIMES_OUT),
+    "AnswerTooLate": Basis("", ENGINE_LATENCY, BLOCK_TIME),
+    "SsnTaken": Basis("", KYC_SSN_CONFLICT),
+    "InvalidSignature": Basis("", CLIENT_CLOCK),
+    "InvalidClientAssertion": Basis("", CLIENT_CLOCK, ASSERTION_LIFE_MAX),
 }
 # Assumptions about one plane are irrelevant for refusals on another.
 _OF_ANOTHER_PLANE = {
@@ -89,10 +90,10 @@ def _basis(refusal: dict[str, Any]) -> Basis:
     """Return the assumptions and the quirk involved in a refusal."""
     name = refusal["refusal"]
     if refusal["stage"] == "edge":
-        return Basis()
+        return Basis("")
     if name == "EdgeTimeout" and refusal["operation"] in _SLOW_REPORTS:
-        return Basis(quirk=UNFILTERED_REPORTS_TIME_OUT)
-    return _BASES.get(name, Basis())
+        return Basis("", quirk=UNFILTERED_REPORTS_TIME_OUT)
+    return _BASES.get(name, Basis(""))
 
 
 def _refused(step: JournalStep, refusal: dict[str, Any]) -> Cause:
@@ -113,6 +114,7 @@ def _refused(step: JournalStep, refusal: dict[str, Any]) -> Cause:
         "what": f"refused: {refusal['message']}",
         "request_id": refusal["request_id"],
         "rule": refusal["rule"],
+        "facts": refusal["facts"],
         "section": f"§{refusal['section']}",
     }
 
@@ -124,7 +126,7 @@ def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
     """Return the latest causes of the state in which a call was refused."""
     sim, before = step.sim, step.seq - 1
     if refusal["stage"] == "answer":
-        waited = step.cause("waited for the outcome of its orders", Basis("M37", "7.2"))
+        waited = step.cause("waited for the outcome of its orders")
         chains = [order_chain(sim, one, refusal["answered_in"]) for one in refusal["orders"]]
         return [waited, *_latest(chains)]
     match refusal["refusal"]:
@@ -139,9 +141,9 @@ def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
             return _limited(step, refusal["operation"])
         case "Unavailable" if refusal["stage"] == "maintenance":
             windows = [
-                one.cause("a maintenance window began", Basis("W1", "8"), event["at"])
-                for one in steps(sim, ':"MaintenanceChanged"', until=before)
-                for event in one.events_of("MaintenanceChanged", active=True)
+                begun.decision("a maintenance window began", event)
+                for begun in steps(sim, ':"MaintenanceChanged"', until=before)
+                for event in begun.events_of("MaintenanceChanged", active=True)
             ]
             return windows[-1:]
         case "Unauthenticated":
@@ -223,8 +225,7 @@ def _token(step: JournalStep) -> list[Cause]:
     issued = list(steps(step.sim, f'"access_token":"sha256:{key}"', until=step.seq - 1))
     return [
         one.cause(
-            f"its token was issued, for {one.out['body'].get('expires_in', 180)} s of virtual time",
-            Basis("S5.1-6", "5.1"),
+            f"its token was issued, for {one.out['body'].get('expires_in', 180)} s of virtual time"
         )
         for one in issued[-1:]
     ]

@@ -13,7 +13,6 @@ from sim.world.format.suggestions import suggestion
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
 
-_SYMBOL = "unknown symbol: "
 _REMEDIES = {
     "InvalidRequest": "correct the named field; the request is the same for REST and gRPC",
     "Unauthenticated": "fetch a token and send `authorization: Bearer …`",
@@ -43,10 +42,9 @@ _REMEDIES = {
 
 def remedy_of(sim: Simulation, refusal: dict[str, Any]) -> str:
     """Return what helps after a refusal, by its class or the nearest base class; "" if nothing."""
-    message = str(refusal["message"])
-    if message.startswith(_SYMBOL):
+    if symbol := refusal["facts"].get("symbol", ""):
         symbols = [each.symbol for each in sim.exchange.instruments]
-        near = suggestion(message.removeprefix(_SYMBOL), symbols)
+        near = suggestion(symbol, symbols)
         return near.removeprefix(", ") or "the refdata service lists every instrument"
     kind = getattr(refusals, refusal["refusal"], None)
     names = (each.__name__ for each in getattr(kind, "__mro__", ()))

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.api.pipeline.error_mapping import Explanation
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import Instant, format_instant
+from sim.kernel.journal_reader import read_line
+from sim.read.decisions import Verdict, verdict_of
 from sim.read.errors import UsageError
 from sim.read.explain import explain
-from sim.read.layout import counted, wrapped
+from sim.read.layout import wrapped
 from sim.read.replay import simulation_at
 from sim.read.tables import cell
+
+if TYPE_CHECKING:
+    from sim.run.simulation import Simulation
 
 # Keys that `lines` writes in a special form, or omits.
 _SENTENCES = ("kind", "subject", "summary", "remedy", "retry", "retry_after_s", "chain")
 _NO_FIELDS = {*_SENTENCES, "assumptions", "quirk", "fault", "request_id", "now"}
 # Keys that the first lines of a refused call have already shown.
-_OF_A_REFUSAL = {"status", "code", "message", "rule", "section", "stage", "seq", "caller"}
+_OF_A_REFUSAL = {"facts", "status", "code", "message", "rule", "section", "stage", "seq", "caller"}
 
 
 def lines(explanation: dict[str, Any]) -> Iterator[str]:
@@ -57,6 +62,9 @@ def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
     decided = ", ".join(map(_named, _where(explanation)))
     decided += " of the specification" if explanation.get("section") else ""
     yield from _field("decided by", f"{decided} in stage {explanation['stage']}")
+    if explanation["facts"]:
+        facts = (f"{name} {value}" for name, value in explanation["facts"].items())
+        yield from _field("facts", ", ".join(facts))
     yield from _what_helps(explanation)
 
 
@@ -81,11 +89,10 @@ def _where(basis: dict[str, Any]) -> Iterator[str]:
 
 
 def _named(reference: str) -> str:
-    """Return a rule or section in words: "rule M34" for M34, "section 7.1" for §7.1."""
+    """Return a reference in words: "rule M34", "statement S3.1-8", or "section 7.1" for §7.1."""
     if reference.startswith("§"):
         return f"section {reference[1:]}"
-    is_rule = reference[:1].isupper() and reference[1:].isdecimal()
-    return f"rule {reference}" if is_rule else reference
+    return f"statement {reference}" if "-" in reference else f"rule {reference}"
 
 
 def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
@@ -111,14 +118,14 @@ def _value(value: object) -> str:
 
 
 def explain_journal(path: str, subject: str, until: Instant | None) -> dict[str, Any]:
-    """Replay a run and explain a subject; without one, list the refused calls, as `refused`.
+    """Replay a run and explain a subject; without one, list the calls that were not simply done, as
+    `refused`: refused and rejected ones, and those whose answer was lost.
 
     Raises UnreadableJournal and Divergence as a replay does, and UsageError for an unknown subject.
     """
     sim = simulation_at(path, until)
     if not subject:
-        entries = sim.log.entries(0, sim.seq)
-        return {"refused": [_refused(one, one.why) for one in entries if one.why is not None]}
+        return {"refused": list(_not_done(sim))}
     explanation = explain(sim, subject)
     if explanation is None:
         raise UsageError(
@@ -135,22 +142,45 @@ def text_of(explanation: dict[str, Any]) -> Iterator[str]:
         yield from lines(explanation)
         return
     for row in explanation["refused"]:
-        line = f"{row['request_id']}  {row['status']:<4} {row['address']}  {row['message']}"
-        yield from wrapped(line, " " * 23, first="")
-    if explanation["refused"]:
-        refused = counted(len(explanation["refused"]), "refused call")
-        yield f"{refused}; `sim explain JOURNAL ID` says why"
-    if not explanation["refused"]:
-        yield "nothing was refused"
+        rule = f"{row['rule']}: " if row["rule"] else ""
+        line = f"{row['id']}  {row['status']:<4} {row['verdict']}  {row['address']}  "
+        yield from wrapped(f"{line}{rule}{row['says']}", " " * 23, first="")
+    counts = Counter(row["verdict"] for row in explanation["refused"])
+    if not counts:
+        yield "nothing was refused or rejected, and no answer was lost"
+        return
+    total = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    yield f"{total}; `sim explain JOURNAL ID` says why"
 
 
-def _refused(entry: LoggedCall, why: Explanation) -> dict[str, Any]:
+def _not_done(sim: Simulation) -> Iterator[dict[str, Any]]:
+    """Yield the calls of a run that were refused or rejected, or whose answer was lost."""
+    calls = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
+    for raw in sim.journal.lines(0):
+        line = read_line(raw)
+        entry = calls.get(line.seq)
+        if entry is None:
+            continue
+        verdict = verdict_of(json.decode(line.input), json.decode(line.out))
+        if entry.why is not None and verdict is not None and not verdict.rule:  # refused later
+            facts = entry.why.facts or {}
+            verdict = Verdict("refused", entry.why.rule, facts, entry.why.message)
+        if verdict is not None and verdict.rule:
+            yield _row(entry, verdict)
+
+
+def _row(entry: LoggedCall, verdict: Verdict) -> dict[str, Any]:
     return {
-        "request_id": why.request_id,
+        "id": f"{entry.seq:016x}",
+        "seq": entry.seq,
         "at": format_instant(entry.at),
+        "operation": entry.operation,
         "caller": entry.caller,
+        "verdict": verdict.name,
         "status": entry.status or entry.code,
         "address": entry.address,
-        "rule": why.rule,
-        "message": why.message,
+        "rule": verdict.rule,
+        "facts": verdict.facts,
+        "says": verdict.text,
+        "orders": list(verdict.orders),
     }

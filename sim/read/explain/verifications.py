@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.core.catalogue.assumptions import (
-    KYC_DOCUMENT_DELAY,
-    KYC_OUTCOME_RULES,
-    KYC_PROVISION_DELAY,
-    KYC_REVIEW_OUTCOME,
-)
-from sim.core.catalogue.quirks import EMPTY_PARTICIPANT_WINDOW
 from sim.core.identity.kyc import KycCase
 from sim.core.identity.kyc_outcomes import Stage
 from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
-from sim.read.explain.causes import Basis, Cause, JournalStep, Verdict, due_of, steps
+from sim.read.explain.causes import Cause, JournalStep, Verdict, due_of, steps
 from sim.read.explain.webhooks import deliveries_about
 
 if TYPE_CHECKING:
@@ -28,13 +21,8 @@ if TYPE_CHECKING:
 
 _START = "KYCAPI.StartKYCVerification"
 _DECISIONS = ("kyc.decide", "kyc.document")
-_OUTCOME = Basis("K5", "3.5", KYC_OUTCOME_RULES)
-_DECISION = Basis("K4", "3.5")
-_PROVISIONED = Basis("K3", "3.5", KYC_PROVISION_DELAY, quirk=EMPTY_PARTICIPANT_WINDOW)
-_TIMERS = {
-    "kyc.document": ("the document was examined", Basis("K4", "3.5", KYC_DOCUMENT_DELAY)),
-    "kyc.review": ("the manual review ended", Basis("K4", "3.5", KYC_REVIEW_OUTCOME)),
-}
+# What the clock ended, by the stage that a case left.
+_ENDED = {"uploaded": "the document was examined", "review": "the manual review ended"}
 _STAGES = {
     Stage.DOCUMENT: Verdict(
         "a document is required",
@@ -108,22 +96,29 @@ def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
 
 def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     """Yield what happened to a verification, oldest first."""
-    key, text = f"{case.firm}|{case.external_id}", json.encode(case.external_id).decode()[1:-1]
+    text = json.encode(case.external_id).decode()[1:-1]
+    subject = f"kyc/{case.firm}/{case.external_id}"
     for step in steps(sim, text, '"action":"kyc.'):
-        if _is_start(step, case):
-            yield _started(step)
-        elif _is_decision(step, case):
-            yield _decided_by_hand(step)
-        for timer in step.timers:
-            if timer["subject"] == key and timer["timer"] in _TIMERS:
-                what, basis = _TIMERS[timer["timer"]]
-                yield step.cause(what, basis, timer["at"])
+        sentence = _act(step, case)
+        entered = step.events_of("RuleApplied", subject=subject)
+        if sentence and "rule" in step.out:
+            yield step.decision(sentence, step.out)
+        elif sentence and not entered:
+            yield step.cause(sentence)
+        for event in entered:
+            yield step.decision(sentence or _ENDED[event["facts"]["before"]], event)
         for event in step.events_of("KycDecided", firm=case.firm, external_id=case.external_id):
+            result = "rejected"
             if event["approved"]:
-                what = f"tradable: {event['participant']} with {event['account']}"
-                yield step.cause(what, _PROVISIONED, event["at"])
-            else:
-                yield step.cause("rejected", _OUTCOME, event["at"])
+                result = f"tradable: {event['participant']} with {event['account']}"
+            yield step.decision(result, event)
+
+
+def _act(step: JournalStep, case: KycCase) -> str:
+    """Return what a firm or an operator did to a verification; "" for what the clock did."""
+    if _is_start(step, case):
+        return _started(step)
+    return _decided_by_hand(step) if _is_decision(step, case) else ""
 
 
 def _is_start(step: JournalStep, case: KycCase) -> bool:
@@ -151,21 +146,19 @@ def _names(subject: str, case: KycCase) -> bool:
     return subject == case.external_id or subject in case.docv_tokens
 
 
-def _decided_by_hand(step: JournalStep) -> Cause:
+def _decided_by_hand(step: JournalStep) -> str:
     arguments = json.decode(step.input["arguments"])
     if "decision" in arguments:
         what = f"decided: {arguments['decision']}"
     else:
         what = f"the document was {arguments.get('result', arguments.get('document', ''))}"
-    message = step.out.get("message")
-    return step.cause(what + (f", which was refused: {message}" if message else ""), _DECISION)
+    return f"{what}, which was refused: {step.out['message']}" if "rule" in step.out else what
 
 
-def _started(step: JournalStep) -> Cause:
-    code, message = step.out["status"], step.out.get("message", "")
-    if code != 200:
-        rule = "K6" if "SSN" in message else "K1" if code == 409 else "K2"
-        return step.cause(f"a start was refused with {code}: {message}", Basis(rule, "3.5"))
+def _started(step: JournalStep) -> str:
+    if "rule" in step.out:
+        code, message = step.out["status"], step.out["message"]
+        return f"a start was refused with {code}: {message}"
     status = (step.out.get("body") or {}).get("status", {})
     words = (status.get("decision"), status.get("status"), status.get("subStatus"))
-    return step.cause(f"started; its status was {' '.join(filter(None, words))}", _OUTCOME)
+    return f"started; its status was {' '.join(filter(None, words))}"

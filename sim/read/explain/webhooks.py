@@ -9,33 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.core.catalogue.assumptions import (
-    WEBHOOK_ATTEMPTS,
-    WEBHOOK_BREAKER_BUFFERS,
-    WEBHOOK_BREAKER_COOLDOWN,
-    WEBHOOK_BREAKER_THRESHOLD,
-    WEBHOOK_RETRY_FIRST,
-    WEBHOOK_RETRY_LONGEST,
-    WEBHOOK_TIMEOUT,
-)
-from sim.core.catalogue.quirks import WEBHOOK_DUPLICATES
 from sim.core.webhooks.payloads import TEST, shown_url
 from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import format_instant
-from sim.read.explain.causes import Basis, Cause, JournalStep, Verdict, due_of, steps
+from sim.read.explain.causes import Cause, JournalStep, Verdict, due_of, steps
 from sim.read.explain.faults import strikes_of
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
 
-_RAISED = Basis("K9", "6.1")
-_FIRST = Basis("K10", "6.1")
-_RETRY = Basis("K11", "6.1", WEBHOOK_ATTEMPTS, WEBHOOK_RETRY_FIRST, WEBHOOK_RETRY_LONGEST)
-_DUPLICATE = Basis("K13", "6.1", quirk=WEBHOOK_DUPLICATES)
-_ANSWER = Basis("K11", "6.1", WEBHOOK_TIMEOUT)
-_BREAKER = Basis(
-    "K12", "6.1", WEBHOOK_BREAKER_THRESHOLD, WEBHOOK_BREAKER_COOLDOWN, WEBHOOK_BREAKER_BUFFERS
-)
 _REDELIVER = "POST /_sim/v1/webhooks/{firm}/redeliver sends it again"
 _ANSWER_SOON = "answer 2xx at once and work afterwards"
 
@@ -125,54 +107,54 @@ def _answer(record: DeliveryRecord) -> str:
 def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Iterator[Cause]:
     """Yield what raised the event, then each attempt and each answer, oldest first.
 
-    A webhook in the journal names its attempt: "a7 <event id> <url> <checksum>".
+    The journal reports a decision about the event under `webhook/<event id>`, and one about an
+    attempt under `attempt/<name>`.
     """
     firm, person = records[0].firm, _external_id(sim, event_id)
     log = sim.exchange.webhooks.save().log
-    attempts = [name for name, one in log.items() if one.event_id == event_id and one.attempt]
-    numbers = {name: number for number, name in enumerate(attempts, start=1)}
-    needles = [event_id, '"type":"answer"', '"webhook.timeout"']
+    numbers: dict[str, int] = {}  # attempts in order, by name
+    needles = [event_id, '"subject":"attempt/']
     if person:
         needles.append(json.encode(person).decode()[1:-1])
     for step in steps(sim, *needles):
-        for event in step.events_of("KycDecided", firm=firm, external_id=person):
-            decision = "approved" if event["approved"] else "rejected"
-            what = f"{firm} is to be notified: {person} was {decision}"
-            yield step.cause(what, _RAISED, event["at"])
-            for one in records:
-                if one.outcome == "lost" and not one.fault and one.at == event["at"]:
-                    yield step.cause(f"it was not sent: {one.error}", _BREAKER, one.at)
-        yield from strikes_of(step, subject=event_id)
-        for post in step.out.get("posts", ()):
-            name, subject, url, _ = post.split(" ")
-            if subject == event_id and name in numbers:
-                yield _attempt(step, numbers[name], url, log[name])
-        yield from _answers(step, numbers)
+        for event in step.events:
+            kind, subject = event["event"], event.get("subject", "")
+            if kind == "KycDecided" and (event["firm"], event["external_id"]) == (firm, person):
+                decision = "approved" if event["approved"] else "rejected"
+                yield step.cause(f"{firm} is to be notified: {person} was {decision}", event["at"])
+            elif kind == "FaultStruck" and subject == event_id:
+                yield from strikes_of(step, subject=event_id)
+            elif kind != "RuleApplied":
+                continue
+            elif subject == f"webhook/{event_id}":
+                yield _attempt(step, event, numbers, log, records)
+            elif subject.removeprefix("attempt/") in numbers:
+                number, facts = numbers[subject.removeprefix("attempt/")], event["facts"]
+                answer = facts["answer"]
+                verb = "answered" if isinstance(answer, int) else "did not answer:"
+                yield step.decision(f"attempt {number}: the receiver {verb} {answer}", event)
 
 
-def _answers(step: JournalStep, attempts: dict[str, int]) -> Iterator[Cause]:
-    """Yield the results of attempts in a step: an answer, an error, or a timeout."""
-    if step.input["type"] == "answer" and step.input["attempt"] in attempts:
-        status = step.input.get("status")
-        outcome = (
-            f"answered {status}" if status else f"did not answer: {step.input.get('error', '')}"
-        )
-        number = attempts[step.input["attempt"]]
-        yield step.cause(f"attempt {number}: the receiver {outcome}", _ANSWER)
-    for timer in step.timers:
-        if timer["timer"] == "webhook.timeout" and timer["subject"] in attempts:
-            what = f"attempt {attempts[timer['subject']]}: the receiver did not answer in time"
-            yield step.cause(what, _ANSWER, timer["at"])
-
-
-def _attempt(step: JournalStep, number: int, url: str, record: DeliveryRecord) -> Cause:
-    at = max((timer["at"] for timer in step.timers), default=step.at)
-    what = f"attempt {number} was sent to {shown_url(url)}"
-    if number == 1:
-        return step.cause(what, _FIRST, at)
-    if step.input.get("action") == "webhook.redeliver":
-        return step.cause(f"{what}, on an operator's request", _DUPLICATE, at)
-    if record.attempt == 1:
-        what += ", though no attempt had failed: deliveries are at least once"
-        return step.cause(what, _DUPLICATE, at)
-    return step.cause(f"{what}, because the one before was not acknowledged", _RETRY, at)
+def _attempt(
+    step: JournalStep,
+    event: dict[str, Any],
+    numbers: dict[str, int],
+    log: dict[str, DeliveryRecord],
+    records: list[DeliveryRecord],
+) -> Cause:
+    """Return an attempt, or the loss of the event before any attempt."""
+    facts = event["facts"]
+    if "attempt" not in facts:
+        lost = next(record for record in records if record.outcome == "lost")
+        return step.decision(f"it was not sent: {lost.error}", event)
+    name = facts["attempt"]
+    number = numbers[name] = len(numbers) + 1
+    url = shown_url(log[name].url) if name in log else "its URL"
+    sentence = f"attempt {number} was sent to {url}"
+    if event["rule"] == "K11":
+        sentence += ", because the one before was not acknowledged"
+    elif step.input.get("action") == "webhook.redeliver":
+        sentence += ", on an operator's request"
+    elif event["rule"] == "K13":
+        sentence += ", though no attempt had failed: deliveries are at least once"
+    return step.decision(sentence, event)

@@ -10,7 +10,7 @@ same features are the same to a search; a run that met one more has seen somethi
 | answer | operation, plane, status or gRPC code, and the rule or stage of a refusal |
 | edge | one change of state of a market, order, trade, verification, funding transaction, quote … |
 | order | type, time in force, conditions and channel of an order, and what was reported of it |
-| rule | a numbered rule that decided something (`rules.py`) |
+| rule | a rule that decided something (`decisions.py`) |
 | stream | an operation of streams and its outcome: opened, kinds of frames, resumed, its end |
 | pair | two kinds of events, one right after the other |
 | date | a dated rule, and the side of its date on which a client was answered |
@@ -38,8 +38,8 @@ from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import Instant, parse_instant
 from sim.kernel.journal_reader import read_line
 from sim.read import dates
+from sim.read.decisions import decisions_of
 from sim.read.features.orders import execution_features
-from sim.read.features.rules import rules_of
 from sim.read.features.states import StateChanges
 from sim.run.simulation import Simulation
 
@@ -76,7 +76,6 @@ class FeatureReader:
         self._before = ""  # kind of the previous event
         self._era = -1
         self._settled: set[tuple[str, str]] = set()
-        simulation.exchange.ctx.quirks.take_applied()
 
     def after_input(self, outcome: Outcome) -> list[str]:
         """Return the features of everything since the last call, in order, with repeats."""
@@ -91,20 +90,23 @@ class FeatureReader:
                 features += self._of_record(json.decode(line.input), json.decode(line.out))
         for injection in outcome.injections:
             features += (f"fault:{injection.plane}|{kind}" for kind in _kinds_of(injection.act))
-        quirks = simulation.exchange.ctx.quirks.take_applied()
-        features += (f"quirk:{name}" for name in quirks)
         features += self._states.take()
         if features:
             features += self._dates()
-        return features + [f"rule:{rule}" for feature in features for rule in rules_of(feature)]
+        return features
 
     def _of_record(self, recorded: dict[str, Any], out: dict[str, Any]) -> Iterator[str]:
         if recorded["type"] == "control":
             yield f"action:{recorded['action']}|{'refused' if out.get('message') else 'done'}"
         for fired in out.get("fired", ()):
             yield f"timer:{fired['timer']}"
+        yield from (f"rule:{decision.rule}" for decision in decisions_of(out))
         events = out.get("events", ())
         for event in events:
+            if event["event"] == "RuleApplied":
+                if "quirk" in event.get("facts", {}):
+                    yield f"quirk:{event['facts']['quirk']}"
+                continue
             kind = yield from self._of_event(event)
             if self._before:
                 yield f"pair:{self._before}>{kind}"
@@ -116,7 +118,7 @@ class FeatureReader:
         name: str = event["event"]
         match name:
             case "Executed":
-                of_execution = execution_features(event["execution"])
+                of_execution = execution_features(event)
                 yield from of_execution.features
                 yield from self._states.order(of_execution.order, of_execution.kind)
                 return f"{name} {of_execution.kind}"
@@ -214,7 +216,7 @@ def _auctions(events: Sequence[dict[str, Any]]) -> Iterator[str]:
         of_symbol = [one for one in events if _symbol(one) == event["symbol"]]
         if any(one["event"] == "Traded" for one in of_symbol):
             yield f"auction:{edge}|traded"
-        if any("self" in _text(one) for one in of_symbol):
+        if any(one["rule"] == "L19" for one in of_symbol if one["event"] == "Executed"):
             yield f"auction:{edge}|self-match"
 
 
@@ -223,15 +225,9 @@ def _symbol(event: dict[str, Any]) -> str:
     return str(order.get("symbol", ""))
 
 
-def _text(event: dict[str, Any]) -> str:
-    return str(event.get("execution", {}).get("text", "")).lower()
-
-
 def _of_call(entry: LoggedCall) -> Iterator[str]:
     why = entry.why
     rule = (why.rule or why.stage) if why is not None else ""
-    if entry.fault and rule == f"fault {entry.fault}":
-        rule = "fault"
     if not entry.operation:
         yield f"answer:unknown path|{entry.plane}|{entry.status}|{rule}"
         return

@@ -29,6 +29,10 @@ _CONDITIONS = (
 )
 
 
+# The rules of self-match prevention, in continuous trading and in an auction.
+_SELF_MATCH = ("L19", "M26", "M27", "M28", "M29", "M30")
+
+
 class ExecutionFeatures(NamedTuple):
     """The features of a report, the order's id, and the kind of report."""
 
@@ -37,8 +41,9 @@ class ExecutionFeatures(NamedTuple):
     kind: str
 
 
-def execution_features(execution: dict[str, Any]) -> ExecutionFeatures:
-    """Return the features of an execution in its journal form."""
+def execution_features(event: dict[str, Any]) -> ExecutionFeatures:
+    """Return the features of an execution report in its journal form."""
+    execution, rule = event["execution"], event["rule"]
     order = execution["order"]
     kind = ExecutionType(execution["type"]).name
     type_ = OrderType(order.get("type", 0)).name
@@ -54,9 +59,9 @@ def execution_features(execution: dict[str, Any]) -> ExecutionFeatures:
     if kind == "CANCELED":
         why = UnsolicitedReason(execution.get("unsolicited", 0)).name
         features.append(f"order:canceled|{why}")
-        if "fund" in execution.get("text", "").lower():
+        if rule == "P5":
             features.append("order:canceled|unfunded")
-    if "self" in execution.get("text", "").lower():
+    if rule in _SELF_MATCH:
         mode = SelfMatchPrevention(order.get("smp", 0)).name
         features += (f"order:self-match|{mode}", f"order:self-match|{channel}")
     if role and execution.get("commission"):

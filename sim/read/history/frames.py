@@ -41,8 +41,6 @@ def last_frames(moments: Moments, branch: Branch, seq: int, stream: int) -> Work
     replica = yield from moments.walk(branch, after, seq, on_input)
     if operation is None:
         message = f"stream {stream} was not open at input {seq}, nor in the {seq - after} before"
-        raise NotFound(
-            message, rule="control", remedy="GET /_sim/v1/history?kind=stream lists them"
-        )
+        raise NotFound(message, rule="T1", remedy="GET /_sim/v1/history?kind=stream lists them")
     is_open = stream in operations(replica)
     return {"frames": list(frames), "after": after, "open": is_open}

@@ -125,7 +125,7 @@ class Rows:
             message = f"{branch.name} has the inputs {least}..{branch.seq}, not {seq}"
             if branch.seq < least:
                 message = f"{branch.name} has no inputs yet"
-            raise NotFound(message, rule="control", remedy="GET /_sim/v1/history lists them")
+            raise NotFound(message, rule="T1", remedy="GET /_sim/v1/history lists them")
 
     # ---- one row
 
@@ -187,6 +187,7 @@ class Rows:
             "subject": row.subject,
             "caller": row.caller,
             "status": row.status,
+            "verdict": row.verdict,
             "events": list(row.events),
             "caused_by": entry.place.cause or None,
             "who": row.who,

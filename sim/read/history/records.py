@@ -74,11 +74,17 @@ def result_of_input(
     return {
         "input": _input(sim, entry, streams),
         "answer": _answer(sim, entry, outcome),
-        "events": out.get("events", []),
+        "events": [_with_facts(event) for event in out.get("events", ())],
         "frames": [_frame(effect, streams) for effect in frames[:FRAMES_MAX]],
         "frames_sent": len(frames),
         "closed": [
-            {"stream": effect.stream, "code": effect.code, "message": effect.message}
+            {
+                "stream": effect.stream,
+                "code": effect.code,
+                "message": effect.message,
+                "rule": effect.rule,
+                "facts": effect.facts or {},
+            }
             for effect in outcome.effects
             if isinstance(effect, Close)
         ],
@@ -102,6 +108,11 @@ def result_of_input(
         "why": _why(sim, entry),
         "digest": sim.digest,
     }
+
+
+def _with_facts(event: dict[str, Any]) -> dict[str, Any]:
+    """Return an event. One that reports a decision has facts, which the journal omits if empty."""
+    return {**event, "facts": event.get("facts", {})} if event.get("rule") else event
 
 
 def operations(sim: Simulation) -> dict[int, Operation]:
@@ -155,7 +166,13 @@ def _answer(sim: Simulation, entry: Entry, outcome: Outcome) -> dict[str, Any] |
     """Return the answer of a call or an operator's action; None if there was none."""
     value = outcome.value
     if isinstance(value, Refusal):
-        return {"message": value.message, "rule": value.rule, "remedy": value.remedy}
+        facts = value.facts or {}
+        return {
+            "message": value.message,
+            "rule": value.rule,
+            "facts": facts,
+            "remedy": value.remedy,
+        }
     if entry.row.kind == "control":
         return {"body": value if isinstance(value, dict) else {}}
     reply = outcome.reply
@@ -251,3 +268,8 @@ def _subjects(entry: Entry) -> Iterator[str]:
             yield f"order/{execution['order']['id']}"
     if entry.row.subject:
         yield entry.row.subject
+    for event in entry.out.get("events", ()):
+        if subject := event.get("account") or event.get("subject"):
+            yield subject
+    for closed in entry.out.get("closed", ()):
+        yield f"stream/{closed['stream']}"

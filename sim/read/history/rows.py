@@ -19,6 +19,7 @@ from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, format_span
 from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import read_line
+from sim.read.decisions import verdict_of
 from sim.read.history.events import details_of, result_of, short_name
 from sim.run.actors.script.step_order import STEP_TIMER
 
@@ -33,7 +34,8 @@ class Row(NamedTuple):
     `good` is None if success has no meaning. `details` are the consequences of the input, `events`
     the names of its events; `fired` counts timers; `caller` is the full name of a client. `subject`
     is what it is about, as far as the line says: a symbol, an order, a stream, … `status` is the
-    HTTP status of an answer, or the name of its gRPC code.
+    HTTP status of an answer, or the name of its gRPC code. `verdict` is that of a call
+    (`read/decisions.py`), else None.
     """
 
     at: Instant
@@ -49,6 +51,7 @@ class Row(NamedTuple):
     subject: str = ""
     status: int | str | None = None
     events: tuple[str, ...] = ()
+    verdict: str | None = None
 
 
 def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
@@ -86,10 +89,11 @@ def row_of_parts(line: Line, recorded: Record, out: Record, steps: list[str]) ->
     resolved = out.get("resolved", ())
     details = (
         *details_of(events),
-        *(f"{name} is answered: {status}" for name, status, _ in resolved),
+        *(f"{name} is answered: {status}" for name, status, *_ in resolved),
         *(result_of(result) for result in out.get("steps", ())),
     )
     row = _ROWS[recorded["type"]](line.at, recorded, out)
+    verdict = verdict_of(recorded, out)
     if row.kind == "step" and 0 < recorded["step"] <= len(steps):
         row = row._replace(what=" ".join(steps[recorded["step"] - 1].split()))
     return row._replace(
@@ -97,6 +101,8 @@ def row_of_parts(line: Line, recorded: Record, out: Record, steps: list[str]) ->
         seq=line.seq,
         caller=out.get("caller", ""),
         subject=row.subject or _subject(events),
+        verdict=None if verdict is None else verdict.name,
+        good=row.good and (verdict is None or verdict.name == "done"),
         # Raises TypeError for a name that is not a text, in a journal that was edited by hand.
         events=tuple(intern(event["event"]) for event in events),
     )

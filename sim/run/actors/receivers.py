@@ -130,7 +130,7 @@ class Receivers(Extension):
         if receiver is None:
             names = ", ".join(self._entries) or "this scenario has none"
             remedy = f"receivers are listed in world.receivers: {names}"
-            raise NotFound(f"no receiver is called {name}", rule="control", remedy=remedy)
+            raise NotFound(f"no receiver is called {name}", rule="T1", remedy=remedy)
         receiver.answers, receiver.answers_sent = answers, 0
 
     def rows(self) -> list[dict[str, Any]]:

@@ -221,7 +221,7 @@ class Engine:
         if account not in self.exchange.trading.ledger:
             raise NotFound(
                 f"no account is called {name}",
-                rule="control",
+                rule="T1",
                 remedy="GET /_sim/v1/state/accounts lists them",
             )
         return account
@@ -283,8 +283,8 @@ class Engine:
         at = ctx.now
         try:
             self._dispatch(input_, outcome)
-            events = self.input_effects.finish(input_, outcome)
-            record = record_of(outcome, events, self.log.last(outcome.seq), ctx.now)
+            self.input_effects.finish(input_, outcome)
+            record = record_of(outcome, self.log.last(outcome.seq), ctx.now)
             entry = _encode(record)
             journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
         except BaseException as error:

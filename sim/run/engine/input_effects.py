@@ -17,7 +17,6 @@ from sim.core.exchange import Exchange
 from sim.core.model.refusals import Refusal
 from sim.core.trading.synchronous import PendingAnswer
 from sim.run.engine.extension import Extension
-from sim.run.engine.journal_record import event_records
 
 
 class InputEffects:
@@ -71,20 +70,16 @@ class InputEffects:
         answer = finisher.build(self._exchange, pending)
         return answer, self._pipeline.replies.complete(finisher.plane, answer, request_id)
 
-    def finish(self, input_: Input, outcome: Outcome) -> list[Any]:
-        """Publish the remaining events and collect effects.
-
-        Return the events as the journal records them.
-        """
+    def finish(self, input_: Input, outcome: Outcome) -> None:
+        """Publish the remaining events, and collect events and effects."""
         exchange = self._exchange
         self.publish(outcome)
         if exchange.webhooks.outbox or exchange.webhooks.settled:
             self._send_webhooks(outcome)
         for on_done in self._on_done:
             on_done(input_, outcome)
-        if exchange.faults.injections:
-            outcome.injections = exchange.faults.take_injections()
-        return event_records(exchange.take_events()) if exchange.ctx.events else []
+        if exchange.ctx.events:
+            outcome.events = exchange.take_events()
 
     def _send_webhooks(self, outcome: Outcome) -> None:
         """Send webhook attempts that are due, and the answers of completed registrations."""

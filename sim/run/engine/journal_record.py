@@ -13,12 +13,13 @@ from typing import Any
 import google.protobuf
 import msgspec
 import tzdata
-from msgspec import Raw, Struct, json
+from msgspec import UNSET, Raw, Struct, UnsetType, json
 
 from sim.api.pipeline.inputs import Close, Fired, Outcome, Resolve, Send, StepResult
 from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import Event, Traded
 from sim.core.model.refusals import Refusal
+from sim.core.model.why import NO_FACTS, Facts
 from sim.kernel.instants import Instant, Span
 from sim.kernel.release import RELEASE
 
@@ -35,7 +36,8 @@ class Record(Struct, omit_defaults=True):
 
     A long body is recorded by its size and SHA-256, because a replay produces it again and lists
     would fill disks. `frames` counts the stream frames sent; `frames_crc` chains the bytes of those
-    that differ from the one before.
+    that differ from the one before. `rule` and `facts` say why a call or an action was refused; the
+    last part of `resolved` is the rule of a late refusal.
     """
 
     operation: str = ""
@@ -46,31 +48,33 @@ class Record(Struct, omit_defaults=True):
     body_size: int = 0
     body_sha256: str = ""
     message: str = ""
+    rule: str = ""
+    facts: Facts | UnsetType = NO_FACTS
     elapsed: Span = 0
     stream: int = 0
     fired: list[Fired] = []
     steps: list[StepResult] = []
     events: list[Any] = []
     closed: list[Close] = []
-    resolved: list[tuple[str, int, Raw]] = []
+    resolved: list[tuple[str, int, Raw, str]] = []
     posts: list[str] = []
     frames: int = 0
     frames_crc: int = 0
 
 
-def record_of(
-    outcome: Outcome, events: list[Any], entry: LoggedCall | None, now: Instant
-) -> Record:
+def record_of(outcome: Outcome, entry: LoggedCall | None, now: Instant) -> Record:
     """Return the record of an outcome that was complete at `now`.
 
     `entry` is its call, if it was one.
     """
     reply = outcome.reply
+    events = _event_records(outcome.events) if outcome.events else []
     out = Record(events=events, fired=outcome.fired, steps=outcome.steps, stream=outcome.stream)
     if entry is not None:
         out.operation, out.caller = entry.operation, entry.caller
     if reply is not None:
         out.status, out.code, out.message = reply.status, reply.code, reply.message
+        out.rule, out.facts = reply.rule, reply.facts
         if reply.ready_at > now:
             out.elapsed = reply.ready_at - now
         body = reply.body if reply.journal is None else reply.journal
@@ -81,7 +85,8 @@ def record_of(
                 Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
             )
     if isinstance(outcome.value, Refusal):  # an operator's action was refused
-        out.message = outcome.value.message
+        out.message, out.rule = outcome.value.message, outcome.value.rule
+        out.facts = outcome.value.facts
     last: bytes | None = None
     for effect in outcome.effects:
         if isinstance(effect, Send):
@@ -92,7 +97,8 @@ def record_of(
         elif isinstance(effect, Close):
             out.closed.append(effect)
         elif isinstance(effect, Resolve):
-            out.resolved.append((effect.pending_on, effect.reply.status, Raw(effect.reply.body)))
+            late = effect.reply
+            out.resolved.append((effect.pending_on, late.status, Raw(late.body), late.rule))
         else:
             out.posts.append(
                 f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}"
@@ -100,7 +106,7 @@ def record_of(
     return out
 
 
-def event_records(events: list[Event]) -> list[object]:
+def _event_records(events: list[Event]) -> list[object]:
     """Return events in their form in the journal.
 
     Trades are only named: their executions are events, too.
@@ -110,14 +116,16 @@ def event_records(events: list[Event]) -> list[object]:
 
 def _named(event: Traded) -> dict[str, object]:
     trade = event.trade
-    return {
+    named: dict[str, object] = {
         "event": "Traded",
         "id": trade.id,
         "symbol": trade.symbol,
         "price": trade.price,
         "qty": trade.qty,
         "state": event.state,
+        "rule": event.rule,
     }
+    return named if event.facts is UNSET else {**named, "facts": event.facts}
 
 
 def _sha256(body: bytes) -> str:

@@ -225,7 +225,7 @@ def _saved(engine: Engine) -> Snapshot:
         return engine.snapshot(log=True)
     except (TypeError, ValueError, OverflowError) as error:
         remedy = "rewind to a moment before it, or reset"
-        raise Conflict(unsavable(error), rule="control", remedy=remedy) from error
+        raise Conflict(unsavable(error), rule="T1", remedy=remedy) from error
 
 
 def close_streams(engine: Engine, why: str) -> list[Effect]:

@@ -29,7 +29,7 @@ from sim.evidence.witness.journal import Watch
 from sim.evidence.witness.observation import Observation
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import is_supported_instant
-from sim.read.features.rules import rules_of
+from sim.read.decisions import decisions_in
 from sim.run.simulation import Simulation
 from sim.search.hunt.agreement import PAGING, disagreement, page_differences, pageable, readable
 from sim.search.hunt.callers import PEER, CallIdentity
@@ -288,7 +288,7 @@ class Arena:
         except Refusal as refusal:
             name = input_.action if isinstance(input_, Controlled) else type(input_).__name__
             refused = f"refusal:{name}|{refusal.rule}"
-            self._features += (refused, *(f"rule:{rule}" for rule in rules_of(refused)))
+            self._features += (refused, f"rule:{refusal.rule}")
             return None
         except Exception as error:
             kind = type(error).__name__
@@ -299,15 +299,12 @@ class Arena:
         finally:
             self._watchdog.input = 0
         self.result.work += work_of(outcome)
-        begun = len(self._features)
         self._note(input_, outcome)
         self._watch.outcome(input_, outcome)
         self._learn_values()
         if self._checks is None:
-            quirks = self._simulation.exchange.ctx.quirks.take_applied()
+            quirks = [one.rule for one in decisions_in(outcome) if "quirk" in one.facts]
         else:
-            shown = self._features[begun:]
-            self._features += (f"rule:{rule}" for feature in shown for rule in rules_of(feature))
             met = self._checks.features(outcome)
             self._features += met
             quirks = [one for one in met if one.startswith("quirk:")]

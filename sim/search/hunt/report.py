@@ -8,8 +8,8 @@ from typing import Any, TextIO
 
 from sim.contract.contract import load_contract
 from sim.core.lifecycle.states import EDGES
+from sim.read.decisions import RULES
 from sim.read.features.features import GROUPS, describe, totals
-from sim.read.features.rules import RULES, rules_of
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
 from sim.search.hunt.campaign import CampaignState, HuntFinding
@@ -90,7 +90,8 @@ def rules_met(state: CampaignState) -> dict[str, dict[str, Any]]:
     """Return each numbered rule that was met: after how many inputs first, and by which feature."""
     first: dict[str, dict[str, Any]] = {}
     for feature, inputs in state.news.items():
-        for rule in rules_of(feature):
+        group, _, rule = feature.partition(":")
+        if group == "rule":
             first.setdefault(rule, {"inputs": inputs, "feature": feature})
     return {rule: first[rule] for rule in RULES if rule in first}
 

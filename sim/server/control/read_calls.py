@@ -78,7 +78,7 @@ async def conformance(host: Host, call: Call) -> object:
 
     form = call.query.get("form", "json")
     if form not in ("json", "junit"):
-        raise InvalidRequest(f"form is json or junit, not {form!r}", rule="control")
+        raise InvalidRequest(f"form is json or junit, not {form!r}", rule="T1")
     rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
     report = check(host.simulation, caller=call.query.get("caller", ""), rules=rules)
     return Lines("application/xml", [report.junit()]) if form == "junit" else report.document()
@@ -96,7 +96,7 @@ async def read_frames(host: Host, call: Call) -> object:
     frames = host.streams.last_frames(stream)
     if frames is None:
         remedy = "GET /_sim/v1/streams lists those that are open"
-        raise NotFound(f"no stream {number[:40]!r} is open", rule="control", remedy=remedy)
+        raise NotFound(f"no stream {number[:40]!r} is open", rule="T1", remedy=remedy)
     simulation = host.simulation
     operation = simulation.contract.by_name(simulation.engine.hub.operations()[stream])
     return {
@@ -135,7 +135,7 @@ def narrowed(call: Call) -> views.ViewFilter:
 async def find_instruments(host: Host, call: Call) -> object:
     limit = call.number("limit") or _FOUND
     if limit > _FOUND_MAX:
-        raise InvalidRequest(f"limit is at most {_FOUND_MAX}", rule="control")
+        raise InvalidRequest(f"limit is at most {_FOUND_MAX}", rule="T1")
     return views.find_instruments(host.simulation.engine, call.query.get("text", ""), limit)
 
 

@@ -92,11 +92,9 @@ class Parties(Struct, frozen=True, kw_only=True):
             return user
         if (firm := self.firm(name)) is not None:
             remedy = f"name one of its participants: {', '.join(self.users_of(firm)) or 'none'}"
-            raise NotFound(
-                f"{firm.name} is a firm, which cannot trade", rule="control", remedy=remedy
-            )
+            raise NotFound(f"{firm.name} is a firm, which cannot trade", rule="T1", remedy=remedy)
         remedy = suggestion(name, self.short_names()).removeprefix(", ") or WHO_TRADES
-        raise NotFound(f"there is no firm or participant {name}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no firm or participant {name}", rule="T1", remedy=remedy)
 
     def users_of(self, firm: Firm) -> list[str]:
         """Return the participants of a firm, by the last part of their names if that is unique."""

@@ -31,5 +31,5 @@ def add_maintenance(exchange: Exchange, entry: MaintenanceEntry) -> AddedWindow:
         else:
             name = maintenance.add(begins, ends, lead=entry.lead)
     except ValueError as error:
-        raise InvalidRequest(str(error), rule="control") from error
+        raise InvalidRequest(str(error), rule="T1") from error
     return AddedWindow(name, begins, ends)

@@ -42,7 +42,7 @@ def fund(engine: Engine, entry: FundStep) -> Answer:
     account, amount = engine.account_named(entry.account), _cents(entry.amount)
     if entry.source and entry.purpose:
         message = "`purpose` is possible only without `source`: remove one of them"
-        raise InvalidRequest(message, rule="control")
+        raise InvalidRequest(message, rule="T1")
     if entry.source:
         source = _source(exchange, account, entry.source)
         transaction = exchange.funding.begin(account, amount, source, entry.script)
@@ -80,7 +80,7 @@ def decide_funding(engine: Engine, entry: FundingStep) -> Answer:
         amount = None if entry.amount is None else _cents(entry.amount)
         transaction = funding.refund(entry.transaction, amount)
     elif entry.amount is not None:
-        raise InvalidRequest("`amount` is possible only with the state refunded", rule="control")
+        raise InvalidRequest("`amount` is possible only with the state refunded", rule="T1")
     else:
         transaction = funding.decide(entry.transaction, entry.state)
     return _with_balance(engine.exchange, transaction)
@@ -92,7 +92,7 @@ def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
     if name not in sources:
         names = ", ".join(sources) or "none, because it belongs to no firm"
         message = f"{account} has no funding source {name!r}"
-        raise NotFound(message, rule="control", remedy=f"its sources: {names}")
+        raise NotFound(message, rule="T1", remedy=f"its sources: {names}")
     return sources[name]
 
 

@@ -212,7 +212,7 @@ def read_entry(kind: type[Struct], body: Mapping[str, object], nodes: int = ENTR
         if len(problems) > _LISTED_MAX:
             listed.append("and more")
         lines = "; ".join(listed)
-        raise InvalidRequest(lines, rule="control", remedy="`sim schema` describes every entry")
+        raise InvalidRequest(lines, rule="T1", remedy="`sim schema` describes every entry")
     return entry
 
 

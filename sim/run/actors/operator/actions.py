@@ -156,8 +156,8 @@ def perform(engine: Engine, action: Action, entry: object, outcome: Outcome) -> 
 
 def _with_nearest(engine: Engine, refusal: NotFound) -> NotFound:
     """The refusal of an unknown symbol, with the nearest known symbol."""
-    symbol = refusal.message.removeprefix("unknown symbol: ")
-    if refusal.remedy or symbol == refusal.message:
+    symbol = str((refusal.facts or {}).get("symbol", ""))
+    if refusal.remedy or not symbol:
         return refusal
     symbols = (each.symbol for each in engine.exchange.instruments)
     near = suggestion(symbol, islice(symbols, COMPARED_MAX)).removeprefix("; ")
@@ -171,5 +171,5 @@ def act(
     """Perform an action by name on a subject, with the body of a control call."""
     action = ACTIONS.get(name)
     if action is None:
-        raise NotFound(f"unknown action {name!r}", rule="control")
+        raise NotFound(f"unknown action {name!r}", rule="T1")
     return perform(engine, action, action.read(subject, body), outcome)

@@ -24,7 +24,7 @@ def tick(engine: Engine, entry: PriceStep) -> Answer:
     exchange = engine.exchange
     if entry.at is not None and entry.at < exchange.now:
         remedy = "leave out `at`: the tick is published now"
-        raise InvalidRequest("a tick cannot be in the past", rule="control", remedy=remedy)
+        raise InvalidRequest("a tick cannot be in the past", rule="T1", remedy=remedy)
     exchange.assets.tick(entry.asset, entry.price, entry.at)
     return {}
 
@@ -34,7 +34,7 @@ def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
     price = in_units(entry.price, UNIT, "price")
     if not 0 < price < UNIT:
         message = f"a fair price must be between 0 and 1 dollar, not {entry.price}"
-        raise InvalidRequest(message, rule="control")
+        raise InvalidRequest(message, rule="T1")
     engine.exchange.instruments.require(entry.symbol)
     participants_of(engine).set_fair_price(entry.symbol, price)
     return {}
@@ -54,7 +54,7 @@ def update_event(engine: Engine, entry: EventStep) -> Answer:
     event = engine.world.reference.event_called(entry.slug)
     if event is None:
         remedy = "use the slug or number of an event; GET /v1/events of the gateway lists them"
-        raise NotFound(f"there is no event {entry.slug}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no event {entry.slug}", rule="T1", remedy=remedy)
     facts = _facts(entry)
     game = exchange.game_reports.report_game(event.slug, **facts)
     values = ((name, getattr(game, name)) for name in facts)

@@ -35,18 +35,18 @@ def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
     """Add a fault."""
     if problem := unknown_operation(entry.match.operation) or has_no_effect(entry):
         remedy = "`sim catalogue operations` lists them"
-        raise InvalidRequest(problem, rule="control", remedy=remedy)
+        raise InvalidRequest(problem, rule="T1", remedy=remedy)
     try:
         return {"id": engine.exchange.faults.add(entry)}
     except ValueError as error:
-        raise InvalidRequest(str(error), rule="control") from error
+        raise InvalidRequest(str(error), rule="T1") from error
 
 
 def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
     """Remove a fault."""
     if not engine.exchange.faults.remove(entry.id):
         remedy = "GET /_sim/v1/faults lists them"
-        raise NotFound(f"there is no fault {entry.id!r}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no fault {entry.id!r}", rule="T1", remedy=remedy)
     return {}
 
 
@@ -59,7 +59,7 @@ def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:
     """Cancel a one-off maintenance window, or end it if it has begun."""
     if not engine.exchange.maintenance.cancel(entry.name):
         remedy = "GET /_sim/v1/state/maintenance lists them"
-        raise NotFound(f"there is no one-off window {entry.name!r}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no one-off window {entry.name!r}", rule="T1", remedy=remedy)
     return {}
 
 
@@ -71,7 +71,7 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     preset = PRESETS.get(entry.name)
     if preset is None:
         remedy = "one of " + ", ".join(PRESETS)
-        raise NotFound(f"unknown preset {entry.name!r}", rule="control", remedy=remedy)
+        raise NotFound(f"unknown preset {entry.name!r}", rule="T1", remedy=remedy)
     ctx = engine.exchange.ctx
     reading = observations.reading_in_force(ctx.assumptions, ctx.quirks)
     apply_preset(preset, ctx.assumptions, ctx.quirks, engine.exchange.faults)
@@ -84,7 +84,7 @@ def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
     """Set the switches as a reading of the service defines them."""
     if entry.name not in observations.READINGS:
         remedy = "one of " + ", ".join(observations.READINGS)
-        raise NotFound(f"unknown reading {entry.name!r}", rule="control", remedy=remedy)
+        raise NotFound(f"unknown reading {entry.name!r}", rule="T1", remedy=remedy)
     ctx = engine.exchange.ctx
     observations.apply(entry.name, ctx.assumptions, ctx.quirks)
     return {"name": entry.name, "summary": observations.READINGS[entry.name]}
@@ -120,9 +120,9 @@ def _refused(catalogue: str) -> Iterator[None]:
         yield
     except KeyError as error:
         remedy = f"GET /_sim/v1/catalogue/{catalogue} lists them"
-        raise NotFound(str(error.args[0]), rule="control", remedy=remedy) from error
+        raise NotFound(str(error.args[0]), rule="T1", remedy=remedy) from error
     except ValueError as error:
-        raise InvalidRequest(str(error), rule="control") from error
+        raise InvalidRequest(str(error), rule="T1") from error
 
 
 def change_receiver(engine: Engine, entry: ReceiverStep) -> Answer:
@@ -136,7 +136,7 @@ def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
     firm = "firms/" + entry.firm.removeprefix("firms/")
     if firm not in (names := [one.name for one in engine.exchange.firms.all()]):
         remedy = f"known: {', '.join(names)}"
-        raise NotFound(f"there is no firm {entry.firm}", rule="control", remedy=remedy)
+        raise NotFound(f"there is no firm {entry.firm}", rule="T1", remedy=remedy)
     return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}
 
 

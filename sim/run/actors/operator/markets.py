@@ -21,11 +21,11 @@ def create_instrument(engine: Engine, entry: InstrumentEntry) -> Answer:
     """List an instrument. It appears on every API at once."""
     exchange = engine.exchange
     if entry.symbol in exchange.instruments:
-        raise AlreadyExists(f"{entry.symbol} already exists", rule="control")
+        raise AlreadyExists(f"{entry.symbol} already exists", rule="T1")
     try:
         instrument = list_instrument(entry, exchange.now)
     except ListingError as error:
-        raise InvalidRequest(str(error), rule="control") from error
+        raise InvalidRequest(str(error), rule="T1") from error
     instrument = engine.world.add(instrument, entry, exchange.now)
     exchange.reference = engine.world.reference
     exchange.trading.listings.list_instrument(instrument, announce=True)

@@ -339,7 +339,7 @@ def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
         if value and by not in taken:
             remedy = f"it supports {', '.join(taken)}" if taken else "it supports no filter"
             message = f"the view {name} cannot be narrowed by {by}"
-            raise InvalidRequest(message, rule="control", remedy=remedy)
+            raise InvalidRequest(message, rule="T1", remedy=remedy)
     if only.symbol:
         engine.exchange.instruments.require(only.symbol)
     if only.account:
@@ -358,7 +358,7 @@ def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict
                 f"views with {by}: {', '.join(name for name in NARROWED if by in NARROWED[name])}"
             )
             message = f"none of these views can be narrowed by {by}"
-            raise InvalidRequest(message, rule="control", remedy=remedy)
+            raise InvalidRequest(message, rule="T1", remedy=remedy)
     rows: dict[str, Rows] = {}
     for name, taken in narrowings.items():
         own = {by: value for by, value in only._asdict().items() if by in taken}
@@ -381,7 +381,7 @@ def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
 def unknown_view(name: str) -> NotFound:
     """The refusal of an unknown view."""
     remedy = "one of " + ", ".join(VIEWS)
-    return NotFound(f"there is no view {name!r}", rule="control", remedy=remedy)
+    return NotFound(f"there is no view {name!r}", rule="T1", remedy=remedy)
 
 
 def deliveries(exchange: Exchange) -> Rows:

@@ -186,7 +186,7 @@ class Participants(Extension):
         if name not in self._entries:
             names = ", ".join(self._entries)
             remedy = f"known: {names}" if names else "this scenario has none"
-            raise NotFound(f"no participant is called {name!r}", rule="control", remedy=remedy)
+            raise NotFound(f"no participant is called {name!r}", rule="T1", remedy=remedy)
         self._stopped.pop(name, None)
         if not active:
             self._stopped[name] = True
@@ -206,7 +206,7 @@ class Participants(Extension):
         """
         if symbol not in self._by_symbol:
             remedy = "add the instrument to a trader under `participants` of the scenario"
-            raise Conflict(f"no participant trades {symbol}", rule="control", remedy=remedy)
+            raise Conflict(f"no participant trades {symbol}", rule="T1", remedy=remedy)
         self.fair_prices.of(symbol).set_price((self._ctx.now, price))
 
     def rows(self) -> Iterator[tuple[TraderOnInstrument, int]]:

@@ -108,10 +108,10 @@ class ClientCalls:
         try:
             operation = self._engine.contract.by_name(name)
         except UnknownOperation as error:
-            raise NotFound(str(error), rule="script") from None
+            raise NotFound(str(error), rule="T1") from None
         if not operation.grpc or streams is (operation.kind == "unary"):
             kind = "a stream" if streams else "a call"
-            raise InvalidRequest(f"{name} is not {kind} of gRPC", rule="script")
+            raise InvalidRequest(f"{name} is not {kind} of gRPC", rule="T1")
         return operation
 
     def _rest(self, step: CallStep) -> RestCall:
@@ -135,7 +135,7 @@ class ClientCalls:
 
     def _subscription(self, step: SubscribeStep) -> Iterator[Input]:
         if bool(step.rpc) is bool(step.web_socket):
-            raise InvalidRequest("`subscribe` needs either `rpc` or `web_socket`", rule="script")
+            raise InvalidRequest("`subscribe` needs either `rpc` or `web_socket`", rule="T1")
         credential, participant = self._identity(step.as_)
         operation = None if step.web_socket else self._operation(step.rpc, streams=True)
         message = b""
@@ -234,9 +234,7 @@ def _message(kind: type[Message], content: Any) -> bytes:
     try:
         return protobuf_encoder(kind)(json_decoder(kind)(text))
     except BadInput as error:
-        raise InvalidRequest(
-            f"this is not a valid {kind.__name__}: {error}", rule="script"
-        ) from error
+        raise InvalidRequest(f"this is not a valid {kind.__name__}: {error}", rule="T1") from error
 
 
 def as_json(kind: type[Message], message: bytes) -> bytes:

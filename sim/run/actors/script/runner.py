@@ -265,7 +265,7 @@ class Script(Extension):
         for name in self._clients.unsaved(step):
             savers = [n for n in range(index) if name in self.steps[n].save]
             by = f"{self.name_of(savers[-1])} saved none" if savers else "no earlier step saves it"
-            raise Conflict(f"${{{name}}} has no value: {by}", rule="script")
+            raise Conflict(f"${{{name}}} has no value: {by}", rule="T1")
 
     def _opened(self, outcome: Outcome) -> None:
         """Follow the stream that the present step has opened. A refused subscription gets no

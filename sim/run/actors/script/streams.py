@@ -114,9 +114,9 @@ class ScriptStreams:
         subscription = self._by_name.get(name)
         if subscription is None:
             remedy = "use the `name` of an earlier `subscribe` step"
-            raise NotFound(f"there is no stream {name!r}", rule="script", remedy=remedy)
+            raise NotFound(f"there is no stream {name!r}", rule="T1", remedy=remedy)
         if self._open_by_id.get(subscription.id) is not subscription:
-            raise Conflict(f"the stream {name!r} has ended", rule="script")
+            raise Conflict(f"the stream {name!r} has ended", rule="T1")
         return subscription
 
     def absorb(self, outcome: Outcome) -> None:

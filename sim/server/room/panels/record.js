@@ -50,20 +50,22 @@ function Rule({name}) {
 // Shows the explanation of an answer: a sentence, the rule, what would have worked, and the causes.
 export function Why({why}) {
   if (!why) return null;
-  const {summary, message, rule, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], chain_length: length = 0, stage, ...rest} = why;
+  const {summary, message, rule, facts = {}, section, remedy, retry, retry_after_s: wait, assumptions = [], fault, chain = [], chain_length: length = 0, stage, ...rest} = why;
   const more = Object.fromEntries(Object.entries(rest).filter(([key]) => !SHOWN_ELSEWHERE.includes(key)));
   const sentence = message && summary && summary.includes(message) ? summary : message || summary;
   return html`<div class="why" data-testid="why">
     <h3>Why</h3>
     <p class="says">${sentence}</p>
     <div class="tags">${rule ? html`<${Rule} name=${rule} /> ` : ''}${section && !String(rule).includes(section) ? html`<${Tag}>§${section}<//> ` : ''}
+      ${Object.entries(facts).map(([name, value]) => html`<${Tag}>${name}: ${String(value)}<//> `)}
       ${stage ? html`<${Tag}>stage ${stage}<//> ` : ''}${fault ? html`<code>${shown((fault.spec || {}).match)} → ${shown((fault.spec || {}).act)}</code> ` : ''}
       ${assumptions.map(one => html`<span title=${one.source}><${Tag}>${one.name}: ${String(one.value)}<//> </span>`)}</div>
     ${remedy && remedy !== NO_REMEDY && html`<p class="remedy"><b>What would have worked:</b> ${remedy}${retry ? `; a retry may succeed${wait ? ` after ${wait} s` : ''}` : ''}</p>`}
     ${length > chain.length ? html`<p class="faint">The latest ${chain.length} of ${grouped(length)} causes:</p>` : ''}
     ${chain.length ? html`<ol class="chain">${chain.map(one => html`<li key=${one.seq + one.what}>
       <${When} at=${one.at} /> ${one.seq ? html`<button class="link num" onClick=${() => choose(one.seq)}>#${one.seq}</button> ` : ''}
-      ${one.what} <span class="faint">${one.by}</span>${one.rule && one.rule !== rule ? html` <${Rule} name=${one.rule} />` : ''}</li>`)}</ol>` : ''}
+      ${one.what} <span class="faint">${one.by}</span>${one.rule && one.rule !== rule ? html` <${Rule} name=${one.rule} />` : ''}
+      ${Object.entries(one.facts || {}).map(([name, value]) => html` <span class="faint">${name} ${String(value)}</span>`)}</li>`)}</ol>` : ''}
     ${Object.keys(more).length > 0 && html`<details><summary>More</summary><${Json} value=${more} /></details>`}
   </div>`;
 }
