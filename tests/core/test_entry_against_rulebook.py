@@ -294,7 +294,8 @@ def _resting(c: PlaceOrder, i: Instrument, qty: int, price: int) -> Iterator[Row
         if _may_meet(c, mine):
             before += contracts * _lot(i)
         else:
-            yield _reject(rejects and before < qty, "M27", "Self Match Prevention")
+            rule = "M30" if c.channel is Channel.RETAIL else "M27"
+            yield _reject(rejects and before < qty, rule, "Self Match Prevention")
     text = "Order may participate but not initiate in the market"
     yield _reject(c.post_only and list(_reached(c, i, price)), "M20", text)
 

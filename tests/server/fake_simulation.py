@@ -32,7 +32,9 @@ class FakeSimulation:
             set_end_listener=lambda listener: None, header=SimpleNamespace(start=START)
         )
         self.seed, self.branch = 7, "main"
-        choices = SimpleNamespace(assumptions=Assumptions(), quirks=Quirks(Entropy(7), lambda quirk: None))
+        choices = SimpleNamespace(
+            assumptions=Assumptions(), quirks=Quirks(Entropy(7), lambda quirk: None)
+        )
         self.exchange = SimpleNamespace(ctx=choices)
         self.now = START
         self.inputs: list[tuple[Any, ...]] = []

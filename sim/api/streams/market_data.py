@@ -273,6 +273,7 @@ class MarketDataFeed(Feed[BookStream]):
 
     def _send_error(self, stream: BookStream, code: str, text: str, symbols: list[str]) -> None:
         error = wire.SubscriptionError(error_code=code, message=text, symbols=symbols)
+        self.exchange.ctx.apply(because("S10", error=code), f"stream/{stream.id}")
         self.outbox.send(stream, part(_Reply, subscription_error=error))
 
     def _acknowledge(

@@ -27,6 +27,7 @@ from sim.api.streams.shared_frames import (
 )
 from sim.contract.messages import Message
 from sim.core.model.refusals import cut
+from sim.core.model.why import Why
 
 if TYPE_CHECKING:
     from enum import IntEnum
@@ -38,7 +39,14 @@ T = TypeVar("T")
 
 
 class RefusedRequest(Exception):
-    """A request that is answered by an error frame. The socket stays open."""
+    """A request that is answered by an error frame. The socket stays open.
+
+    `rule` is the one that refuses it; "" for a malformed request.
+    """
+
+    def __init__(self, text: str, rule: str = "") -> None:
+        super().__init__(text)
+        self.rule = rule
 
 
 class Subscription:
@@ -166,6 +174,8 @@ class SocketFeed(Feed[Socket], Generic[T]):
             request = json_decoder(self.requests)(tree)
             self._handle(stream, request)
         except (BadInput, RefusedRequest) as refused:
+            if isinstance(refused, RefusedRequest) and refused.rule:
+                self.exchange.ctx.apply(Why(refused.rule), f"stream/{stream.id}")
             self.outbox.send(stream, error_frame(request_id, str(refused)))
 
     def _handle(self, socket: Socket, frame: Any) -> None:
@@ -209,9 +219,10 @@ class SocketFeed(Feed[Socket], Generic[T]):
         if request.request_id in socket.subscriptions:
             raise RefusedRequest("requestId is in use")
         if len(socket.subscriptions) >= limits.SUBSCRIPTIONS_MAX:
-            raise RefusedRequest("max subscriptions per connection reached")
+            raise RefusedRequest("max subscriptions per connection reached", rule="S16")
         if len(request.market_slugs) > limits.SLUGS_MAX:
-            raise RefusedRequest(f"at most {limits.SLUGS_MAX} market slugs per subscription")
+            text = f"at most {limits.SLUGS_MAX} market slugs per subscription"
+            raise RefusedRequest(text, rule="S16")
 
     def known_slugs(self, slugs: Iterable[str]) -> list[str]:
         """Return slugs without repeats. Raises RefusedRequest for an unknown market."""

@@ -74,9 +74,12 @@ PROBLEMS: dict[str, Problem] = {
     "expired": _assertion("client_assertion has expired", "sign a new assertion for every call"),
     "reused": _assertion("jti has been used before", "use a new jti for every assertion"),
 }
+# What rule E3 demands of an assertion. The others miss what the specification says itself.
+_BY_E3 = frozenset({"algorithm", "subject", "lifetime", "expired", "reused"})
 
 
 def refusal_of(problem: str) -> OAuthRefusal:
     """Return the refusal for a problem, a key of `PROBLEMS`."""
     error, http, description, remedy = PROBLEMS[problem]
-    return OAuthRefusal(error, http, description, rule="S5.1-1", remedy=remedy)
+    rule = "E3" if problem in _BY_E3 else "S5.1-1"
+    return OAuthRefusal(error, http, description, rule=rule, remedy=remedy)

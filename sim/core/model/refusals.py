@@ -317,7 +317,7 @@ class RateLimited(Refusal):
         *,
         retry_after: Span,
         rung: str,
-        rule: str = "R3",
+        rule: str = "R2",
         facts: Facts | None = None,
     ) -> None:
         super().__init__(

@@ -71,7 +71,13 @@ _TABLE = (
     Limit("book", 12, MINUTE, "rule R1", extra=True),
     Limit("ledger_query", 30, MINUTE, "rule R1: 0.5 a second, burst 5", burst=5, extra=True),
     Limit(
-        "ledger_download_pace", 5, MINUTE, "rule R2: 0.0833 a second, burst 1", burst=1, extra=True
+        "ledger_download_pace",
+        5,
+        MINUTE,
+        "rule R2: 0.0833 a second, burst 1",
+        rule="R2",
+        burst=1,
+        extra=True,
     ),
     Limit("cash_movement", 5, NS_PER_S, "rule R1", extra=True),
     Limit(

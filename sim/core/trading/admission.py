@@ -50,7 +50,12 @@ from sim.core.matching.book import Book
 from sim.core.matching.market_order_bounds import cash_quantity, market_price
 from sim.core.matching.market_state import MarketState
 from sim.core.matching.matching import NO_LIQUIDITY_TEXT
-from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicting_orders, has_prevention
+from sim.core.matching.self_match import (
+    SELF_MATCH_TEXT,
+    conflicting_orders,
+    has_prevention,
+    prevention_rule,
+)
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import (
@@ -332,9 +337,10 @@ class OrderAdmission:
     def _check_self_match(self, book: Book, order: Order) -> None:
         if not has_prevention(order) or order.type in STOP_TYPES:
             return
-        if conflicting_orders(book, order):
+        if conflicting := conflicting_orders(book, order):
+            rule = prevention_rule(order, conflicting[0]).rule
             remedy = "first cancel your order on the other side"
-            raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
+            raise OrderRefused(SELF_MATCH_TEXT, rule=rule, remedy=remedy)
 
 
 class Check(NamedTuple):

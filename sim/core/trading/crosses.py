@@ -105,7 +105,7 @@ class CrossOrders:
         one, other = orders
         if would_self_match(one, other) or would_self_match(other, one):
             remedy = "use different self-match prevention ids for the two sides"
-            raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy=remedy)
+            raise OrderRefused(SELF_MATCH_TEXT, rule="M26", remedy=remedy)
         self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
 
     def _check_price(self, book: Book, price: Price) -> None:

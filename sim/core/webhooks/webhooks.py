@@ -70,6 +70,7 @@ from sim.kernel.timers import Timer, TimerHandlers
 __all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "Webhooks", "WebhooksState"]
 
 KEPT_EVENTS = 1_000
+_SAVED, _NOT_SAVED = because("K8", webhook="saved"), because("K8", webhook="not saved")
 
 
 class Webhooks:
@@ -162,6 +163,7 @@ class Webhooks:
     ) -> None:
         del self._state.pending[pending.id]
         pending.validated, pending.message = validated, message
+        self._ctx.apply(_SAVED if validated else _NOT_SAVED, pending.firm)
         self.settled.append(pending)
         current = self._state.registrations.get(pending.firm)
         if validated and (current is None or current.order < pending.order):

@@ -17,11 +17,13 @@ from sim.core.model.funding_records import (
 )
 from sim.core.model.quantities import CASH_SCALE, CENT, Cash, cash_text
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
+from sim.core.model.why import Why
 from sim.run.actors.operator.answers import Answer, case_answer, funding_answer
 from sim.run.engine.engine import Engine
 from sim.world.format.steps import FundingStep, FundStep, KycStep
 from sim.world.start.orders import in_units
 
+_BY_TESTER = Why("T1")
 _INCENTIVE = FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT
 # How a payment is booked, by purpose: type, ledger entry, reference of the activity.
 _BOOKED_AS = {
@@ -62,10 +64,11 @@ def _move_at_once(
     if purpose:
         type, entry, reference = _BOOKED_AS[purpose]
         note = purpose.name.lower().replace("_", " ")
-        return move(account, amount, type, entry, note, reference=reference)
-    if amount >= 0:
-        return move(account, amount, FundingType.DEPOSIT, LedgerEntryType.DEPOSIT, "by hand")
-    return move(account, amount, FundingType.WITHDRAWAL, LedgerEntryType.WITHDRAWAL, "by hand")
+        return move(account, amount, type, entry, note, reference=reference, why=_BY_TESTER)
+    type, entry = FundingType.DEPOSIT, LedgerEntryType.DEPOSIT
+    if amount < 0:
+        type, entry = FundingType.WITHDRAWAL, LedgerEntryType.WITHDRAWAL
+    return move(account, amount, type, entry, "by hand", why=_BY_TESTER)
 
 
 def _with_balance(exchange: Exchange, transaction: FundingTransaction) -> Answer:
