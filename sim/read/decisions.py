@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sim.api.pipeline.inputs import Outcome, Resolve
 from sim.core.model.enums import ExecutionType
+from sim.core.model.events import FaultInjected
 
 # How many rules of each letter the page *Rules* has; a test compares.
 _COUNTS = {"L": 29, "M": 46, "P": 26, "S": 19, "K": 14, "R": 23, "W": 9, "E": 5, "T": 5}
@@ -62,6 +63,11 @@ def decisions_in(outcome: Outcome) -> Iterator[Decision]:
     for decided in (outcome.reply, outcome.value, *outcome.events, *outcome.effects, *replies):
         if rule := getattr(decided, "rule", ""):
             yield Decision(rule, getattr(decided, "facts", None) or {})
+
+
+def kinds_of(injection: FaultInjected) -> list[str]:
+    """Return what an injected fault did, as the names of the catalogue of faults."""
+    return str((injection.facts or {}).get("kinds", "")).split()
 
 
 # ---- verdicts

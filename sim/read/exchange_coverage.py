@@ -24,7 +24,7 @@ from sim.core.catalogue.quirks import catalogue
 from sim.core.service.fault_spec import KINDS
 from sim.kernel.instants import Instant, format_instant, parse_instant
 from sim.read import dates
-from sim.read.decisions import RULES, decisions_in
+from sim.read.decisions import RULES, decisions_in, kinds_of
 from sim.read.errors import MALFORMED, UsageError
 from sim.run.simulation import Simulation
 
@@ -98,7 +98,7 @@ class Recorder:
             coverage.answers[_answer(before)] -= 1
             coverage.answers[_answer(entry)] += 1
         for injection in outcome.injections:
-            for kind in _kinds_of(injection.act):
+            for kind in kinds_of(injection):
                 coverage.faults[kind, injection.plane] += 1
         for decision in decisions_in(outcome):
             coverage.rules[decision.rule] += 1
@@ -115,12 +115,6 @@ def _answer(entry: LoggedCall) -> Answer:
     rule = (why.rule or why.stage) if why is not None else ""
     name = entry.operation or _NO_OPERATION
     return Answer(name, entry.plane, entry.status, entry.code, rule)
-
-
-def _kinds_of(act: str) -> Iterator[str]:
-    """Yield the kinds of a fault, from the description of its act: "status 503 and delay 2s"."""
-    for part in act.removesuffix(" after the call was handled").split(" and "):
-        yield part.partition(" ")[0]
 
 
 # ---- the document

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct, ValidationError, convert, field
 
 from sim.core.catalogue.quirks import parse_chance
 from sim.core.model.refusals import HTTP_OF_CODE, Code
+from sim.core.model.why import Facts
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_span, parse_instant, parse_span
 
 HTTP = ("gateway", "retail", "exchange", "auth")
@@ -206,6 +207,18 @@ class FaultAction(Struct, frozen=True, kw_only=True):
     def of_delivery(self) -> bool:
         """Whether it applies to the whole delivery of an event instead of one attempt."""
         return self.effect in OF_DELIVERIES
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it does, as the names of the catalogue of faults."""
+        kinds = ("status" if self.status else "", self.effect, "delay" if self.delay else "")
+        return tuple(filter(None, kinds))
+
+    @property
+    def facts(self) -> Facts:
+        """The facts of its injection: what it does, and whether the call was executed."""
+        facts: Facts = {"kinds": " ".join(self.kinds)}
+        return facts | {"handled": 1} if self.handled and self.answers else facts
 
     def __str__(self) -> str:
         parts = [

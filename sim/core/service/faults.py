@@ -18,7 +18,6 @@ from sim.core.model.context import Context
 from sim.core.model.events import FaultInjected
 from sim.core.model.refusals import Code, Injected
 from sim.core.model.stateful import Stateful
-from sim.core.model.why import NO_FACTS
 from sim.core.service.fault_spec import (
     FaultAction,
     FaultMatch,
@@ -224,7 +223,7 @@ class Faults(Stateful[FaultsState]):
             act=str(action),
             at=self._ctx.now,
             rule="T2",
-            facts={"handled": 1} if action.handled and action.answers else NO_FACTS,
+            facts=action.facts,
         )
         self._ctx.emit(injection)
 

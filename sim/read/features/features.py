@@ -38,7 +38,7 @@ from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import Instant, parse_instant
 from sim.kernel.journal_reader import read_line
 from sim.read import dates
-from sim.read.decisions import decisions_of
+from sim.read.decisions import decisions_of, kinds_of
 from sim.read.features.orders import execution_features
 from sim.read.features.states import StateChanges
 from sim.run.simulation import Simulation
@@ -89,7 +89,7 @@ class FeatureReader:
             if not line.mark:
                 features += self._of_record(json.decode(line.input), json.decode(line.out))
         for injection in outcome.injections:
-            features += (f"fault:{injection.plane}|{kind}" for kind in _kinds_of(injection.act))
+            features += (f"fault:{injection.plane}|{kind}" for kind in kinds_of(injection))
         features += self._states.take()
         if features:
             features += self._dates()
@@ -236,11 +236,6 @@ def _of_call(entry: LoggedCall) -> Iterator[str]:
     yield f"answer:{entry.operation}|{entry.plane}|{status}|{rule}"
     for limit in entry.over:
         yield f"limit:{limit}"
-
-
-def _kinds_of(act: str) -> Iterator[str]:
-    for part in act.removesuffix(" after the call was handled").split(" and "):
-        yield part.partition(" ")[0]
 
 
 def _state(number: int) -> str:

@@ -109,8 +109,9 @@ class Telemetry:
         for injection in outcome.injections:
             self._faults.add(1, {"sim.plane": injection.plane})
         for step in outcome.steps:
-            says = "; ".join(step.failures) or ("refused" if step.refused else "passed")
-            self._emit(f"step {step.name or step.step}: {says}", simulation, says == "passed")
+            passed = not step.failures and not step.refused
+            verdict = "; ".join(step.failures) or ("passed" if passed else "refused")
+            self._emit(f"step {step.name or step.step}: {verdict}", simulation, passed)
 
     def after_attempt(self, simulation: Simulation, post: Post, answer: ReceiverResponse) -> None:
         """Tell what a receiver of webhooks answered."""
