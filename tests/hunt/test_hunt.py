@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from sim.cli.main import main
+from sim.read.decisions import RULES
 from sim.read.features.features import FeatureReader, totals
-from sim.read.features.rules import RULES
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
