@@ -136,7 +136,7 @@ def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
     } == set()
 
 
-def test_a_struct_has_a_field_per_wire_row_with_the_proto3_default(probe: Any) -> None:
+def test_every_field_of_a_struct_has_the_proto3_default(probe: Any) -> None:
     message = probe.Probe()
     assert (message.s, message.i, message.b, message.d, message.y, message.side) == (
         "",
@@ -201,6 +201,9 @@ def test_field_dates_are_those_of_the_fields() -> None:
         ("message A { float f = 1; }", "has no form here"),
         ("message A { int32 str = 1; }", "hides the Python type"),
         ("enum E { None = 0; }", "cannot be called None"),
+        ("message A_B {}", "has no underscore"),
+        ("message Timestamp {}", "hides a type"),
+        ("message A { int32 from_ = 1; }", "the attribute of a keyword"),
         ('message A { string s = 1 [(sandbox_exchange.field).since = "soon"]; }', "RFC 3339"),
         ('// C.\nmessage R {} service S { rpc G(R) returns (R) { option (sandbox_exchange.operation) = {grpc: true}; } }', "has a comment"),
         ("message R {} service S { // Does.\nrpc G(R) returns (R); }", "neither on a plane nor over gRPC"),
