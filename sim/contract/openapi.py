@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import json
 
-from sim.contract.contract import Contract, Operation, Plane, Route
+from sim.contract.contract import Contract, Operation, Plane, Route, RpcService
 from sim.contract.messages import Message, find_message
 from sim.contract.openapi_schemas import Components, Schema, described
 from sim.contract.wire_fields import SCALARS, Field, fields_of
@@ -90,7 +90,7 @@ def openapi_document(
     examples = _examples().get(plane, {})
     components = Components(now, vendor_prefix=vendor_prefix, switches=switches)
     paths: dict[str, dict[str, Any]] = {}
-    services: dict[str, None] = {}
+    services: dict[RpcService, None] = {}
     schemes: dict[str, Schema] = {}
     counts: dict[str, int] = {}
     routes = (route for route in contract.routes(plane) if route.operation.exists_at(now))
@@ -102,7 +102,7 @@ def openapi_document(
         item = _operation(components, plane, route, variables)
         _add_examples(item, examples.get(operation.name, {}))
         suffix = f"_{number}" if number > 1 else ""
-        item["operationId"] = f"{operation.service}_{operation.rpc}{suffix}"
+        item["operationId"] = f"{operation.service.name}_{operation.rpc}{suffix}"
         paths.setdefault(template, {})[route.verb.lower()] = item
     components.schemas["Error"] = _ERRORS[plane]
     refusal = _response("A refusal.", {"$ref": "#/components/schemas/Error"})
@@ -169,7 +169,7 @@ def _operation(
     operation = route.operation
     credential = operation.credential_on(plane)
     item: dict[str, Any] = {
-        "tags": [operation.service],
+        "tags": [operation.service.name],
         "summary": operation.summary,
         "parameters": [
             *_path_parameters(components, operation, variables),
@@ -309,8 +309,6 @@ def _about(operation: Operation) -> dict[str, Any]:
     return {key: value for key, value in about.items() if value not in ("", [], None)}
 
 
-def _tag(service: str) -> Schema:
-    from sim.contract.messages.operations import SERVICES
-
-    note = SERVICES.get(service)
-    return {"name": service, "description": " ".join(note.split())} if note else {"name": service}
+def _tag(service: RpcService) -> Schema:
+    note = " ".join(service.comment.split())
+    return {"name": service.name, "description": note} if note else {"name": service.name}

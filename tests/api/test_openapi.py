@@ -100,7 +100,7 @@ def test_a_document_holds_the_operations_that_exist_and_no_others(
     early = openapi_document(load_contract(), plane, EARLIEST)
     late = openapi_document(load_contract(), plane, LATEST)
     for route in dated:
-        name = f"{route.operation.service}_{route.operation.rpc}"
+        name = f"{route.operation.service.name}_{route.operation.rpc}"
         assert (name in str(early["paths"])) is (route.operation.since is None)
         assert (name in str(late["paths"])) is (route.operation.until is None)
 
