@@ -7,14 +7,13 @@ unknown scopes, dates that end before they begin.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
 import msgspec
 
-from sim.contract.operation import PLANES, Binding, Operation, Plane, RpcService
+from sim.contract.operation import PLANES, VARIABLE, Binding, Operation, Plane, RpcService
 
 __all__ = [
     "PLANES",
@@ -123,13 +122,10 @@ class Contract:
         for plane, routes in self._routes.items():
             taken: dict[tuple[str, str], Route] = {}
             for route in routes:
-                other = taken.setdefault((route.verb, _VARIABLE.sub("{}", route.template)), route)
+                other = taken.setdefault((route.verb, VARIABLE.sub("{}", route.template)), route)
                 if other is not route:
                     both = f"{other.operation.name} and {route.operation.name}"
                     yield f"{plane} {route.verb} {route.template}: both {both}"
-
-
-_VARIABLE = re.compile(r"\{[^}]*\}")
 
 
 def _routes(operations: tuple[Operation, ...], plane: Plane) -> Iterable[Route]:

@@ -4,7 +4,6 @@ at an instant.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -14,7 +13,8 @@ from msgspec import json
 from sim.contract.contract import Contract, Operation, Plane, Route, RpcService
 from sim.contract.messages import Message, find_message
 from sim.contract.openapi_schemas import Components, Schema, described
-from sim.contract.wire_fields import SCALARS, Field, fields_of
+from sim.contract.operation import VARIABLE
+from sim.contract.wire_fields import TEXTUAL, Field, fields_of
 from sim.kernel import resources
 from sim.kernel.instants import Instant, format_instant
 
@@ -25,7 +25,6 @@ _TITLES: dict[Plane, str] = {
     "auth": "Token issuer",
 }
 _PORTS: dict[Plane, int] = {"gateway": 18080, "retail": 18081, "exchange": 18082, "auth": 18083}
-_VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
 _PARTICIPANT = "x-participant-id"
 
 _CODE_ERROR: Schema = {
@@ -156,10 +155,10 @@ def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Ro
     """
     first: dict[str, str] = {}
     for route in routes:
-        template = _VARIABLE.sub(r"{\1}", route.template)
-        undotted = _VARIABLE.sub(lambda match: f"{{{match[1].replace('.', '_')}}}", template)
-        spelling = first.setdefault(_VARIABLE.sub("{}", template), undotted)
-        names = zip(_VARIABLE.findall(spelling), _VARIABLE.findall(template), strict=True)
+        template = VARIABLE.sub(r"{\1}", route.template)
+        undotted = VARIABLE.sub(lambda match: f"{{{match[1].replace('.', '_')}}}", template)
+        spelling = first.setdefault(VARIABLE.sub("{}", template), undotted)
+        names = zip(VARIABLE.findall(spelling), VARIABLE.findall(template), strict=True)
         yield spelling, dict(names), route
 
 
@@ -240,7 +239,7 @@ def _leaves(
         if field.key_kind:
             continue
         here, spelled = (*names, field.name), (*way, field.json_name)
-        if field.kind in SCALARS or field.kind in ("timestamp", "duration"):
+        if field.kind in TEXTUAL:
             yield here, spelled, cls, field
         elif field.kind == "message" and not field.repeated:
             inner = find_message(field.type_name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -16,7 +17,9 @@ Credential: TypeAlias = Literal["default", "none", "api_key", "bearer"]
 # verb, path template, body ("*": it fills the request; "": there is none)
 Binding: TypeAlias = tuple[str, str, str]
 
-PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
+PLANES: tuple[Plane, ...] = get_args(Plane)
+# of a path: "{symbol}", "{name=firms/*/users/*}"
+VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
 
 _PLANE_CREDENTIAL: dict[Plane, Credential] = {
     "gateway": "none",

@@ -21,10 +21,11 @@ INTEGER_RANGES = {
 }
 # JSON strings, because a JavaScript number cannot hold them
 LONG_INTEGERS = frozenset(("int64", "uint64"))
-SCALARS = frozenset((*INTEGER_RANGES, "string", "bool", "double", "bytes", "enum"))
-
-# the others are annotated
+# kinds that Python has a type for; the others are annotated
 PLAIN_KINDS = {str: "string", bool: "bool", float: "double", bytes: "bytes"}
+SCALARS = frozenset((*PLAIN_KINDS.values(), *INTEGER_RANGES, "enum"))
+# A text can hold their values: a parameter of a query, a variable of a path.
+TEXTUAL = SCALARS | {"timestamp", "duration"}
 
 # protobuf's Duration: about 10 000 years
 SPAN_MAX: Span = 315_576_000_000 * NS_PER_S + NS_PER_S - 1
@@ -73,6 +74,7 @@ class Field(FieldRule, frozen=True, kw_only=True):
     repeated: bool
     key_kind: str
     type_name: str  # proto name of the message or enumeration
+    nullable: bool  # None means unset
 
     def active(self, at: Instant, switches: frozenset[str] = frozenset()) -> bool:
         """Whether JSON answers have it at an instant, with some switches on."""
@@ -95,9 +97,9 @@ def _field(attribute: str, hint: Any) -> Field:
     container = None if notes and isinstance(notes[0], str) else get_origin(plain)
     parts = get_args(plain)
     kind, type_name = _kind(parts[container is dict] if container else hint)
-    nullable = container in (Union, UnionType) and kind in SCALARS
+    nullable = container in (Union, UnionType) or plain is Any
     columns = asdict(rule) | {
-        "presence": rule.presence or nullable or bool(rule.oneof),
+        "presence": rule.presence or bool(rule.oneof) or (nullable and kind in SCALARS),
         "json_name": rule.json_name or lower_camel(attribute),
     }
     return Field(
@@ -107,6 +109,7 @@ def _field(attribute: str, hint: Any) -> Field:
         repeated=container is list,
         key_kind=_kind(parts[0])[0] if container is dict else "",
         type_name=type_name,
+        nullable=nullable,
         **columns,
     )
 
@@ -127,6 +130,11 @@ def _kind(hint: Any) -> tuple[str, str]:
 def _peeled(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return a type without its annotations, and these."""
     return (hint.__origin__, hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
+
+
+def always_written(cls: type[Message], field: Field) -> bool:
+    """Whether a surface that writes unset fields has this one in every answer."""
+    return not (field.presence or field.omit_empty or cls.__omit_unset__)
 
 
 def lower_camel(name: str) -> str:

@@ -18,10 +18,9 @@ from msgspec.structs import fields
 
 from sim.contract.compiler.messages import HEADER, WIDTH
 from sim.contract.compiler.schema import Schema
-from sim.contract.operation import Operation, RpcKind, RpcService, body_of
+from sim.contract.operation import VARIABLE, Operation, RpcKind, RpcService, body_of
 from sim.kernel.instants import parse_instant
 
-_VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
 _VERBS = ("get", "put", "post", "delete", "patch")
 _INDENT = " " * 4
 _PIECE = rf".{{1,{WIDTH - 14}}}(?:\s+|$)"  # of a text, that fits in a line with its quotes
@@ -162,7 +161,7 @@ def _rest(schema: Schema, method: MethodDescriptorProto, where: str) -> Iterator
         if binding.body != body_of(verb):
             rule = 'a body fills the whole request ("*"), with GET and DELETE nothing'
             raise ValueError(f"{where}: {rule}, not {binding.body!r}")
-        for path in _VARIABLE.findall(template):
+        for path in VARIABLE.findall(template):
             _require_field(schema, method.input_type[1:], path, f"{where}: {template}")
         yield f"{verb} {template}"
 
