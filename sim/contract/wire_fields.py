@@ -156,9 +156,10 @@ def needs_of(
     """The required fields of a request and of its parts: "requests[].side", "orderQty or
     cashOrderQty". In JSON or proto spelling; without the `{variables}` of a path.
     """
-    spelled = {one.name: under + (one.json_name if json else one.name) for one in fields_of(cls)}
+    fields = fields_of(cls)
+    spelled = {field.name: under + (field.json_name if json else field.name) for field in fields}
     needs = []
-    for field in fields_of(cls):
+    for field in fields:
         if field.required and f"{{{field.name}}}" not in in_path:
             name = spelled[field.name] + ("[]" if field.repeated else "")
             needs.append(name)
@@ -200,8 +201,8 @@ def read_duration(text: str) -> Span:
 
 def write_duration(span: Span) -> str:
     """Write "1.5s" like protobuf: seconds with 0, 3, 6 or 9 decimals."""
-    whole, fraction = divmod(abs(span), NS_PER_S)
+    seconds, fraction = divmod(abs(span), NS_PER_S)
     digits = f"{fraction:09d}"
     while digits.endswith("000"):
         digits = digits[:-3]
-    return f"{'-' if span < 0 else ''}{whole}{'.' + digits if digits else ''}s"
+    return f"{'-' if span < 0 else ''}{seconds}{'.' + digits if digits else ''}s"

@@ -77,9 +77,8 @@ def index_source(schema: Schema) -> str:
         f'    "{package}": "sim.contract.messages.{module_of(package)}",\n'
         for package in schema.packages
     )
-    dates = "".join(
-        f"    {instant},  # {text}\n" for instant, text in sorted(_dates(schema).items())
-    )
+    texts = (text for _, text in sorted(_dates(schema).items()))
+    dates = "".join(f"    parse_instant({quoted(text)}),\n" for text in texts)
     return _INDEX.format(header=HEADER, rows=rows, dates=f"(\n{dates})" if dates else "()")
 
 
@@ -87,11 +86,13 @@ _INDEX = '''{header}"""Modules of packages; instants at which a field appears or
 
 from __future__ import annotations
 
+from sim.kernel.instants import Instant, parse_instant
+
 PACKAGES: dict[str, str] = {{
 {rows}}}
 
 # ascending
-FIELD_DATES: tuple[int, ...] = {dates}
+FIELD_DATES: tuple[Instant, ...] = {dates}
 '''
 
 
@@ -127,7 +128,7 @@ def _message(schema: Schema, entry: MessageEntry) -> str:
     rule = schema.option(entry.proto, "sandbox_exchange.message")
     extra = ["    __omit_unset__ = True\n"] if rule.omit_unset else []
     if rule.needs:
-        extra.append(f"    __needs__ = ({' '.join(f'{_quoted(each)},' for each in rule.needs)})\n")
+        extra.append(f"    __needs__ = ({' '.join(f'{quoted(each)},' for each in rule.needs)})\n")
     blocks = ["".join(lines) for lines in (*parts, extra) if lines]
     return f"class {entry.name}(Message, kw_only=True):\n" + ("\n".join(blocks) or "    pass\n")
 
@@ -185,17 +186,17 @@ def _rules(
         if _kind(field) not in SCALARS:
             yield "presence", "True"
     elif field.HasField("oneof_index"):
-        yield "oneof", _quoted(entry.proto.oneof_decl[field.oneof_index].name)
+        yield "oneof", quoted(entry.proto.oneof_decl[field.oneof_index].name)
     if field.json_name != lower_camel(field.name):
-        yield "json_name", _quoted(field.json_name)
+        yield "json_name", quoted(field.json_name)
     if not field.HasField("options"):
         return
     for described, value in schema.option(field, "sandbox_exchange.field").ListFields():
         if described.name in ("since", "until"):
             parse_instant(value)
-            yield described.name, f"parse_instant({_quoted(value)})"
+            yield described.name, f"parse_instant({quoted(value)})"
         elif described.name in base.FieldRule.__struct_fields__:
-            yield described.name, _quoted(value) if isinstance(value, str) else str(value)
+            yield described.name, quoted(value) if isinstance(value, str) else str(value)
     if schema.required(field):
         yield "required", "True"
 
@@ -236,5 +237,6 @@ def _assignment(target: str, value: str, comment: str) -> list[str]:
     return [f"    # {note}\n", line + "\n"]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as a literal of Python, in double quotes."""
     return json.dumps(text, ensure_ascii=False)

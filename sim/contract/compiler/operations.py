@@ -7,7 +7,6 @@ field.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +15,7 @@ from google.protobuf.descriptor_pb2 import MethodDescriptorProto
 from msgspec import NODEFAULT
 from msgspec.structs import fields
 
-from sim.contract.compiler.messages import HEADER, WIDTH
+from sim.contract.compiler.messages import HEADER, WIDTH, quoted
 from sim.contract.compiler.schema import Schema
 from sim.contract.operation import VARIABLE, Operation, RpcKind, RpcService, body_of
 from sim.kernel.instants import parse_instant
@@ -91,7 +90,7 @@ def _row(schema: Schema, service: RpcService, method: MethodDescriptorProto, com
         description="\n\n".join(" ".join(part.split()) for part in paragraphs),
     )
     _check(where, operation)
-    dates = {name: f"parse_instant({_text(getattr(option, name))})" for name in ("since", "until")}
+    dates = {name: f"parse_instant({quoted(getattr(option, name))})" for name in ("since", "until")}
     return _call(f"{_INDENT}Operation", operation, {"service": service.name, **dates}) + ",\n"
 
 
@@ -100,20 +99,20 @@ def _call(head: str, struct: RpcService | Operation, written: dict[str, str]) ->
 
     `written` has the columns that are no literals.
     """
-    columns = []
+    words: list[str] = []
     for field in fields(struct):
         value = getattr(struct, field.name)
         if value != field.default:
             name = "" if field.default is NODEFAULT else f"{field.name}="
-            columns.append([*_words(name, written.get(field.name), value)])
+            words += _words(name, written.get(field.name), value)
+            words[-1] += ","
+    words[-1] = words[-1].removesuffix(",") + ")"
     margin = head[: len(head) - len(head.lstrip())] + _INDENT
     lines = [head + "("]
-    for column in columns:
-        for word in column:
-            end = (")" if column is columns[-1] else ", ") if word is column[-1] else " "
-            if len(lines[-1] + word + end) >= WIDTH:
-                lines.append(margin)
-            lines[-1] += word + end
+    for word in words:
+        if len(lines[-1] + word) >= WIDTH:
+            lines.append(margin)
+        lines[-1] += word + " "
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -122,7 +121,7 @@ def _words(name: str, written: str | None, value: Any) -> Iterator[str]:
     if written is not None:
         yield name + written
     elif isinstance(value, tuple):
-        *before, last = map(_text, value)
+        *before, last = map(quoted, value)
         begins = f"{name}("
         for text in before:
             yield f"{begins}{text},"
@@ -130,8 +129,8 @@ def _words(name: str, written: str | None, value: Any) -> Iterator[str]:
         yield f"{begins}{last}{'' if before else ','})"
     elif isinstance(value, str):
         first, *others = re.findall(_PIECE, name + value, re.DOTALL)
-        yield name + _text(first.removeprefix(name))
-        yield from map(_text, others)
+        yield name + quoted(first.removeprefix(name))
+        yield from map(quoted, others)
     else:
         yield f"{name}{value!r}"
 
@@ -198,7 +197,3 @@ def _kind(method: MethodDescriptorProto) -> RpcKind:
     if method.client_streaming:
         return "bidi" if method.server_streaming else "client"
     return "server" if method.server_streaming else "unary"
-
-
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
