@@ -7,23 +7,27 @@ unknown scopes, dates that end before they begin.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
-from typing import Literal, TypeAlias
+from functools import lru_cache
 
 import msgspec
 
-from sim.contract.messages import Message, find_message
-from sim.kernel.instants import Instant
+from sim.contract.operation import PLANES, VARIABLE, Binding, Operation, Plane, RpcService
 
-Plane: TypeAlias = Literal["gateway", "retail", "exchange", "auth"]
-Credential: TypeAlias = Literal["default", "none", "api_key", "bearer"]
-# verb, path template, body ("*": it fills the request; "": there is none)
-Binding: TypeAlias = tuple[str, str, str]
-
-PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
+__all__ = [
+    "PLANES",
+    "SCOPES",
+    "Binding",
+    "Contract",
+    "ContractError",
+    "Operation",
+    "Plane",
+    "Route",
+    "RpcService",
+    "UnknownOperation",
+    "load_contract",
+]
 
 # OAuth scopes of the exchange plane and gRPC (§5.1).
 SCOPES = frozenset(
@@ -45,13 +49,6 @@ SCOPES = frozenset(
     )
 )
 
-_PLANE_CREDENTIAL: dict[Plane, Credential] = {
-    "gateway": "none",
-    "auth": "none",
-    "retail": "api_key",
-    "exchange": "bearer",
-}
-
 
 class ContractError(ValueError):
     """The contract contradicts itself. The text lists every contradiction."""
@@ -62,73 +59,6 @@ class UnknownOperation(KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
-
-
-class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """One rpc. It is served from `since` until, but not including, `until`."""
-
-    service: str
-    rpc: str
-    package: str
-    request_name: str
-    response_name: str
-    aliases: tuple[str, ...] = ()
-    planes: tuple[Plane, ...] = ()
-    bindings: tuple[Binding, ...] = ()
-    grpc: bool = False
-    kind: Literal["unary", "server", "client", "bidi"] = "unary"
-    scope: str = ""
-    participant: Literal["not_needed", "optional", "required"] = "not_needed"
-    credential: Credential = "default"
-    limits: tuple[str, ...] = ()
-    quirks: tuple[str, ...] = ()
-    statements: tuple[str, ...] = ()
-    since: Instant | None = None
-    until: Instant | None = None
-    content: Literal["json", "csv", "json_stream", "web_socket", "form"] = "json"
-    beyond: bool = False
-    cache: str = ""
-    summary: str = ""
-    description: str = ""
-
-    @cached_property
-    def name(self) -> str:
-        """ "Service.Rpc", the name for handlers and catalogues."""
-        return f"{self.service}.{self.rpc}"
-
-    @cached_property
-    def full_methods(self) -> tuple[str, ...]:
-        """The gRPC paths: that of its own package first, then the aliases. () without gRPC."""
-        if not self.grpc:
-            return ()
-        packages = (self.package, *self.aliases)
-        return tuple(f"/{package}.{self.service}/{self.rpc}" for package in packages)
-
-    @cached_property
-    def request(self) -> type[Message]:
-        """Struct of the request."""
-        return find_message(self.request_name)
-
-    @cached_property
-    def response(self) -> type[Message]:
-        """Struct of the response; of one message of it for streams."""
-        return find_message(self.response_name)
-
-    def credential_on(self, plane: Plane | None) -> Credential:
-        """Return the credential that a plane requires, never "default"; None means gRPC."""
-        if self.credential != "default":
-            return self.credential
-        return "bearer" if plane is None else _PLANE_CREDENTIAL[plane]
-
-    @cached_property
-    def dated(self) -> bool:
-        """Whether there are dates on which it is not served."""
-        return self.since is not None or self.until is not None
-
-    def exists_at(self, now: Instant) -> bool:
-        """Whether it is served at this instant."""
-        begun = self.since is None or self.since <= now
-        return begun and (self.until is None or now < self.until)
 
 
 class Route(msgspec.Struct, frozen=True, eq=False):
@@ -156,7 +86,7 @@ class Contract:
             raise ContractError("\n".join(contradictions))
 
     def by_name(self, name: str) -> Operation:
-        """Return the operation "Service.Rpc". UnknownOperation if there is none."""
+        """Return the operation "RpcService.Rpc". UnknownOperation if there is none."""
         operation = self._by_name.get(name)
         if operation is None:
             near = get_close_matches(name, self._by_name, n=1)
@@ -179,7 +109,7 @@ class Contract:
     def _contradictions(self) -> Iterable[str]:
         names: dict[str, str] = {}
         for operation in self.operations:
-            service = f"{operation.package}.{operation.service}"
+            service = f"{operation.service.package}.{operation.service.name}"
             for key in (operation.name, *operation.full_methods):
                 if key in names:
                     yield f"{key}: declared by {names[key]} and by {service}"
@@ -192,13 +122,10 @@ class Contract:
         for plane, routes in self._routes.items():
             taken: dict[tuple[str, str], Route] = {}
             for route in routes:
-                other = taken.setdefault((route.verb, _VARIABLE.sub("{}", route.template)), route)
+                other = taken.setdefault((route.verb, VARIABLE.sub("{}", route.template)), route)
                 if other is not route:
                     both = f"{other.operation.name} and {route.operation.name}"
                     yield f"{plane} {route.verb} {route.template}: both {both}"
-
-
-_VARIABLE = re.compile(r"\{[^}]*\}")
 
 
 def _routes(operations: tuple[Operation, ...], plane: Plane) -> Iterable[Route]:
@@ -213,4 +140,4 @@ def load_contract() -> Contract:
     """Return the contract from which this build was generated; always the same object."""
     from sim.contract.messages.operations import OPERATIONS
 
-    return Contract(msgspec.convert(OPERATIONS, tuple[Operation, ...]))
+    return Contract(OPERATIONS)

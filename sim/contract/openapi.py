@@ -4,17 +4,17 @@ at an instant.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from msgspec import json
 
-from sim.contract.contract import Contract, Operation, Plane, Route
+from sim.contract.contract import Contract, Operation, Plane, Route, RpcService
 from sim.contract.messages import Message, find_message
 from sim.contract.openapi_schemas import Components, Schema, described
-from sim.contract.wire_fields import SCALARS, Field, fields_of
+from sim.contract.operation import VARIABLE
+from sim.contract.wire_fields import TEXTUAL, Field, fields_of
 from sim.kernel import resources
 from sim.kernel.instants import Instant, format_instant
 
@@ -25,7 +25,6 @@ _TITLES: dict[Plane, str] = {
     "auth": "Token issuer",
 }
 _PORTS: dict[Plane, int] = {"gateway": 18080, "retail": 18081, "exchange": 18082, "auth": 18083}
-_VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
 _PARTICIPANT = "x-participant-id"
 
 _CODE_ERROR: Schema = {
@@ -90,7 +89,7 @@ def openapi_document(
     examples = _examples().get(plane, {})
     components = Components(now, vendor_prefix=vendor_prefix, switches=switches)
     paths: dict[str, dict[str, Any]] = {}
-    services: dict[str, None] = {}
+    services: dict[RpcService, None] = {}
     schemes: dict[str, Schema] = {}
     counts: dict[str, int] = {}
     routes = (route for route in contract.routes(plane) if route.operation.exists_at(now))
@@ -102,7 +101,7 @@ def openapi_document(
         item = _operation(components, plane, route, variables)
         _add_examples(item, examples.get(operation.name, {}))
         suffix = f"_{number}" if number > 1 else ""
-        item["operationId"] = f"{operation.service}_{operation.rpc}{suffix}"
+        item["operationId"] = f"{operation.service.name}_{operation.rpc}{suffix}"
         paths.setdefault(template, {})[route.verb.lower()] = item
     components.schemas["Error"] = _ERRORS[plane]
     refusal = _response("A refusal.", {"$ref": "#/components/schemas/Error"})
@@ -156,10 +155,10 @@ def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Ro
     """
     first: dict[str, str] = {}
     for route in routes:
-        template = _VARIABLE.sub(r"{\1}", route.template)
-        undotted = _VARIABLE.sub(lambda match: f"{{{match[1].replace('.', '_')}}}", template)
-        spelling = first.setdefault(_VARIABLE.sub("{}", template), undotted)
-        names = zip(_VARIABLE.findall(spelling), _VARIABLE.findall(template), strict=True)
+        template = VARIABLE.sub(r"{\1}", route.template)
+        undotted = VARIABLE.sub(lambda match: f"{{{match[1].replace('.', '_')}}}", template)
+        spelling = first.setdefault(VARIABLE.sub("{}", template), undotted)
+        names = zip(VARIABLE.findall(spelling), VARIABLE.findall(template), strict=True)
         yield spelling, dict(names), route
 
 
@@ -169,7 +168,7 @@ def _operation(
     operation = route.operation
     credential = operation.credential_on(plane)
     item: dict[str, Any] = {
-        "tags": [operation.service],
+        "tags": [operation.service.name],
         "summary": operation.summary,
         "parameters": [
             *_path_parameters(components, operation, variables),
@@ -240,7 +239,7 @@ def _leaves(
         if field.key_kind:
             continue
         here, spelled = (*names, field.name), (*way, field.json_name)
-        if field.kind in SCALARS or field.kind in ("timestamp", "duration"):
+        if field.kind in TEXTUAL:
             yield here, spelled, cls, field
         elif field.kind == "message" and not field.repeated:
             inner = find_message(field.type_name)
@@ -309,8 +308,6 @@ def _about(operation: Operation) -> dict[str, Any]:
     return {key: value for key, value in about.items() if value not in ("", [], None)}
 
 
-def _tag(service: str) -> Schema:
-    from sim.contract.messages.operations import SERVICES
-
-    note = SERVICES.get(service)
-    return {"name": service, "description": " ".join(note.split())} if note else {"name": service}
+def _tag(service: RpcService) -> Schema:
+    note = " ".join(service.comment.split())
+    return {"name": service.name, "description": note} if note else {"name": service.name}

@@ -15,7 +15,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from sim.contract.messages import Message, find, find_message
-from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, alternatives, fields_of
+from sim.contract.wire_fields import (
+    INTEGER_RANGES,
+    LONG_INTEGERS,
+    Field,
+    alternatives,
+    always_written,
+    fields_of,
+)
 from sim.kernel.instants import Instant
 
 Schema: TypeAlias = dict[str, Any]
@@ -84,7 +91,7 @@ class Components:
             name = prefixed or field.json_name
             one = self._field(cls, field, answer=answer)
             properties[name] = described(one, f"{cls.__full_name__}.{field.name}")
-            if _always_written(cls, field) if answer else field.required:
+            if always_written(cls, field) if answer else field.required:
                 required.append(name)
         schema: Schema = {"type": "object", "properties": properties}
         if required:
@@ -99,7 +106,7 @@ class Components:
             return {"type": "object", "additionalProperties": one}
         if field.repeated:
             return {"type": "array", "items": one}
-        null = answer and field.kind in _NULLABLE and _always_written(cls, field)
+        null = answer and field.nullable and always_written(cls, field)
         return nullable(one) if null else one
 
     def _element(self, field: Field, *, answer: bool) -> Schema:
@@ -130,7 +137,6 @@ class Components:
         return {"$ref": f"#/components/schemas/{full_name}"}
 
 
-_NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
 _SIMPLE: dict[str, Schema] = {
     "string": {"type": "string"},
     "bool": {"type": "boolean"},
@@ -149,10 +155,6 @@ def _ways(cls: type[Message], needs: str) -> Iterator[Schema]:
     names = {field.name: field.json_name for field in fields_of(cls)}
     for way in alternatives(needs):
         yield {"required": [names[name] for name in way]}
-
-
-def _always_written(cls: type[Message], field: Field) -> bool:
-    return not (field.presence or field.omit_empty or cls.__omit_unset__)
 
 
 def nullable(schema: Schema) -> Schema:

@@ -1,13 +1,16 @@
-"""Fields of messages for the codecs, from the generated wire tables; input errors."""
+"""Fields of messages for the codecs, from the annotations of their Structs; input errors."""
 
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from msgspec import Struct
+from msgspec.structs import asdict, replace
 
-from sim.contract.messages import Message, find_message
+from sim.contract.messages import FieldRule, Message, find_message, proto_name
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S, Instant, Span, parse_instant
 
 INTEGER_RANGES = {
@@ -18,7 +21,11 @@ INTEGER_RANGES = {
 }
 # JSON strings, because a JavaScript number cannot hold them
 LONG_INTEGERS = frozenset(("int64", "uint64"))
-SCALARS = frozenset((*INTEGER_RANGES, "string", "bool", "double", "bytes", "enum"))
+# kinds that Python has a type for; the others are annotated
+PLAIN_KINDS = {str: "string", bool: "bool", float: "double", bytes: "bytes"}
+SCALARS = frozenset((*PLAIN_KINDS.values(), *INTEGER_RANGES, "enum"))
+# A text can hold their values: a parameter of a query, a variable of a path.
+TEXTUAL = SCALARS | {"timestamp", "duration"}
 
 # protobuf's Duration: about 10 000 years
 SPAN_MAX: Span = 315_576_000_000 * NS_PER_S + NS_PER_S - 1
@@ -55,34 +62,19 @@ class BadBody(BadInput):
         self.reason = reason
 
 
-class Field(Struct, frozen=True):
-    """One row of a `__wire__` table.
+class Field(FieldRule, frozen=True, kw_only=True):
+    """A field of a message, as its annotation says it.
 
-    For a map, `kind` is that of its values. `key_kind` and `oneof` are "" if they do not apply.
+    For a map, `kind` is that of its values. `key_kind` and `type_name` are "" if they do not apply.
     """
 
     attribute: str
-    number: int
     name: str
-    json_name: str
     kind: str
     repeated: bool
     key_kind: str
-    oneof: str
-    presence: bool  # proto3 optional, or member of a oneof; None means unset
-    type_name: str
-    since: Instant | None
-    until: Instant | None
-    omit_empty: bool
-    as_number: bool
-    vendor_json: str
-    bare_enum: str  # prefix of member names, which answers leave out
-    other_prefix: str
-    secret: bool
-    kept_by: str  # switch that keeps the field after `until`
-    text_by: str  # switch that makes JSON write the number as text
-    address: bool  # an address of this machine, which differs between runs
-    required: bool  # required in requests
+    type_name: str  # proto name of the message or enumeration
+    nullable: bool  # None means unset
 
     def active(self, at: Instant, switches: frozenset[str] = frozenset()) -> bool:
         """Whether JSON answers have it at an instant, with some switches on."""
@@ -94,42 +86,67 @@ class Field(Struct, frozen=True):
 def fields_of(cls: type[Message]) -> tuple[Field, ...]:
     """Return the fields of a message, in the order of its proto file."""
     return tuple(
-        _field(attribute, row)
-        for attribute, row in zip(cls.__struct_fields__, cls.__wire__, strict=True)
+        _named(_unnamed(text, cls.__module__), attribute)
+        for attribute, text in cls.__annotations__.items()
     )
 
 
-def _field(
-    attribute: str, row: tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]
-) -> Field:
-    number, name, json_name, kind, label, type_name, pairs = row
-    rules = dict(pairs)
-    role, _, detail = label.partition(":")
-    since, until = rules.get("since"), rules.get("until")
+def _named(field: Field, attribute: str) -> Field:
+    json_name = field.json_name or lower_camel(attribute)
+    name = attribute.removesuffix("_")
+    return replace(field, attribute=attribute, name=name, json_name=json_name)
+
+
+@cache
+def _unnamed(annotation: str, module: str) -> Field:
+    """What an annotation says, as a field without names: hundreds of fields share theirs."""
+    hint = eval(annotation, vars(sys.modules[module]))
+    plain, notes = _peeled(hint)
+    rule = notes[-1] if notes and isinstance(notes[-1], FieldRule) else _NO_RULE
+    container = None if notes and isinstance(notes[0], str) else get_origin(plain)
+    parts = get_args(plain)
+    kind, type_name = _kind(parts[container is dict] if container else hint)
+    nullable = container in (Union, UnionType) or plain is Any
+    presence = rule.presence or bool(rule.oneof) or (nullable and kind in SCALARS)
     return Field(
-        attribute=attribute,
-        number=number,
-        name=name,
-        json_name=json_name,
+        attribute="",
+        name="",
         kind=kind,
-        repeated=role == "repeated",
-        key_kind=detail if role == "map" else "",
-        oneof=detail if role == "oneof" else "",
-        presence=role in ("optional", "oneof"),
+        repeated=container is list,
+        key_kind=_kind(parts[0])[0] if container is dict else "",
         type_name=type_name,
-        since=since if isinstance(since, int) else None,
-        until=until if isinstance(until, int) else None,
-        omit_empty=bool(rules.get("omit_empty")),
-        as_number=bool(rules.get("number")),
-        vendor_json=str(rules.get("vendor_json", "")),
-        bare_enum=str(rules.get("bare_enum", "")),
-        other_prefix=str(rules.get("other_prefix", "")),
-        secret=bool(rules.get("secret")),
-        kept_by=str(rules.get("kept_by", "")),
-        text_by=str(rules.get("text_by", "")),
-        address=bool(rules.get("address")),
-        required=bool(rules.get("required")),
+        nullable=nullable,
+        **asdict(rule) | {"presence": presence},
     )
+
+
+_NO_RULE = FieldRule()
+
+
+def _kind(hint: Any) -> tuple[str, str]:
+    """Return the kind of one value, and the name of its message or enumeration."""
+    plain, notes = _peeled(hint)
+    if notes and isinstance(notes[0], str):
+        return notes[0], ""
+    if notes and isinstance(notes[0], type):
+        return "enum", proto_name(notes[0])
+    return (PLAIN_KINDS[plain], "") if plain in PLAIN_KINDS else ("message", proto_name(plain))
+
+
+def _peeled(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return a type without its annotations, and these."""
+    return (hint.__origin__, hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
+
+
+def always_written(cls: type[Message], field: Field) -> bool:
+    """Whether a surface that writes unset fields has this one in every answer."""
+    return not (field.presence or field.omit_empty or cls.__omit_unset__)
+
+
+def lower_camel(name: str) -> str:
+    """Return the JSON name that protobuf gives a field: "order_qty" becomes "orderQty"."""
+    head, *words = name.split("_")
+    return head + "".join([word[:1].upper() + word[1:] for word in words])
 
 
 def alternatives(choice: str) -> list[list[str]]:
@@ -145,9 +162,10 @@ def needs_of(
     """The required fields of a request and of its parts: "requests[].side", "orderQty or
     cashOrderQty". In JSON or proto spelling; without the `{variables}` of a path.
     """
-    spelled = {one.name: under + (one.json_name if json else one.name) for one in fields_of(cls)}
+    fields = fields_of(cls)
+    spelled = {field.name: under + (field.json_name if json else field.name) for field in fields}
     needs = []
-    for field in fields_of(cls):
+    for field in fields:
         if field.required and f"{{{field.name}}}" not in in_path:
             name = spelled[field.name] + ("[]" if field.repeated else "")
             needs.append(name)
@@ -189,8 +207,8 @@ def read_duration(text: str) -> Span:
 
 def write_duration(span: Span) -> str:
     """Write "1.5s" like protobuf: seconds with 0, 3, 6 or 9 decimals."""
-    whole, fraction = divmod(abs(span), NS_PER_S)
+    seconds, fraction = divmod(abs(span), NS_PER_S)
     digits = f"{fraction:09d}"
     while digits.endswith("000"):
         digits = digits[:-3]
-    return f"{'-' if span < 0 else ''}{whole}{'.' + digits if digits else ''}s"
+    return f"{'-' if span < 0 else ''}{seconds}{'.' + digits if digits else ''}s"

@@ -15,13 +15,13 @@ from urllib.parse import quote
 from msgspec import Struct, json
 
 from sim.contract.contract import Plane, load_contract
+from sim.contract.operation import VARIABLE
 from sim.core.identity.firms import User
 from sim.kernel import resources
 from sim.run.client.client import Connection, Http, connect
 from sim.run.simulation import Simulation
 
 FOLDERS: tuple[Plane, ...] = ("gateway", "retail", "exchange")
-_VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
 # Orders that other requests read, amend and cancel: the first request, and the key of its id.
 _FIRST = {
     "RetailOrdersAPI.CreateOrder": ("retail_order", "id"),
@@ -110,7 +110,7 @@ def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
     order = "{{exchange_order}}" if plane == "exchange" else "{{retail_order}}"
     for route in routes:
         operation = route.operation
-        path = _VARIABLE.sub(partial(_value, names, operation.rpc, order), route.template)
+        path = VARIABLE.sub(partial(_value, names, operation.rpc, order), route.template)
         body = ""
         if route.body:
             body = _body(operation.name, examples.get(operation.name, {}), names, order)

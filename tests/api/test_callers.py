@@ -8,7 +8,7 @@ import pytest
 
 from sim.api.pipeline.authentication import authenticate_caller, names_of
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
-from sim.contract.contract import Operation
+from sim.contract.contract import Operation, RpcService
 from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, TokenRequest, fingerprint
 from sim.core.identity.firms import ApiKey, Firm, Firms, User
 from sim.core.model.context import Context
@@ -62,9 +62,7 @@ class Parties:
 
 
 def operation(**fields: Any) -> Operation:
-    return Operation(
-        service="S", rpc="R", package="p", request_name="p.A", response_name="p.B", **fields
-    )
+    return Operation(RpcService("p", "S"), "R", **fields)
 
 
 NEEDS_ALL = operation(scope="read:orders", participant="required")

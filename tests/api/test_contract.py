@@ -21,7 +21,15 @@ from sim.api.codecs.codecs import fields_of
 from sim.contract.compile import main as generate
 from sim.contract.compiler import compile_schema, derive
 from sim.contract.compiler.operations import operations_source
-from sim.contract.contract import PLANES, SCOPES, Contract, ContractError, Operation, load_contract
+from sim.contract.contract import (
+    PLANES,
+    SCOPES,
+    Contract,
+    ContractError,
+    Operation,
+    RpcService,
+    load_contract,
+)
 from sim.contract.messages import FIELD_DATES, Message, find, find_message
 from sim.kernel.instants import parse_instant
 
@@ -51,14 +59,7 @@ def _proto(scratch: Path, text: str = "") -> Path:
 
 
 def _operation(**values: Any) -> Operation:
-    defaults = {
-        "service": "A",
-        "rpc": "Get",
-        "package": "probe.v1",
-        "request_name": "probe.v1.R",
-        "response_name": "probe.v1.R",
-    }
-    return Operation(**(defaults | values))
+    return Operation(**({"service": RpcService("probe.v1", "A"), "rpc": "Get"} | values))
 
 
 # ---- the generated files
@@ -125,7 +126,9 @@ def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
     assert names == sorted(names)
     assert "sandbox_exchange/options.proto" in names
     assert not [name for name in names if name.startswith("issuer/")]
-    served = {operation.package for operation in load_contract().operations if operation.grpc}
+    served = {
+        operation.service.package for operation in load_contract().operations if operation.grpc
+    }
     compiled = compile_schema(tmp_path)
     assert served <= set(compiled.packages)
     lines = "\n".join(file.read_text() for file in tmp_path.rglob("exchange/**/*.proto"))
@@ -136,7 +139,7 @@ def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
     } == set()
 
 
-def test_a_struct_has_a_field_per_wire_row_with_the_proto3_default(probe: Any) -> None:
+def test_every_field_of_a_struct_has_the_proto3_default(probe: Any) -> None:
     message = probe.Probe()
     assert (message.s, message.i, message.b, message.d, message.y, message.side) == (
         "",
@@ -201,6 +204,9 @@ def test_field_dates_are_those_of_the_fields() -> None:
         ("message A { float f = 1; }", "has no form here"),
         ("message A { int32 str = 1; }", "hides the Python type"),
         ("enum E { None = 0; }", "cannot be called None"),
+        ("message A_B {}", "has no underscore"),
+        ("message Timestamp {}", "hides a type"),
+        ("message A { int32 from_ = 1; }", "the attribute of a keyword"),
         ('message A { string s = 1 [(sandbox_exchange.field).since = "soon"]; }', "RFC 3339"),
         ('// C.\nmessage R {} service S { rpc G(R) returns (R) { option (sandbox_exchange.operation) = {grpc: true}; } }', "has a comment"),
         ("message R {} service S { // Does.\nrpc G(R) returns (R); }", "neither on a plane nor over gRPC"),
@@ -216,6 +222,11 @@ def test_field_dates_are_those_of_the_fields() -> None:
             "a body fills",
         ),
         ('message R {} service S { // Does.\nrpc G(R) returns (R) { option (sandbox_exchange.operation) = {grpc: true since: "later"}; } }', "RFC 3339"),
+        (
+            "message R {} service S { // Does.\n"
+            'rpc G(R) returns (R) { option (google.api.http) = {post: "/v1"}; option (sandbox_exchange.operation) = {planes: RETAIL}; } }',
+            "a body fills",
+        ),
     ],
 )  # fmt: skip
 def test_a_proto_file_that_breaks_a_rule_is_refused_in_words(
@@ -229,7 +240,7 @@ def test_a_proto_file_that_breaks_a_rule_is_refused_in_words(
 def test_the_row_of_an_operation_says_what_its_options_and_comment_say(tmp_path: Path) -> None:
     namespace: dict[str, Any] = {}
     exec(operations_source(compile_schema(_proto(tmp_path))), namespace)
-    probe, stream = msgspec.convert(namespace["OPERATIONS"], tuple[Operation, ...])
+    probe, stream = namespace["OPERATIONS"]
     assert probe.name == "ProbeAPI.GetProbe"
     assert probe.full_methods == ("/probe.v1.ProbeAPI/GetProbe", "/elsewhere.v1.ProbeAPI/GetProbe")
     assert (probe.planes, probe.scope, probe.limits, probe.statements) == (
@@ -251,7 +262,11 @@ def test_the_row_of_an_operation_says_what_its_options_and_comment_say(tmp_path:
     assert (stream.kind, stream.participant, stream.planes) == ("server", "required", ())
     assert not probe.exists_at(parse_instant("2026-08-06") - 1)
     assert probe.exists_at(parse_instant("2026-08-06"))
-    assert namespace["SERVICES"] == {"ProbeAPI": "Probes things."}
+    assert (probe.request_name, probe.response_name) == (
+        "probe.v1.GetProbeRequest",
+        "probe.v1.Probe",
+    )
+    assert probe.service.comment == "Probes things."
 
 
 # ---- the contract
@@ -293,15 +308,13 @@ def test_every_plane_has_routes_and_every_rest_operation_is_on_one() -> None:
     [
         (
             [
-                _operation(planes=("retail",), bindings=(("GET", "/v1/a/{id}", ""),)),
-                _operation(
-                    rpc="Find", planes=("retail",), bindings=(("GET", "/v1/a/{other_id}", ""),)
-                ),
+                _operation(planes=("retail",), rest=("GET /v1/a/{id}",)),
+                _operation(rpc="Find", planes=("retail",), rest=("GET /v1/a/{other_id}",)),
             ],
             "retail GET /v1/a/{other_id}: both A.Get and A.Find",
         ),
         (
-            [_operation(), _operation(package="other.v1")],
+            [_operation(), _operation(service=RpcService("other.v1", "A"))],
             "A.Get: declared by probe.v1.A and by other.v1.A",
         ),
         ([_operation(scope="read:minds")], "A.Get: unknown scope read:minds"),
@@ -318,7 +331,7 @@ def test_a_contract_that_contradicts_itself_is_refused(
 def test_two_verbs_or_two_planes_may_share_a_path() -> None:
     Contract(
         [
-            _operation(planes=("retail",), bindings=(("GET", "/v1/a", ""), ("POST", "/v1/a", "*"))),
-            _operation(rpc="Other", planes=("gateway",), bindings=(("GET", "/v1/a", ""),)),
+            _operation(planes=("retail",), rest=("GET /v1/a", "POST /v1/a")),
+            _operation(rpc="Other", planes=("gateway",), rest=("GET /v1/a",)),
         ]
     )

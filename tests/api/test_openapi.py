@@ -100,7 +100,7 @@ def test_a_document_holds_the_operations_that_exist_and_no_others(
     early = openapi_document(load_contract(), plane, EARLIEST)
     late = openapi_document(load_contract(), plane, LATEST)
     for route in dated:
-        name = f"{route.operation.service}_{route.operation.rpc}"
+        name = f"{route.operation.service.name}_{route.operation.rpc}"
         assert (name in str(early["paths"])) is (route.operation.since is None)
         assert (name in str(late["paths"])) is (route.operation.until is None)
 
@@ -174,7 +174,7 @@ def test_what_the_codec_writes_fits_its_schema(
 
 
 @pytest.mark.parametrize(
-    "cls", [cls for cls in MESSAGES if cls.__wire__], ids=lambda cls: cls.__full_name__
+    "cls", [cls for cls in MESSAGES if cls.__struct_fields__], ids=lambda cls: cls.__full_name__
 )
 def test_an_answer_that_lacks_a_written_field_does_not_fit(
     registry: jsonschema_rs.Registry, cls: type[Message]

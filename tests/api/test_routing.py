@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sim.api.pipeline.routing import Match, MethodNotAllowed, NotFound, Router
-from sim.contract.contract import PLANES, Operation, Plane, Route, load_contract
+from sim.contract.contract import PLANES, Operation, Plane, Route, RpcService, load_contract
+from sim.contract.operation import body_of
 
 _TABLE = (
     ("GET", "/v1/orders/open", "open"),
@@ -21,14 +22,8 @@ _TABLE = (
 
 
 def _route(verb: str, template: str, name: str) -> Route:
-    operation = Operation(
-        service="A",
-        rpc=name,
-        package="probe.v1",
-        request_name="probe.v1.R",
-        response_name="probe.v1.R",
-    )
-    return Route(verb, template, "*" if verb == "POST" else "", operation)
+    operation = Operation(RpcService("probe.v1", "A"), name)
+    return Route(verb, template, body_of(verb), operation)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +58,7 @@ def test_a_path_leads_to_its_operation(
         found = router.match(verb, path)
         assert isinstance(found, Match)
         assert (found.operation.rpc, dict(found.path_params)) == (rpc, params)
-        assert found.body == ("*" if verb == "POST" else "")
+        assert found.body == body_of(verb)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The codecs: JSON, query strings, forms and protobuf bytes to and from the contract's Structs.
 
 Every function is compiled once per message type (and, for JSON answers, per dialect) from the
-generated wire tables:
+annotations of the generated Structs:
 
     encode = json_encoder(GetOrderBookResponse, dialect_at("exchange", now))
     encode(response)                     # bytes

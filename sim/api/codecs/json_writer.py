@@ -36,7 +36,14 @@ from sim.api.codecs.large_messages import (
     splicing_encoder,
 )
 from sim.contract.messages import Message, find, find_message
-from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, fields_of, write_duration
+from sim.contract.wire_fields import (
+    INTEGER_RANGES,
+    LONG_INTEGERS,
+    Field,
+    always_written,
+    fields_of,
+    write_duration,
+)
 from sim.kernel.instants import Instant, format_instant
 
 
@@ -104,9 +111,7 @@ class _Writers:
             and field.repeated
             and field.type_name in LARGE_MESSAGES
         )
-        return next(
-            (field for field in lists if self._absent(field, cls.__omit_unset__) is None), None
-        )
+        return next((field for field in lists if self._absent(cls, field) is None), None)
 
     def _writer(self, cls: type[Message]) -> str:
         """Return the name of the function for a message type, and generate it on first use.
@@ -152,7 +157,7 @@ class _Writers:
         active = [field for field in fields_of(cls) if field.active(self._at, self._switches)]
         for position, field in enumerate(active):
             key = _literal(f",{encode_basestring(self._name(field))}:")
-            absent = self._absent(field, cls.__omit_unset__)
+            absent = self._absent(cls, field)
             if field is large:
                 template += f"{key}[{LIST_MARK}]"
             elif absent is None:
@@ -176,17 +181,11 @@ class _Writers:
             else field.json_name
         )
 
-    def _absent(self, field: Field, omit_unset: bool) -> str | None:
+    def _absent(self, cls: type[Message], field: Field) -> str | None:
         """Return the condition on `v` under which a field is left out; None: never."""
-        if field.presence:
-            return "v is None"
-        if field.omit_empty or omit_unset or not self._dialect.write_unset:
-            return (
-                "v is None"
-                if field.kind in _NULLABLE and not field.repeated and not field.key_kind
-                else "not v"
-            )
-        return None
+        if self._dialect.write_unset and always_written(cls, field):
+            return None
+        return "v is None" if field.nullable else "not v"
 
     def _value(self, field: Field, v: str) -> str:
         """Return template text for a field, where `v` is the expression of its value."""
@@ -195,7 +194,7 @@ class _Writers:
         if field.repeated:
             mapped = self._function(field)
             return f"[{{join(map({mapped}, {v}))}}]"
-        if field.kind in _NULLABLE and not field.presence:
+        if field.nullable and not field.presence:
             return f"{{null if {v} is None else {self._function(field)}({v})}}"
         return self._element(field, v)
 
@@ -250,7 +249,6 @@ def _utf8_encoder(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
     return lambda message: write(message).encode()
 
 
-_NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
 _FUNCTIONS = {
     "string": "quote",
     "bool": "truth",

@@ -8,7 +8,7 @@ between a Struct `m` and the library's message `p`, one each way per message typ
         if v:
             p.symbol = v
         v = m.updated
-        if not (v is None):
+        if v is not None:
             t = p.updated
             t.SetInParent()
             put_moment(v, t)
@@ -137,13 +137,7 @@ class _Codec:
         lines = [f"def {name}(m, p):"]
         for field in fields_of(cls):
             lines.append(f"v = m.{field.attribute}")
-            absent = (
-                "v is None"
-                if field.presence
-                or (field.kind not in SCALARS and not field.repeated and not field.key_kind)
-                else "not v"
-            )
-            lines.append(f"if not ({absent}):" if absent == "v is None" else "if v:")
+            lines.append("if v is not None:" if field.nullable else "if v:")
             lines += [f"    {line}" for line in self._put_field(field)]
         return [*lines, "pass"] if len(lines) == 1 else lines
 
@@ -194,11 +188,7 @@ class _Codec:
         if field.repeated:
             return f"list({place})" if element == "x" else f"[{element} for x in {place}]"
         value = self._get_element(field, place)
-        return (
-            f"{value} if p.HasField({field.name!r}) else None"
-            if field.presence or field.kind not in SCALARS
-            else value
-        )
+        return f"{value} if p.HasField({field.name!r}) else None" if field.nullable else value
 
     def _get_element(self, field: Field, source: str) -> str:
         if field.kind == "double":

@@ -14,13 +14,12 @@ from urllib.parse import parse_qsl
 
 from sim.api.codecs.json_values import element_reader
 from sim.contract.messages import Message, find_message
-from sim.contract.wire_fields import SCALARS, BadBody, BadField, Field, fields_of
+from sim.contract.wire_fields import TEXTUAL, BadBody, BadField, Field, fields_of
 
 Pairs: TypeAlias = Sequence[tuple[str, str]]
 
 PARAMETERS_MAX = 10_000  # of one query string or form
 
-_READABLE = SCALARS | {"timestamp", "duration"}
 # The spellings of booleans that the gateway of the public service accepts.
 _TRUTH = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) | dict.fromkeys(
     ("false", "False", "FALSE", "f", "F", "0"), False
@@ -178,7 +177,7 @@ def _spelled(cls: type[Message], name: str, casing: Casing) -> Field | None:
 
 
 def _text_reader(field: Field) -> Callable[[str], Any]:
-    if field.kind not in _READABLE or field.key_kind:
+    if field.kind not in TEXTUAL or field.key_kind:
         return _refuse_composite
     if field.kind == "bool":
         return _truth

@@ -47,7 +47,7 @@ class Requests:
             elif call.binary:
                 raise BadBody("the body is not UTF-8")
             else:
-                lenient = match.operation.service in _LENIENT
+                lenient = match.operation.service.name in _LENIENT
                 decode = codecs.json_decoder(cls, zero_unknown_enums=lenient)
                 request = decode(call.body.encode(), ignored)
             if match.path_params:
@@ -79,7 +79,7 @@ class Requests:
 
     def _casing(self, plane: str, operation: Operation) -> Casing:
         # These operations are the gateway's, whose parameters are camelCase.
-        own = plane == "retail" and not operation.service.startswith("Gateway")
+        own = plane == "retail" and not operation.service.name.startswith("Gateway")
         if own and self._quirks.applies(CAMEL_CASE_QUERY_IGNORED):
             return Casing.SNAKE
         return Casing.CAMEL_OR_SNAKE

@@ -12,6 +12,7 @@ from functools import cache
 from json.encoder import encode_basestring
 
 from sim.api.codecs.codecs import protobuf_encoder
+from sim.api.codecs.protobuf import descriptor_pool
 from sim.contract.messages import Message
 
 
@@ -26,11 +27,21 @@ def nesting(cls: type[Message], name: str) -> Callable[[bytes], bytes]:
 
     The field holds a message, text or bytes; for a repeated field, the value is one element.
     """
-    for number, field, _, kind, *_ in cls.__wire__:
-        if field == name and kind in ("message", "string", "bytes", "timestamp"):
-            tag = _varint(number << 3 | 2)
-            return lambda value: tag + _varint(len(value)) + value
-    raise KeyError(f"{cls.__full_name__} has no field {name} that can hold bytes")
+    tag = b""
+
+    def nest(value: bytes) -> bytes:
+        nonlocal tag
+        tag = tag or _tag(cls, name)  # not before: only gRPC loads the descriptors
+        return tag + _varint(len(value)) + value
+
+    return nest
+
+
+def _tag(cls: type[Message], name: str) -> bytes:
+    field = descriptor_pool().FindMessageTypeByName(cls.__full_name__).fields_by_name[name]
+    if field.type not in (field.TYPE_MESSAGE, field.TYPE_STRING, field.TYPE_BYTES):
+        raise KeyError(f"{cls.__full_name__}.{name} does not hold bytes")
+    return _varint(field.number << 3 | 2)
 
 
 def part(cls: type[Message], **fields: object) -> bytes:

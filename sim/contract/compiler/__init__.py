@@ -5,7 +5,7 @@ It is a build tool; nothing of it is imported while the exchange runs. Its passe
 | Pass | In | Out |
 |---|---|---|
 | `schema.compile_schema` | `proto/` through protoc | `Schema` with comments, options |
-| `messages.module_source` | schema, package | `messages/<package>.py`: Structs, wire tables |
+| `messages.module_source` | schema, package | `messages/<package>.py`: Structs, enumerations |
 | `messages.index_source` | schema | `messages/index.py`: packages, dates of fields |
 | `operations.operations_source` | schema | `messages/operations.py`: the table of operations |
 | `Schema.stripped` | schema | `pb/contract.binpb`: descriptors without comments |

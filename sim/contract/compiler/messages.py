@@ -1,19 +1,21 @@
-"""The passes that write `sim/contract/messages`: a Struct per message with its wire table,
-IntEnums, an index.
+"""The passes that write `sim/contract/messages`: a Struct per message, IntEnums, an index.
 
-A wire table has one row per field. The codecs read it instead of descriptors, so that a run without
-gRPC needs no protobuf library.
+The annotation of a field has what its name and type do not say. The codecs read it instead of
+descriptors, so that a run without gRPC needs no protobuf library. Numbers of fields stand in the
+descriptors alone.
 """
 
 from __future__ import annotations
 
 import json
 import keyword
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, get_origin
 
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
+from sim.contract import messages as base
 from sim.contract.compiler.schema import (
     PLAIN_FOREIGN,
     WELL_KNOWN,
@@ -22,43 +24,51 @@ from sim.contract.compiler.schema import (
     Schema,
     module_of,
 )
+from sim.contract.wire_fields import PLAIN_KINDS, SCALARS, lower_camel
 from sim.kernel.instants import parse_instant
 
 HEADER = "# generated from proto/, do not edit\n"
 WIDTH = 100
 
-_SCALARS = {
-    "string": ("str", '""'),
-    "bool": ("bool", "False"),
-    "bytes": ("bytes", 'b""'),
-    "double": ("float", "0.0"),
-    "enum": ("int", "0"),
-    **dict.fromkeys(("int32", "int64", "uint32", "uint64"), ("int", "0")),
+# the types that sim.contract.messages defines: name, kind
+_ALIASES: dict[str, str] = {
+    name: alias.__metadata__[0]
+    for name, alias in vars(base).items()
+    if get_origin(alias) is Annotated
 }
-_WELL_KNOWN_TYPES = {
-    "timestamp": "int",
-    "duration": "int",
-    "struct": "dict[str, Any]",
-    "value": "Any",
-    "list_value": "list[Any]",
+_TYPES = {kind: plain.__name__ for plain, kind in PLAIN_KINDS.items()} | {
+    kind: name for name, kind in _ALIASES.items()
 }
-_ANNOTATION_NAMES = frozenset(("int", "str", "bool", "float", "bytes", "list", "dict"))
+_DEFAULTS = {"string": '""', "bool": "False", "bytes": 'b""', "double": "0.0"}
+_RESERVED = frozenset((*_TYPES.values(), "int", "list", "dict", "Annotated"))
 
 
 def module_source(schema: Schema, package: str) -> str:
     """Write the module of one package."""
     enums = [entry for entry in schema.enums if entry.package == package]
     messages = [entry for entry in schema.messages if entry.package == package]
-    bodies = [_enum(entry) for entry in enums] + [_message(schema, entry) for entry in messages]
-    imports = sorted(_imported(schema, messages))
-    text = "\n\n".join(bodies)
-    lines = [HEADER, "from __future__ import annotations\n\n"]
-    lines += ["from enum import IntEnum\n"] if enums else []
-    lines += ["from typing import Any\n"] if "Any" in text else []
-    lines += ["\n"] if len(lines) > 2 else []
-    names = [*(["Message"] if messages else []), *imports]
-    lines += [f"from sim.contract.messages import {', '.join(names)}\n"] if names else []
-    return "".join(lines) + "\n\n" + text
+    classes = [_enum(entry) for entry in enums] + [_message(schema, entry) for entry in messages]
+    text = "\n\n".join(classes)
+    code = re.findall(r"^class .*|^    \w+: .* = ", text, re.MULTILINE)
+    used = set(re.findall(r"\w+", " ".join(code)))
+    others = [module_of(package) for package in schema.packages]
+    parts = (
+        f"{HEADER}from __future__ import annotations\n",
+        _import("enum", used & {"IntEnum"}) + _import("typing", used & {"Annotated"}),
+        _import("sim.contract.messages", used & {"Message", "FieldRule", *_ALIASES, *others})
+        + _import("sim.kernel.instants", used & {"parse_instant"}),
+        f"\n{text}",
+    )
+    return "\n".join(filter(None, parts))
+
+
+def _import(module: str, names: set[str]) -> str:
+    if not names:
+        return ""
+    line = f"from {module} import {', '.join(sorted(names))}\n"
+    if len(line) > WIDTH:
+        line = f"from {module} import (\n    {', '.join(sorted(names))},\n)\n"
+    return line
 
 
 def index_source(schema: Schema) -> str:
@@ -67,9 +77,8 @@ def index_source(schema: Schema) -> str:
         f'    "{package}": "sim.contract.messages.{module_of(package)}",\n'
         for package in schema.packages
     )
-    dates = "".join(
-        f"    {instant},  # {text}\n" for instant, text in sorted(_dates(schema).items())
-    )
+    texts = (text for _, text in sorted(_dates(schema).items()))
+    dates = "".join(f"    parse_instant({quoted(text)}),\n" for text in texts)
     return _INDEX.format(header=HEADER, rows=rows, dates=f"(\n{dates})" if dates else "()")
 
 
@@ -77,15 +86,18 @@ _INDEX = '''{header}"""Modules of packages; instants at which a field appears or
 
 from __future__ import annotations
 
+from sim.kernel.instants import Instant, parse_instant
+
 PACKAGES: dict[str, str] = {{
 {rows}}}
 
 # ascending
-FIELD_DATES: tuple[int, ...] = {dates}
+FIELD_DATES: tuple[Instant, ...] = {dates}
 '''
 
 
 def _enum(entry: EnumEntry) -> str:
+    _check_name(entry)
     lines = [f"class {entry.name}(IntEnum):\n", *_docstring(entry.comment)]
     lines += ["\n"] if len(lines) > 1 else []
     for value in entry.proto.value:
@@ -95,25 +107,30 @@ def _enum(entry: EnumEntry) -> str:
     return "".join(lines)
 
 
+def _check_name(entry: MessageEntry | EnumEntry) -> None:
+    """ValueError for a name that `proto_name` could not restore, or that hides a type."""
+    if f"{entry.module}.{entry.name}".replace("_", ".") != entry.full_name:
+        raise ValueError(f"{entry.full_name}: the name of a type or package has no underscore")
+    if entry.name in _RESERVED or hasattr(base, entry.name):
+        raise ValueError(f"{entry.full_name} hides a type of sim.contract.messages")
+    for part in entry.part_comments:
+        if part.endswith("_"):
+            raise ValueError(f"{entry.full_name}.{part}: the attribute of a keyword ends like this")
+
+
 def _message(schema: Schema, entry: MessageEntry) -> str:
-    lines = [f"class {entry.name}(Message, kw_only=True):\n", *_docstring(entry.comment)]
-    lines += ["\n"] if len(lines) > 1 else []
+    _check_name(entry)
+    parts: list[list[str]] = [_docstring(entry.comment), []]
     for field in entry.proto.field:
         annotation, default = _annotation(schema, entry, field)
         target, comment = f"{attribute(field.name)}: {annotation}", entry.part_comments[field.name]
-        lines += _assignment(target, default, comment)
-    lines += ["\n"] if entry.proto.field else []
-    lines.append(f"    __full_name__ = {_quoted(entry.full_name)}\n")
-    if entry.proto.field:
-        rows = "".join(
-            f"        {_row(schema, entry.proto, field)},\n" for field in entry.proto.field
-        )
-        lines.append(f"    __wire__ = (\n{rows}    )\n")
-    if schema.option(entry.proto, "sandbox_exchange.message").omit_unset:
-        lines.append("    __omit_unset__ = True\n")
-    if needs := schema.option(entry.proto, "sandbox_exchange.message").needs:
-        lines.append(f"    __needs__ = ({' '.join(f'{_quoted(each)},' for each in needs)})\n")
-    return "".join(lines)
+        parts[1] += _assignment(target, default, comment)
+    rule = schema.option(entry.proto, "sandbox_exchange.message")
+    extra = ["    __omit_unset__ = True\n"] if rule.omit_unset else []
+    if rule.needs:
+        extra.append(f"    __needs__ = ({' '.join(f'{quoted(each)},' for each in rule.needs)})\n")
+    blocks = ["".join(lines) for lines in (*parts, extra) if lines]
+    return f"class {entry.name}(Message, kw_only=True):\n" + ("\n".join(blocks) or "    pass\n")
 
 
 def attribute(name: str) -> str:
@@ -125,73 +142,63 @@ def _annotation(
     schema: Schema, entry: MessageEntry, field: FieldDescriptorProto
 ) -> tuple[str, str]:
     """Return the Python annotation and the default of a field."""
-    shadowed = _ANNOTATION_NAMES.intersection(other.name for other in entry.proto.field)
-    if shadowed:
-        hidden = f"a field called {min(shadowed)} hides the Python type of its neighbours"
+    if field.name in _RESERVED:
+        hidden = f"a field called {field.name} hides the Python type of its neighbours"
         raise ValueError(f"{entry.full_name}: {hidden}")
     mapped = schema.map_entry(field)
+    element = _element(schema, entry, field if mapped is None else mapped.field[1])
+    rules = dict(_rules(schema, entry, field))
     if mapped is not None:
-        key, _ = _SCALARS[_kind(mapped.field[0])]
-        return f"dict[{key}, {_element(schema, entry, mapped.field[1])}]", "{}"
-    element = _element(schema, entry, field)
-    if field.label == FieldDescriptorProto.LABEL_REPEATED:
-        return f"list[{element}]", "[]"
-    if element == "Any":
-        return element, "None"
-    if field.HasField("oneof_index") or _kind(field) not in _SCALARS:
-        return f"{element} | None", "None"
-    return element, _SCALARS[_kind(field)][1]
+        annotation, default = f"dict[{_TYPES[_kind(mapped.field[0])]}, {element}]", "{}"
+    elif field.label == FieldDescriptorProto.LABEL_REPEATED:
+        annotation, default = f"list[{element}]", "[]"
+    elif _kind(field) in SCALARS and not field.HasField("oneof_index"):
+        annotation, default = element, _DEFAULTS.get(_kind(field), "0")
+    else:
+        nullable = _kind(field) != "value"  # any JSON value, null among them
+        annotation, default = f"{element} | None" if nullable else element, "None"
+    if rules:
+        rule = f"FieldRule({', '.join(f'{name}={text}' for name, text in rules.items())})"
+        annotation = f"Annotated[{annotation}, {rule}]"
+    return annotation, default
 
 
 def _element(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -> str:
     kind = _kind(field)
-    if kind in _SCALARS:
-        return _SCALARS[kind][0]
-    if kind in _WELL_KNOWN_TYPES:
-        return _WELL_KNOWN_TYPES[kind]
-    message = schema.by_name.get(field.type_name[1:])
-    if message is None:
-        type_names = ", ".join((*_SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
+    if kind in _TYPES:
+        return _TYPES[kind]
+    named = schema.by_name.get(field.type_name[1:])
+    if named is None:
+        type_names = ", ".join((*SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
         raise ValueError(
             f"{entry.full_name}.{field.name}: {field.type_name[1:] or kind} has no form here"
             f" (known: {type_names})"
         )
-    return message.name if message.module == entry.module else f"{message.module}.{message.name}"
+    name = named.name if named.module == entry.module else f"{named.module}.{named.name}"
+    return f"Annotated[int, {name}]" if kind == "enum" else name
 
 
-def _row(schema: Schema, message: DescriptorProto, field: FieldDescriptorProto) -> str:
-    mapped = schema.map_entry(field)
-    value = field if mapped is None else mapped.field[1]
-    kind = _kind(value)
-    label = _label(message, field) if mapped is None else f"map:{_kind(mapped.field[0])}"
-    type_name = value.type_name[1:] if kind in ("message", "enum") else ""
-    texts = ", ".join(map(_quoted, (field.name, field.json_name, kind, label, type_name)))
-    rules = "".join(
-        f"({_quoted(key)}, {_quoted(value) if isinstance(value, str) else value}), "
-        for key, value in _rules(schema, field)
-    )
-    return f"({field.number}, {texts}, ({rules.strip()}))"
-
-
-def _label(message: DescriptorProto, field: FieldDescriptorProto) -> str:
-    if field.label == FieldDescriptorProto.LABEL_REPEATED:
-        return "repeated"
+def _rules(
+    schema: Schema, entry: MessageEntry, field: FieldDescriptorProto
+) -> Iterator[tuple[str, str]]:
+    """The columns of a field's FieldRule, as Python: what its name and type do not say."""
     if field.proto3_optional:
-        return "optional"
-    if not field.HasField("oneof_index"):
-        return ""
-    return f"oneof:{message.oneof_decl[field.oneof_index].name}"
-
-
-def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, Any]]:
+        if _kind(field) not in SCALARS:
+            yield "presence", "True"
+    elif field.HasField("oneof_index"):
+        yield "oneof", quoted(entry.proto.oneof_decl[field.oneof_index].name)
+    if field.json_name != lower_camel(field.name):
+        yield "json_name", quoted(field.json_name)
     if not field.HasField("options"):
         return
-    rule = schema.option(field, "sandbox_exchange.field")
-    for described, value in rule.ListFields():
-        dated = described.name in ("since", "until")
-        yield described.name, parse_instant(value) if dated else value
+    for described, value in schema.option(field, "sandbox_exchange.field").ListFields():
+        if described.name in ("since", "until"):
+            parse_instant(value)
+            yield described.name, f"parse_instant({quoted(value)})"
+        elif described.name in base.FieldRule.__struct_fields__:
+            yield described.name, quoted(value) if isinstance(value, str) else str(value)
     if schema.required(field):
-        yield "required", True
+        yield "required", "True"
 
 
 def _dates(schema: Schema) -> dict[int, str]:
@@ -208,18 +215,6 @@ def _dates(schema: Schema) -> dict[int, str]:
 def _kind(field: FieldDescriptorProto) -> str:
     own = FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
     return WELL_KNOWN.get(field.type_name[1:], own)
-
-
-def _imported(schema: Schema, messages: list[MessageEntry]) -> set[str]:
-    modules = set()
-    for entry in messages:
-        for field in entry.proto.field:
-            mapped = schema.map_entry(field)
-            value = field if mapped is None else mapped.field[1]
-            other = schema.by_name.get(value.type_name[1:])
-            if _kind(value) == "message" and other is not None and other.module != entry.module:
-                modules.add(other.module)
-    return modules
 
 
 def _docstring(comment: str) -> list[str]:
@@ -242,5 +237,6 @@ def _assignment(target: str, value: str, comment: str) -> list[str]:
     return [f"    # {note}\n", line + "\n"]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as a literal of Python, in double quotes."""
     return json.dumps(text, ensure_ascii=False)

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Annotated
 
-from sim.contract.messages import Message
+from sim.contract.messages import FieldRule, Message, Timestamp
 
 
 class TransferReason(IntEnum):
@@ -28,46 +29,26 @@ class CashMovementStatus(IntEnum):
 class CreateCashMovementRequest(Message, kw_only=True):
     """What to move."""
 
-    idempotency_key: str = ""  # one effect per key
-    transfer: Transfer | None = None
-
-    __full_name__ = "exchange.cashmovement.v1.CreateCashMovementRequest"
-    __wire__ = (
-        (1001, "idempotency_key", "idempotencyKey", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "transfer", "transfer", "message", "oneof:intent", "exchange.cashmovement.v1.Transfer", (("unpublished", True), ("required", True),)),
-    )
+    idempotency_key: Annotated[str, FieldRule(required=True)] = ""  # one effect per key
+    transfer: Annotated[Transfer | None, FieldRule(oneof="intent", required=True)] = None
 
 
 class Transfer(Message, kw_only=True):
     """Money between the pool and a participant."""
 
-    reason: int = 0  # decides the direction
-    participant_account_id: str = ""
-    amount: str = ""  # decimal text, at most 2 decimals
-    currency: str = ""  # USD
-    external_reference: str = ""  # the caller's own
+    # decides the direction
+    reason: Annotated[Annotated[int, TransferReason], FieldRule(required=True)] = 0
+    participant_account_id: Annotated[str, FieldRule(required=True)] = ""
+    amount: Annotated[str, FieldRule(required=True)] = ""  # decimal text, at most 2 decimals
+    currency: Annotated[str, FieldRule(required=True)] = ""  # USD
+    external_reference: Annotated[str, FieldRule(required=True)] = ""  # the caller's own
     memo: str = ""
-
-    __full_name__ = "exchange.cashmovement.v1.Transfer"
-    __wire__ = (
-        (1001, "reason", "reason", "enum", "", "exchange.cashmovement.v1.TransferReason", (("unpublished", True), ("required", True),)),
-        (1002, "participant_account_id", "participantAccountId", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1003, "amount", "amount", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1004, "currency", "currency", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1005, "external_reference", "externalReference", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1006, "memo", "memo", "string", "", "", (("unpublished", True),)),
-    )
 
 
 class CreateCashMovementResponse(Message, kw_only=True):
     """The movement."""
 
     cash_movement: CashMovement | None = None
-
-    __full_name__ = "exchange.cashmovement.v1.CreateCashMovementResponse"
-    __wire__ = (
-        (1001, "cash_movement", "cashMovement", "message", "", "exchange.cashmovement.v1.CashMovement", (("unpublished", True),)),
-    )
 
 
 class CashMovement(Message, kw_only=True):
@@ -76,44 +57,22 @@ class CashMovement(Message, kw_only=True):
     workflow_id: str = ""
     idempotency_key: str = ""  # as sent
     intent_type: str = ""  # "transfer"
-    status: int = 0
+    status: Annotated[int, CashMovementStatus] = 0
     amount: str = ""  # decimal text
     currency: str = ""  # USD
     source_account_id: str = ""
     destination_account_id: str = ""
     dco_transfer_id: str = ""
     rejection_reason: str = ""
-    created_at: int | None = None
-    updated_at: int | None = None
-    reason: int = 0
-
-    __full_name__ = "exchange.cashmovement.v1.CashMovement"
-    __wire__ = (
-        (1001, "workflow_id", "workflowId", "string", "", "", (("unpublished", True),)),
-        (1002, "idempotency_key", "idempotencyKey", "string", "", "", (("unpublished", True),)),
-        (1003, "intent_type", "intentType", "string", "", "", (("unpublished", True),)),
-        (1004, "status", "status", "enum", "", "exchange.cashmovement.v1.CashMovementStatus", (("unpublished", True),)),
-        (1005, "amount", "amount", "string", "", "", (("unpublished", True),)),
-        (1006, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1007, "source_account_id", "sourceAccountId", "string", "", "", (("unpublished", True),)),
-        (1008, "destination_account_id", "destinationAccountId", "string", "", "", (("unpublished", True),)),
-        (1009, "dco_transfer_id", "dcoTransferId", "string", "", "", (("unpublished", True),)),
-        (1010, "rejection_reason", "rejectionReason", "string", "", "", (("unpublished", True),)),
-        (1011, "created_at", "createdAt", "timestamp", "", "", (("unpublished", True),)),
-        (1012, "updated_at", "updatedAt", "timestamp", "", "", (("unpublished", True),)),
-        (1013, "reason", "reason", "enum", "", "exchange.cashmovement.v1.TransferReason", (("unpublished", True),)),
-    )
+    created_at: Timestamp | None = None
+    updated_at: Timestamp | None = None
+    reason: Annotated[int, TransferReason] = 0
 
 
 class GetCashMovementRequest(Message, kw_only=True):
     """Which movement."""
 
-    workflow_id: str = ""
-
-    __full_name__ = "exchange.cashmovement.v1.GetCashMovementRequest"
-    __wire__ = (
-        (1001, "workflow_id", "workflowId", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    workflow_id: Annotated[str, FieldRule(required=True)] = ""
 
 
 class GetCashMovementResponse(Message, kw_only=True):
@@ -121,21 +80,11 @@ class GetCashMovementResponse(Message, kw_only=True):
 
     cash_movement: CashMovement | None = None
 
-    __full_name__ = "exchange.cashmovement.v1.GetCashMovementResponse"
-    __wire__ = (
-        (1001, "cash_movement", "cashMovement", "message", "", "exchange.cashmovement.v1.CashMovement", (("unpublished", True),)),
-    )
-
 
 class GetFundingAccountBalanceRequest(Message, kw_only=True):
     """In which currency."""
 
-    currency: str = ""  # USD, any case
-
-    __full_name__ = "exchange.cashmovement.v1.GetFundingAccountBalanceRequest"
-    __wire__ = (
-        (1001, "currency", "currency", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    currency: Annotated[str, FieldRule(required=True)] = ""  # USD, any case
 
 
 class GetFundingAccountBalanceResponse(Message, kw_only=True):
@@ -144,12 +93,4 @@ class GetFundingAccountBalanceResponse(Message, kw_only=True):
     funding_account_id: str = ""
     balance: str = ""  # decimal text
     currency: str = ""  # USD
-    as_of: int | None = None
-
-    __full_name__ = "exchange.cashmovement.v1.GetFundingAccountBalanceResponse"
-    __wire__ = (
-        (1001, "funding_account_id", "fundingAccountId", "string", "", "", (("unpublished", True),)),
-        (1002, "balance", "balance", "string", "", "", (("unpublished", True),)),
-        (1003, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1004, "as_of", "asOf", "timestamp", "", "", (("unpublished", True),)),
-    )
+    as_of: Timestamp | None = None

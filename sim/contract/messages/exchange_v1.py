@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Annotated
 
-from sim.contract.messages import Message
+from sim.contract.messages import Duration, FieldRule, Int32, Int64, Message, Timestamp
+from sim.kernel.instants import parse_instant
 
 
 class FirmType(IntEnum):
@@ -430,60 +432,44 @@ class KYCStatusType(IntEnum):
 class Date(Message, kw_only=True):
     """A calendar day."""
 
-    year: int = 0
-    month: int = 0
-    day: int = 0
-
-    __full_name__ = "exchange.v1.Date"
-    __wire__ = (
-        (1, "year", "year", "int32", "", "", ()),
-        (2, "month", "month", "int32", "", "", ()),
-        (3, "day", "day", "int32", "", "", ()),
-    )
+    year: Int32 = 0
+    month: Int32 = 0
+    day: Int32 = 0
 
 
 class TimeOfDay(Message, kw_only=True):
     """A time of day on the exchange's clock."""
 
-    hours: int = 0
-    minutes: int = 0
-    seconds: int = 0
-
-    __full_name__ = "exchange.v1.TimeOfDay"
-    __wire__ = (
-        (1, "hours", "hours", "int32", "", "", ()),
-        (2, "minutes", "minutes", "int32", "", "", ()),
-        (3, "seconds", "seconds", "int32", "", "", ()),
-    )
+    hours: Int32 = 0
+    minutes: Int32 = 0
+    seconds: Int32 = 0
 
 
 class Heartbeat(Message, kw_only=True):
     """Says that a stream is alive; carries nothing."""
-
-    __full_name__ = "exchange.v1.Heartbeat"
 
 
 class Order(Message, kw_only=True):
     """An order and what became of it so far (§2.7)."""
 
     id: str = ""  # given by the exchange
-    type: int = 0
-    side: int = 0
-    order_qty: int = 0  # scaled by fractional_quantity_scale
+    type: Annotated[int, OrderType] = 0
+    side: Annotated[int, Side] = 0
+    order_qty: Int64 = 0  # scaled by fractional_quantity_scale
     symbol: str = ""
     clord_id: str = ""
-    time_in_force: int = 0  # unset means DAY
+    time_in_force: Annotated[int, TimeInForce] = 0  # unset means DAY
     account: str = ""
-    cum_qty: int = 0  # filled so far, scaled
-    avg_px: int = 0  # quantity-weighted mean, scaled by price_scale
-    leaves_qty: int = 0  # still working, scaled
-    state: int = 0
+    cum_qty: Int64 = 0  # filled so far, scaled
+    avg_px: Int64 = 0  # quantity-weighted mean, scaled by price_scale
+    leaves_qty: Int64 = 0  # still working, scaled
+    state: Annotated[int, OrderState] = 0
     participant: str = ""
-    price: int = 0  # scaled by price_scale
-    insert_time: int | None = None
-    stop_price: int = 0  # scaled by price_scale
-    min_qty: int = 0  # least quantity to fill at entry
-    create_time: int | None = None
+    price: Int64 = 0  # scaled by price_scale
+    insert_time: Timestamp | None = None
+    stop_price: Int64 = 0  # scaled by price_scale
+    min_qty: Int64 = 0  # least quantity to fill at entry
+    create_time: Timestamp | None = None
     all_or_none: bool = False  # whole quantity or nothing
     cross_id: str = ""
     host_cross_id: str = ""
@@ -493,71 +479,25 @@ class Order(Message, kw_only=True):
     parent_order_id: str = ""
     commissions_basis_points: str = ""  # decimal text
     participate_dont_initiate: bool = False  # post-only
-    cash_order_qty: int = 0  # dollars × price_scale; excludes order_qty
+    cash_order_qty: Int64 = 0  # dollars × price_scale; excludes order_qty
     strict_limit: bool = False  # fills at exactly the limit price
-    good_till_time: int | None = None  # needed by GOOD_TILL_TIME
+    good_till_time: Timestamp | None = None  # needed by GOOD_TILL_TIME
     best_limit: bool = False  # price becomes the top of the own side
     immediately_executable_limit: bool = False  # price becomes the top of the other side
     last_trade_id: str = ""
     # scaled price → scaled quantity, over the order's life
-    price_to_quantity_filled: dict[int, int] = {}
+    price_to_quantity_filled: Annotated[dict[Int64, Int64], FieldRule(since=parse_instant("2026-05-11"))] = {}
     # units of 1/(price_scale · fractional_quantity_scale) dollar
-    commission_notional_total_collected: int = 0
-    self_match_prevention_instruction: int = 0
-    order_capacity: int = 0
+    commission_notional_total_collected: Int64 = 0
+    self_match_prevention_instruction: Annotated[int, SelfMatchPreventionInstruction] = 0
+    order_capacity: Annotated[int, OrderCapacity] = 0
     ignore_price_validity_checks: bool = False  # market-to-limit sells only
-    last_transact_time: int | None = None
-    price_scale: int = 0  # copied from the instrument at creation
-    fractional_quantity_scale: int = 0  # copied from the instrument at creation (§2.7)
+    last_transact_time: Timestamp | None = None
+    price_scale: Int64 = 0  # copied from the instrument at creation
+    # copied from the instrument at creation (§2.7)
+    fractional_quantity_scale: Annotated[Int64, FieldRule(since=parse_instant("2026-05-11"))] = 0
     maker_commissions_basis_points: str = ""  # decimal text
-    manual_order_indicator: int = 0
-
-    __full_name__ = "exchange.v1.Order"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "type", "type", "enum", "", "exchange.v1.OrderType", ()),
-        (3, "side", "side", "enum", "", "exchange.v1.Side", ()),
-        (4, "order_qty", "orderQty", "int64", "", "", ()),
-        (5, "symbol", "symbol", "string", "", "", ()),
-        (6, "clord_id", "clordId", "string", "", "", ()),
-        (7, "time_in_force", "timeInForce", "enum", "", "exchange.v1.TimeInForce", ()),
-        (8, "account", "account", "string", "", "", ()),
-        (9, "cum_qty", "cumQty", "int64", "", "", ()),
-        (10, "avg_px", "avgPx", "int64", "", "", ()),
-        (11, "leaves_qty", "leavesQty", "int64", "", "", ()),
-        (12, "state", "state", "enum", "", "exchange.v1.OrderState", ()),
-        (13, "participant", "participant", "string", "", "", ()),
-        (14, "price", "price", "int64", "", "", ()),
-        (15, "insert_time", "insertTime", "timestamp", "", "", ()),
-        (16, "stop_price", "stopPrice", "int64", "", "", ()),
-        (17, "min_qty", "minQty", "int64", "", "", ()),
-        (18, "create_time", "createTime", "timestamp", "", "", ()),
-        (19, "all_or_none", "allOrNone", "bool", "", "", ()),
-        (20, "cross_id", "crossId", "string", "", "", ()),
-        (21, "host_cross_id", "hostCrossId", "string", "", "", ()),
-        (22, "submitting_participant", "submittingParticipant", "string", "", "", ()),
-        (23, "client_account_id", "clientAccountId", "string", "", "", ()),
-        (24, "client_participant_id", "clientParticipantId", "string", "", "", ()),
-        (25, "parent_order_id", "parentOrderId", "string", "", "", ()),
-        (26, "commissions_basis_points", "commissionsBasisPoints", "string", "", "", ()),
-        (27, "participate_dont_initiate", "participateDontInitiate", "bool", "", "", ()),
-        (28, "cash_order_qty", "cashOrderQty", "int64", "", "", ()),
-        (30, "strict_limit", "strictLimit", "bool", "", "", ()),
-        (34, "good_till_time", "goodTillTime", "timestamp", "", "", ()),
-        (36, "best_limit", "bestLimit", "bool", "", "", ()),
-        (37, "immediately_executable_limit", "immediatelyExecutableLimit", "bool", "", "", ()),
-        (39, "last_trade_id", "lastTradeId", "string", "", "", ()),
-        (41, "price_to_quantity_filled", "priceToQuantityFilled", "int64", "map:int64", "", (("since", 1778472000000000000),)),
-        (42, "commission_notional_total_collected", "commissionNotionalTotalCollected", "int64", "", "", ()),
-        (43, "self_match_prevention_instruction", "selfMatchPreventionInstruction", "enum", "", "exchange.v1.SelfMatchPreventionInstruction", ()),
-        (44, "order_capacity", "orderCapacity", "enum", "", "exchange.v1.OrderCapacity", ()),
-        (45, "ignore_price_validity_checks", "ignorePriceValidityChecks", "bool", "", "", ()),
-        (47, "last_transact_time", "lastTransactTime", "timestamp", "", "", ()),
-        (48, "price_scale", "priceScale", "int64", "", "", ()),
-        (49, "fractional_quantity_scale", "fractionalQuantityScale", "int64", "", "", (("since", 1778472000000000000),)),
-        (50, "maker_commissions_basis_points", "makerCommissionsBasisPoints", "string", "", "", ()),
-        (51, "manual_order_indicator", "manualOrderIndicator", "enum", "", "exchange.v1.ManualOrderIndicator", ()),
-    )
+    manual_order_indicator: Annotated[int, ManualOrderIndicator] = 0
 
 
 class LegPrice(Message, kw_only=True):
@@ -565,20 +505,10 @@ class LegPrice(Message, kw_only=True):
 
     symbol: str = ""
     anchor: bool = False  # the other legs derive from this one
-    px: int = 0  # scaled by price_scale
-    qty: int = 0  # scaled by the quantity scale
+    px: Int64 = 0  # scaled by price_scale
+    qty: Int64 = 0  # scaled by the quantity scale
     side: str = ""  # as text
-    reference_px: int = 0  # what the leg price was derived from
-
-    __full_name__ = "exchange.v1.LegPrice"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "anchor", "anchor", "bool", "", "", ()),
-        (3, "px", "px", "int64", "", "", ()),
-        (4, "qty", "qty", "int64", "", "", ()),
-        (5, "side", "side", "string", "", "", ()),
-        (6, "reference_px", "referencePx", "int64", "", "", ()),
-    )
+    reference_px: Int64 = 0  # what the leg price was derived from
 
 
 class Execution(Message, kw_only=True):
@@ -586,81 +516,52 @@ class Execution(Message, kw_only=True):
 
     id: str = ""  # dedupe key
     order: Order | None = None  # as it is after this event
-    last_shares: int = 0  # quantity of this fill, scaled
-    last_px: int = 0  # price of this fill, scaled
-    type: int = 0
+    last_shares: Int64 = 0  # quantity of this fill, scaled
+    last_px: Int64 = 0  # price of this fill, scaled
+    type: Annotated[int, ExecutionType] = 0
     text: str = ""
-    order_reject_reason: int = 0
-    transact_time: int | None = None
+    order_reject_reason: Annotated[int, OrdRejectReason] = 0
+    transact_time: Timestamp | None = None
     leg_prices: list[LegPrice] = []  # of a multi-leg instrument
     trade_id: str = ""  # of a fill, shared by both sides
     aggressor: bool = False  # true on the taker's side
     # units of 1/(price_scale · fractional_quantity_scale) dollar; negative is a rebate
-    commission_notional_collected: int = 0
-    unsolicited_cancel_reason: int = 0
+    commission_notional_collected: Annotated[Int64, FieldRule(since=parse_instant("2026-04-13"))] = 0
+    unsolicited_cancel_reason: Annotated[int, UnsolicitedCxlReason] = 0
     trace_id: str = ""
     # price of this fill with a commission taken as a spread: last_px, as none is
-    commission_spread_px: int = 0
-    transact_trade_date: Date | None = None  # the trade day rolls at 17:00 Eastern
+    commission_spread_px: Annotated[Int64, FieldRule(since=parse_instant("2026-04-13"))] = 0
+    # the trade day rolls at 17:00 Eastern
+    transact_trade_date: Annotated[Date | None, FieldRule(since=parse_instant("2026-04-13"))] = None
     block_trade_indicator: bool = False  # the fill came from a block trade
-
-    __full_name__ = "exchange.v1.Execution"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "order", "order", "message", "", "exchange.v1.Order", ()),
-        (3, "last_shares", "lastShares", "int64", "", "", ()),
-        (4, "last_px", "lastPx", "int64", "", "", ()),
-        (5, "type", "type", "enum", "", "exchange.v1.ExecutionType", ()),
-        (6, "text", "text", "string", "", "", ()),
-        (7, "order_reject_reason", "orderRejectReason", "enum", "", "exchange.v1.OrdRejectReason", ()),
-        (8, "transact_time", "transactTime", "timestamp", "", "", ()),
-        (9, "leg_prices", "legPrices", "message", "repeated", "exchange.v1.LegPrice", ()),
-        (10, "trade_id", "tradeId", "string", "", "", ()),
-        (11, "aggressor", "aggressor", "bool", "", "", ()),
-        (12, "commission_notional_collected", "commissionNotionalCollected", "int64", "", "", (("since", 1776052800000000000),)),
-        (13, "unsolicited_cancel_reason", "unsolicitedCancelReason", "enum", "", "exchange.v1.UnsolicitedCxlReason", ()),
-        (14, "trace_id", "traceId", "string", "", "", ()),
-        (15, "commission_spread_px", "commissionSpreadPx", "int64", "", "", (("since", 1776052800000000000),)),
-        (16, "transact_trade_date", "transactTradeDate", "message", "", "exchange.v1.Date", (("since", 1776052800000000000),)),
-        (1001, "block_trade_indicator", "blockTradeIndicator", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class CancelReject(Message, kw_only=True):
     """A cancel or replace that was refused; the order stays as it was."""
 
     order_id: str = ""
-    reject_reason: int = 0
+    reject_reason: Annotated[int, CxlRejReason] = 0
     text: str = ""
     is_replace: bool = False  # a replace was refused, not a cancel
     clord_id: str = ""
-    transact_time: int | None = None
-
-    __full_name__ = "exchange.v1.CancelReject"
-    __wire__ = (
-        (1, "order_id", "orderId", "string", "", "", ()),
-        (2, "reject_reason", "rejectReason", "enum", "", "exchange.v1.CxlRejReason", ()),
-        (3, "text", "text", "string", "", "", ()),
-        (4, "is_replace", "isReplace", "bool", "", "", ()),
-        (5, "clord_id", "clordId", "string", "", "", ()),
-        (6, "transact_time", "transactTime", "timestamp", "", "", ()),
-    )
+    transact_time: Timestamp | None = None
 
 
 class InsertOrderRequest(Message, kw_only=True):
     """A new order."""
 
-    type: int = 0
-    side: int = 0
-    order_qty: int = 0  # scaled by fractional_quantity_scale
-    symbol: str = ""
-    price: int = 0  # scaled by price_scale; required for LIMIT and STOP_LIMIT
-    time_in_force: int = 0  # unset means DAY; required in an order of a partner
+    type: Annotated[Annotated[int, OrderType], FieldRule(required=True)] = 0
+    side: Annotated[Annotated[int, Side], FieldRule(required=True)] = 0
+    order_qty: Int64 = 0  # scaled by fractional_quantity_scale
+    symbol: Annotated[str, FieldRule(required=True)] = ""
+    price: Int64 = 0  # scaled by price_scale; required for LIMIT and STOP_LIMIT
+    # unset means DAY; required in an order of a partner
+    time_in_force: Annotated[int, TimeInForce] = 0
     clord_id: str = ""  # required in an order of a partner for a participant
     # unset means the participant's own; required in a cross and in an order of a partner
     account: str = ""
-    stop_price: int = 0  # scaled by price_scale; required for STOP and STOP_LIMIT
-    min_qty: int = 0  # least quantity to fill at entry
+    stop_price: Int64 = 0  # scaled by price_scale; required for STOP and STOP_LIMIT
+    min_qty: Int64 = 0  # least quantity to fill at entry
     self_match_prevention_id: str = ""  # orders that share it never trade with each other
     quote: str = ""  # quote this order answers
     all_or_none: bool = False  # whole quantity or nothing
@@ -669,46 +570,17 @@ class InsertOrderRequest(Message, kw_only=True):
     client_account_id: str = ""
     client_participant_id: str = ""
     participate_dont_initiate: bool = False  # post-only
-    cash_order_qty: int = 0  # dollars × price_scale; excludes order_qty
+    cash_order_qty: Int64 = 0  # dollars × price_scale; excludes order_qty
     strict_limit: bool = False  # fills at exactly the limit price
-    good_till_time: int | None = None  # required for GOOD_TILL_TIME
+    good_till_time: Timestamp | None = None  # required for GOOD_TILL_TIME
     best_limit: bool = False  # price becomes the top of the own side
     immediately_executable_limit: bool = False  # price becomes the top of the other side
-    self_match_prevention_instruction: int = 0
-    order_capacity: int = 0
+    self_match_prevention_instruction: Annotated[int, SelfMatchPreventionInstruction] = 0
+    order_capacity: Annotated[int, OrderCapacity] = 0
     ignore_price_validity_checks: bool = False  # market-to-limit sells only
-    manual_order_indicator: int = 0  # required in an order of a partner
+    # required in an order of a partner
+    manual_order_indicator: Annotated[int, ManualOrderIndicator] = 0
 
-    __full_name__ = "exchange.v1.InsertOrderRequest"
-    __wire__ = (
-        (1, "type", "type", "enum", "", "exchange.v1.OrderType", (("required", True),)),
-        (2, "side", "side", "enum", "", "exchange.v1.Side", (("required", True),)),
-        (3, "order_qty", "orderQty", "int64", "", "", ()),
-        (4, "symbol", "symbol", "string", "", "", (("required", True),)),
-        (5, "price", "price", "int64", "", "", ()),
-        (6, "time_in_force", "timeInForce", "enum", "", "exchange.v1.TimeInForce", ()),
-        (7, "clord_id", "clordId", "string", "", "", ()),
-        (8, "account", "account", "string", "", "", ()),
-        (9, "stop_price", "stopPrice", "int64", "", "", ()),
-        (10, "min_qty", "minQty", "int64", "", "", ()),
-        (14, "self_match_prevention_id", "selfMatchPreventionId", "string", "", "", ()),
-        (15, "quote", "quote", "string", "", "", ()),
-        (16, "all_or_none", "allOrNone", "bool", "", "", ()),
-        (17, "session_id", "sessionId", "string", "", "", ()),
-        (18, "user", "user", "string", "", "", ()),
-        (19, "client_account_id", "clientAccountId", "string", "", "", ()),
-        (20, "client_participant_id", "clientParticipantId", "string", "", "", ()),
-        (21, "participate_dont_initiate", "participateDontInitiate", "bool", "", "", ()),
-        (22, "cash_order_qty", "cashOrderQty", "int64", "", "", ()),
-        (24, "strict_limit", "strictLimit", "bool", "", "", ()),
-        (25, "good_till_time", "goodTillTime", "timestamp", "", "", ()),
-        (26, "best_limit", "bestLimit", "bool", "", "", ()),
-        (27, "immediately_executable_limit", "immediatelyExecutableLimit", "bool", "", "", ()),
-        (29, "self_match_prevention_instruction", "selfMatchPreventionInstruction", "enum", "", "exchange.v1.SelfMatchPreventionInstruction", ()),
-        (30, "order_capacity", "orderCapacity", "enum", "", "exchange.v1.OrderCapacity", ()),
-        (31, "ignore_price_validity_checks", "ignorePriceValidityChecks", "bool", "", "", ()),
-        (32, "manual_order_indicator", "manualOrderIndicator", "enum", "", "exchange.v1.ManualOrderIndicator", ()),
-    )
     __needs__ = ("order_qty | cash_order_qty",)
 
 
@@ -717,21 +589,12 @@ class InsertOrderResponse(Message, kw_only=True):
 
     order_id: str = ""
 
-    __full_name__ = "exchange.v1.InsertOrderResponse"
-    __wire__ = (
-        (1, "order_id", "orderId", "string", "", "", ()),
-    )
-
 
 class PreviewOrderRequest(Message, kw_only=True):
     """An order to try."""
 
-    request: InsertOrderRequest | None = None  # the order to try
-
-    __full_name__ = "exchange.v1.PreviewOrderRequest"
-    __wire__ = (
-        (1, "request", "request", "message", "", "exchange.v1.InsertOrderRequest", (("required", True),)),
-    )
+    # the order to try
+    request: Annotated[InsertOrderRequest | None, FieldRule(required=True)] = None
 
 
 class PreviewOrderResponse(Message, kw_only=True):
@@ -739,28 +602,16 @@ class PreviewOrderResponse(Message, kw_only=True):
 
     preview_order: Order | None = None
 
-    __full_name__ = "exchange.v1.PreviewOrderResponse"
-    __wire__ = (
-        (1, "preview_order", "previewOrder", "message", "", "exchange.v1.Order", ()),
-    )
-
 
 class InsertOrderCrossRequest(Message, kw_only=True):
     """The two sides of a cross."""
 
-    requests: list[InsertOrderRequest] = []  # two: a buy and a sell, each with its account
-    cross_type: int = 0
+    # two: a buy and a sell, each with its account
+    requests: Annotated[list[InsertOrderRequest], FieldRule(required=True)] = []
+    cross_type: Annotated[Annotated[int, CrossType], FieldRule(required=True)] = 0
     cross_id: str = ""
     # which side counts as there first: its limit is the price; unset means the first request
-    cross_prioritized_side: int = 0
-
-    __full_name__ = "exchange.v1.InsertOrderCrossRequest"
-    __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.InsertOrderRequest", (("required", True),)),
-        (2, "cross_type", "crossType", "enum", "", "exchange.v1.CrossType", (("required", True),)),
-        (3, "cross_id", "crossId", "string", "", "", ()),
-        (4, "cross_prioritized_side", "crossPrioritizedSide", "enum", "", "exchange.v1.Side", ()),
-    )
+    cross_prioritized_side: Annotated[int, Side] = 0
 
 
 class InsertOrderCrossResponse(Message, kw_only=True):
@@ -768,32 +619,17 @@ class InsertOrderCrossResponse(Message, kw_only=True):
 
     responses: list[InsertOrderResponse] = []  # in the order of the requests
 
-    __full_name__ = "exchange.v1.InsertOrderCrossResponse"
-    __wire__ = (
-        (1, "responses", "responses", "message", "repeated", "exchange.v1.InsertOrderResponse", ()),
-    )
-
 
 class InsertOrderListRequest(Message, kw_only=True):
     """Several new orders."""
 
-    requests: list[InsertOrderRequest] = []  # at most 20
-
-    __full_name__ = "exchange.v1.InsertOrderListRequest"
-    __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.InsertOrderRequest", (("required", True),)),
-    )
+    requests: Annotated[list[InsertOrderRequest], FieldRule(required=True)] = []  # at most 20
 
 
 class InsertOrderListResponse(Message, kw_only=True):
     """Receipts of the orders."""
 
     responses: list[InsertOrderResponse] = []  # in the order of the requests
-
-    __full_name__ = "exchange.v1.InsertOrderListResponse"
-    __wire__ = (
-        (1, "responses", "responses", "message", "repeated", "exchange.v1.InsertOrderResponse", ()),
-    )
 
 
 class CancelOrderRequest(Message, kw_only=True):
@@ -803,41 +639,23 @@ class CancelOrderRequest(Message, kw_only=True):
     clord_id: str = ""
     symbol: str = ""
 
-    __full_name__ = "exchange.v1.CancelOrderRequest"
-    __wire__ = (
-        (1, "order_id", "orderId", "string", "", "", ()),
-        (2, "clord_id", "clordId", "string", "", "", ()),
-        (3, "symbol", "symbol", "string", "", "", ()),
-    )
     __needs__ = ("order_id | clord_id",)
 
 
 class CancelOrderResponse(Message, kw_only=True):
     """The cancel was taken."""
 
-    __full_name__ = "exchange.v1.CancelOrderResponse"
-
 
 class CancelOrderListRequest(Message, kw_only=True):
     """Several orders to cancel."""
 
-    requests: list[CancelOrderRequest] = []  # at most 20
-
-    __full_name__ = "exchange.v1.CancelOrderListRequest"
-    __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.CancelOrderRequest", (("required", True),)),
-    )
+    requests: Annotated[list[CancelOrderRequest], FieldRule(required=True)] = []  # at most 20
 
 
 class CancelOrderListResponse(Message, kw_only=True):
     """The cancels were taken."""
 
     responses: list[CancelOrderResponse] = []  # in the order of the requests
-
-    __full_name__ = "exchange.v1.CancelOrderListResponse"
-    __wire__ = (
-        (1, "responses", "responses", "message", "repeated", "exchange.v1.CancelOrderResponse", ()),
-    )
 
 
 class CancelReplaceOrderRequest(Message, kw_only=True):
@@ -846,66 +664,37 @@ class CancelReplaceOrderRequest(Message, kw_only=True):
     order_id: str = ""
     clord_id: str = ""
     symbol: str = ""
-    price: int = 0  # scaled by price_scale
-    order_qty: int = 0  # new total, filled part included; scaled
-    time_in_force: int = 0  # unset keeps the old one
-    stop_price: int = 0  # scaled by price_scale
-    min_qty: int = 0
+    price: Int64 = 0  # scaled by price_scale
+    order_qty: Int64 = 0  # new total, filled part included; scaled
+    time_in_force: Annotated[int, TimeInForce] = 0  # unset keeps the old one
+    stop_price: Int64 = 0  # scaled by price_scale
+    min_qty: Int64 = 0
     all_or_none: bool = False  # whole quantity or nothing
     participate_dont_initiate: bool = False  # post-only
     strict_limit: bool = False  # fills at exactly the limit price
-    good_till_time: int | None = None  # required for a change to GOOD_TILL_TIME
+    good_till_time: Timestamp | None = None  # required for a change to GOOD_TILL_TIME
     best_limit: bool = False  # price becomes the top of the own side
     immediately_executable_limit: bool = False  # price becomes the top of the other side
-    manual_order_indicator: int = 0
+    manual_order_indicator: Annotated[int, ManualOrderIndicator] = 0
 
-    __full_name__ = "exchange.v1.CancelReplaceOrderRequest"
-    __wire__ = (
-        (1, "order_id", "orderId", "string", "", "", ()),
-        (2, "clord_id", "clordId", "string", "", "", ()),
-        (3, "symbol", "symbol", "string", "", "", ()),
-        (4, "price", "price", "int64", "", "", ()),
-        (5, "order_qty", "orderQty", "int64", "", "", ()),
-        (6, "time_in_force", "timeInForce", "enum", "", "exchange.v1.TimeInForce", ()),
-        (7, "stop_price", "stopPrice", "int64", "", "", ()),
-        (8, "min_qty", "minQty", "int64", "", "", ()),
-        (9, "all_or_none", "allOrNone", "bool", "", "", ()),
-        (10, "participate_dont_initiate", "participateDontInitiate", "bool", "", "", ()),
-        (12, "strict_limit", "strictLimit", "bool", "", "", ()),
-        (13, "good_till_time", "goodTillTime", "timestamp", "", "", ()),
-        (14, "best_limit", "bestLimit", "bool", "", "", ()),
-        (15, "immediately_executable_limit", "immediatelyExecutableLimit", "bool", "", "", ()),
-        (16, "manual_order_indicator", "manualOrderIndicator", "enum", "", "exchange.v1.ManualOrderIndicator", ()),
-    )
     __needs__ = ("order_id | clord_id",)
 
 
 class CancelReplaceOrderResponse(Message, kw_only=True):
     """The replace was taken."""
 
-    __full_name__ = "exchange.v1.CancelReplaceOrderResponse"
-
 
 class CancelReplaceOrderListRequest(Message, kw_only=True):
     """Several orders to change."""
 
-    requests: list[CancelReplaceOrderRequest] = []  # at most 20
-
-    __full_name__ = "exchange.v1.CancelReplaceOrderListRequest"
-    __wire__ = (
-        (1, "requests", "requests", "message", "repeated", "exchange.v1.CancelReplaceOrderRequest", (("required", True),)),
-    )
+    # at most 20
+    requests: Annotated[list[CancelReplaceOrderRequest], FieldRule(required=True)] = []
 
 
 class CancelReplaceOrderListResponse(Message, kw_only=True):
     """The replaces were taken."""
 
     responses: list[CancelReplaceOrderResponse] = []  # in the order of the requests
-
-    __full_name__ = "exchange.v1.CancelReplaceOrderListResponse"
-    __wire__ = (
-        (1, "responses", "responses", "message", "repeated", "exchange.v1.CancelReplaceOrderResponse", ()),
-    )
 
 
 class CreateOrderSubscriptionRequest(Message, kw_only=True):
@@ -915,42 +704,21 @@ class CreateOrderSubscriptionRequest(Message, kw_only=True):
     accounts: list[str] = []  # resource names; empty means all of the caller's
     snapshot_only: bool = False  # end after the snapshot
 
-    __full_name__ = "exchange.v1.CreateOrderSubscriptionRequest"
-    __wire__ = (
-        (1, "symbols", "symbols", "string", "repeated", "", ()),
-        (2, "accounts", "accounts", "string", "repeated", "", ()),
-        (3, "snapshot_only", "snapshotOnly", "bool", "", "", ()),
-    )
-
 
 class CreateOrderSubscriptionResponse(Message, kw_only=True):
     """One message of the order stream."""
 
-    heartbeat: Heartbeat | None = None
-    snapshot: CreateOrderSubscriptionResponse_Snapshot | None = None
-    update: CreateOrderSubscriptionResponse_Update | None = None
+    heartbeat: Annotated[Heartbeat | None, FieldRule(oneof="event")] = None
+    snapshot: Annotated[CreateOrderSubscriptionResponse_Snapshot | None, FieldRule(oneof="event")] = None
+    update: Annotated[CreateOrderSubscriptionResponse_Update | None, FieldRule(oneof="event")] = None
     session_id: str = ""  # identity of this stream
-    processed_sent_time: int | None = None  # when the exchange sent it
-
-    __full_name__ = "exchange.v1.CreateOrderSubscriptionResponse"
-    __wire__ = (
-        (1, "heartbeat", "heartbeat", "message", "oneof:event", "exchange.v1.Heartbeat", ()),
-        (2, "snapshot", "snapshot", "message", "oneof:event", "exchange.v1.CreateOrderSubscriptionResponse.Snapshot", ()),
-        (3, "update", "update", "message", "oneof:event", "exchange.v1.CreateOrderSubscriptionResponse.Update", ()),
-        (4, "session_id", "sessionId", "string", "", "", ()),
-        (5, "processed_sent_time", "processedSentTime", "timestamp", "", "", ()),
-    )
+    processed_sent_time: Timestamp | None = None  # when the exchange sent it
 
 
 class CreateOrderSubscriptionResponse_Snapshot(Message, kw_only=True):
     """Open orders when the stream began; may come in several messages."""
 
     orders: list[Order] = []
-
-    __full_name__ = "exchange.v1.CreateOrderSubscriptionResponse.Snapshot"
-    __wire__ = (
-        (1, "orders", "orders", "message", "repeated", "exchange.v1.Order", ()),
-    )
 
 
 class CreateOrderSubscriptionResponse_Update(Message, kw_only=True):
@@ -959,12 +727,6 @@ class CreateOrderSubscriptionResponse_Update(Message, kw_only=True):
     executions: list[Execution] = []
     cancel_reject: CancelReject | None = None
 
-    __full_name__ = "exchange.v1.CreateOrderSubscriptionResponse.Update"
-    __wire__ = (
-        (1, "executions", "executions", "message", "repeated", "exchange.v1.Execution", ()),
-        (2, "cancel_reject", "cancelReject", "message", "", "exchange.v1.CancelReject", ()),
-    )
-
 
 class GetOpenOrdersRequest(Message, kw_only=True):
     """Which open orders to list."""
@@ -972,76 +734,40 @@ class GetOpenOrdersRequest(Message, kw_only=True):
     symbols: list[str] = []  # empty means all
     accounts: list[str] = []  # resource names; empty means all of the caller's
 
-    __full_name__ = "exchange.v1.GetOpenOrdersRequest"
-    __wire__ = (
-        (1, "symbols", "symbols", "string", "repeated", "", ()),
-        (2, "accounts", "accounts", "string", "repeated", "", ()),
-    )
-
 
 class GetOpenOrdersResponse(Message, kw_only=True):
     """Open orders."""
 
     orders: list[Order] = []
 
-    __full_name__ = "exchange.v1.GetOpenOrdersResponse"
-    __wire__ = (
-        (1, "orders", "orders", "message", "repeated", "exchange.v1.Order", ()),
-    )
-
 
 class BookEntry(Message, kw_only=True):
     """One price level, or one order when unaggregated."""
 
-    px: int = 0  # scaled by price_scale
-    qty: int = 0  # total at the price, scaled
-    symbol_sub_type: str = ""  # always empty
-
-    __full_name__ = "exchange.v1.BookEntry"
-    __wire__ = (
-        (1, "px", "px", "int64", "", "", ()),
-        (2, "qty", "qty", "int64", "", "", ()),
-        (3, "symbol_sub_type", "symbolSubType", "string", "", "", (("omit_empty", True),)),
-    )
+    px: Int64 = 0  # scaled by price_scale
+    qty: Int64 = 0  # total at the price, scaled
+    symbol_sub_type: Annotated[str, FieldRule(omit_empty=True)] = ""  # always empty
 
 
 class InstrumentStats(Message, kw_only=True):
     """Statistics of an instrument (§2.5); unset where nothing is known."""
 
-    open_px: int | None = None
-    close_px: int | None = None
-    low_px: int | None = None
-    high_px: int | None = None
-    last_trade_px: int | None = None
-    indicative_open_px: int | None = None  # what an auction would trade at now
-    settlement_px: int | None = None  # 0 is a price: NO won
-    shares_traded: int | None = None
-    notional_traded: int | None = None
-    open_interest: int | None = None
+    open_px: Int64 | None = None
+    close_px: Int64 | None = None
+    low_px: Int64 | None = None
+    high_px: Int64 | None = None
+    last_trade_px: Int64 | None = None
+    indicative_open_px: Int64 | None = None  # what an auction would trade at now
+    settlement_px: Int64 | None = None  # 0 is a price: NO won
+    shares_traded: Int64 | None = None
+    notional_traded: Int64 | None = None
+    open_interest: Int64 | None = None
     settlement_preliminary: bool | None = None  # may still change
     settlement_price_calculation_method: str | None = None
     settlement_price_calculation_text: str | None = None  # names the outcome
-    last_trade_qty: int | None = None
-    settlement_set_time: int | None = None  # only in a settled state
-
-    __full_name__ = "exchange.v1.InstrumentStats"
-    __wire__ = (
-        (1, "open_px", "openPx", "int64", "optional", "", ()),
-        (2, "close_px", "closePx", "int64", "optional", "", ()),
-        (3, "low_px", "lowPx", "int64", "optional", "", ()),
-        (4, "high_px", "highPx", "int64", "optional", "", ()),
-        (5, "last_trade_px", "lastTradePx", "int64", "optional", "", ()),
-        (6, "indicative_open_px", "indicativeOpenPx", "int64", "optional", "", ()),
-        (7, "settlement_px", "settlementPx", "int64", "optional", "", ()),
-        (8, "shares_traded", "sharesTraded", "int64", "optional", "", ()),
-        (9, "notional_traded", "notionalTraded", "int64", "optional", "", ()),
-        (10, "open_interest", "openInterest", "int64", "optional", "", ()),
-        (11, "settlement_preliminary", "settlementPreliminary", "bool", "optional", "", ()),
-        (12, "settlement_price_calculation_method", "settlementPriceCalculationMethod", "string", "optional", "", ()),
-        (13, "settlement_price_calculation_text", "settlementPriceCalculationText", "string", "optional", "", ()),
-        (14, "last_trade_qty", "lastTradeQty", "int64", "optional", "", (("since", 1777608000000000000),)),
-        (15, "settlement_set_time", "settlementSetTime", "timestamp", "optional", "", (("since", 1777608000000000000),)),
-    )
+    last_trade_qty: Annotated[Int64 | None, FieldRule(since=parse_instant("2026-05-01"))] = None
+    # only in a settled state
+    settlement_set_time: Annotated[Timestamp | None, FieldRule(presence=True, since=parse_instant("2026-05-01"))] = None
 
 
 class MarketDataUpdate(Message, kw_only=True):
@@ -1050,31 +776,16 @@ class MarketDataUpdate(Message, kw_only=True):
     symbol: str = ""
     bids: list[BookEntry] = []  # best first
     offers: list[BookEntry] = []  # best first
-    state: int | None = None
+    state: Annotated[int, InstrumentState] | None = None
     stats: InstrumentStats | None = None
-    transact_time: int | None = None
+    transact_time: Timestamp | None = None
     book_hidden: bool = False
-    price_scale: int | None = None  # only when subscribed to all symbols
-    quantity_scale: int | None = None  # only when subscribed to all symbols
-
-    __full_name__ = "exchange.v1.MarketDataUpdate"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "bids", "bids", "message", "repeated", "exchange.v1.BookEntry", ()),
-        (3, "offers", "offers", "message", "repeated", "exchange.v1.BookEntry", ()),
-        (4, "state", "state", "enum", "optional", "exchange.v1.InstrumentState", ()),
-        (5, "stats", "stats", "message", "", "exchange.v1.InstrumentStats", ()),
-        (6, "transact_time", "transactTime", "timestamp", "", "", ()),
-        (7, "book_hidden", "bookHidden", "bool", "", "", ()),
-        (8, "price_scale", "priceScale", "int64", "optional", "", ()),
-        (9, "quantity_scale", "quantityScale", "int64", "optional", "", ()),
-    )
+    price_scale: Int64 | None = None  # only when subscribed to all symbols
+    quantity_scale: Int64 | None = None  # only when subscribed to all symbols
 
 
 class GetWhoAmIRequest(Message, kw_only=True):
     """Nothing to say."""
-
-    __full_name__ = "exchange.v1.GetWhoAmIRequest"
 
 
 class GetWhoAmIResponse(Message, kw_only=True):
@@ -1084,18 +795,8 @@ class GetWhoAmIResponse(Message, kw_only=True):
     user_display_name: str = ""
     firm: str = ""  # bare name
     firm_display_name: str = ""
-    audience: str = ""  # of the token
-    firm_type: int = 0
-
-    __full_name__ = "exchange.v1.GetWhoAmIResponse"
-    __wire__ = (
-        (1, "user", "user", "string", "", "", ()),
-        (2, "user_display_name", "userDisplayName", "string", "", "", ()),
-        (3, "firm", "firm", "string", "", "", ()),
-        (4, "firm_display_name", "firmDisplayName", "string", "", "", ()),
-        (5, "audience", "audience", "string", "", "", (("address", True),)),
-        (6, "firm_type", "firmType", "enum", "", "exchange.v1.FirmType", ()),
-    )
+    audience: Annotated[str, FieldRule(address=True)] = ""  # of the token
+    firm_type: Annotated[int, FirmType] = 0
 
 
 class ListAccountsRequest(Message, kw_only=True):
@@ -1103,23 +804,12 @@ class ListAccountsRequest(Message, kw_only=True):
 
     user: str = ""  # resource name; empty means the caller
 
-    __full_name__ = "exchange.v1.ListAccountsRequest"
-    __wire__ = (
-        (1, "user", "user", "string", "", "", ()),
-    )
-
 
 class ListAccountsResponse(Message, kw_only=True):
     """Accounts and their names."""
 
     accounts: list[str] = []  # firms/<firm>/accounts/<account>
     display_names: list[str] = []  # parallel
-
-    __full_name__ = "exchange.v1.ListAccountsResponse"
-    __wire__ = (
-        (1, "accounts", "accounts", "string", "repeated", "", ()),
-        (2, "display_names", "displayNames", "string", "repeated", "", ()),
-    )
 
 
 class BalanceLedgerEntry(Message, kw_only=True):
@@ -1131,99 +821,51 @@ class BalanceLedgerEntry(Message, kw_only=True):
     before_balance: str = ""  # decimal text
     after_balance: str = ""  # decimal text
     description: str = ""
-    update_time: int | None = None  # also the next resume_time
+    update_time: Timestamp | None = None  # also the next resume_time
     modified_security_id: str = ""  # if a security moved
-    entry_type: int = 0
+    entry_type: Annotated[Annotated[int, LedgerEntryType], FieldRule(bare_enum="LEDGER_ENTRY_TYPE_", other_prefix="LEDGER_ENTRY_TYPE_BALANCE_")] = 0
     symbol: str = ""
     update_business_date: str = ""  # YYYY-MM-DD; the day rolls at 17:00 Eastern
-
-    __full_name__ = "exchange.v1.BalanceLedgerEntry"
-    __wire__ = (
-        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
-        (1002, "account", "account", "string", "", "", (("unpublished", True),)),
-        (1003, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1004, "before_balance", "beforeBalance", "string", "", "", (("unpublished", True),)),
-        (1005, "after_balance", "afterBalance", "string", "", "", (("unpublished", True),)),
-        (1006, "description", "description", "string", "", "", (("unpublished", True),)),
-        (1007, "update_time", "updateTime", "timestamp", "", "", (("unpublished", True),)),
-        (1008, "modified_security_id", "modifiedSecurityId", "string", "", "", (("unpublished", True),)),
-        (1009, "entry_type", "entryType", "enum", "", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
-        (1010, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1011, "update_business_date", "updateBusinessDate", "string", "", "", (("unpublished", True),)),
-    )
 
 
 class GetAccountBalanceLedgerRequest(Message, kw_only=True):
     """Which entries."""
 
-    account: str = ""
+    account: Annotated[str, FieldRule(required=True)] = ""
     currency: str = ""  # empty means all
-    start_time: int | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
-    end_time: int | None = None  # inclusive
-    entry_types: list[int] = []  # empty means every public type
+    start_time: Timestamp | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
+    end_time: Timestamp | None = None  # inclusive
+    # empty means every public type
+    entry_types: Annotated[list[Annotated[int, LedgerEntryType]], FieldRule(bare_enum="LEDGER_ENTRY_TYPE_", other_prefix="LEDGER_ENTRY_TYPE_BALANCE_")] = []
     symbol: str = ""
     description: str = ""  # part of the text, at most 200 characters
     newest_first: bool = False  # descending by time
-    page_size: int = 0  # at most 1000
+    page_size: Int32 = 0  # at most 1000
     page_token: str = ""  # next_page_token of the page before
-
-    __full_name__ = "exchange.v1.GetAccountBalanceLedgerRequest"
-    __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
-        (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
-        (1006, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1007, "description", "description", "string", "", "", (("unpublished", True),)),
-        (1008, "newest_first", "newestFirst", "bool", "", "", (("unpublished", True),)),
-        (1009, "page_size", "pageSize", "int32", "", "", (("unpublished", True),)),
-        (1010, "page_token", "pageToken", "string", "", "", (("unpublished", True),)),
-    )
 
 
 class GetAccountBalanceLedgerResponse(Message, kw_only=True):
     """One page of entries."""
 
     entries: list[BalanceLedgerEntry] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.GetAccountBalanceLedgerResponse"
-    __wire__ = (
-        (1001, "entries", "entries", "message", "repeated", "exchange.v1.BalanceLedgerEntry", (("unpublished", True),)),
-        (1002, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True), ("unpublished", True),)),
-        (1003, "eof", "eof", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class DownloadBalanceLedgerRequest(Message, kw_only=True):
     """Which entries."""
 
-    account: str = ""
+    account: Annotated[str, FieldRule(required=True)] = ""
     currency: str = ""  # empty means all
-    start_time: int | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
-    end_time: int | None = None  # inclusive
-    entry_types: list[int] = []  # empty means every public type
+    start_time: Timestamp | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
+    end_time: Timestamp | None = None  # inclusive
+    # empty means every public type
+    entry_types: Annotated[list[Annotated[int, LedgerEntryType]], FieldRule(bare_enum="LEDGER_ENTRY_TYPE_", other_prefix="LEDGER_ENTRY_TYPE_BALANCE_")] = []
     symbol: str = ""
     description: str = ""  # part of the text, at most 200 characters
     newest_first: bool = False  # descending by time
-    page_size: int = 0  # at most 1000
+    page_size: Int32 = 0  # at most 1000
     page_token: str = ""  # next_page_token of the page before
-
-    __full_name__ = "exchange.v1.DownloadBalanceLedgerRequest"
-    __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
-        (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
-        (1006, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1007, "description", "description", "string", "", "", (("unpublished", True),)),
-        (1008, "newest_first", "newestFirst", "bool", "", "", (("unpublished", True),)),
-        (1009, "page_size", "pageSize", "int32", "", "", (("unpublished", True),)),
-        (1010, "page_token", "pageToken", "string", "", "", (("unpublished", True),)),
-    )
 
 
 class DownloadBalanceLedgerResponse(Message, kw_only=True):
@@ -1231,27 +873,16 @@ class DownloadBalanceLedgerResponse(Message, kw_only=True):
 
     data: bytes = b""  # next piece of the CSV
 
-    __full_name__ = "exchange.v1.DownloadBalanceLedgerResponse"
-    __wire__ = (
-        (1001, "data", "data", "bytes", "", "", (("unpublished", True),)),
-    )
-
 
 class CreateBalanceLedgerSubscriptionRequest(Message, kw_only=True):
     """Which account, from when."""
 
-    account: str = ""
+    account: Annotated[str, FieldRule(required=True)] = ""
     currency: str = ""  # empty means all
-    entry_types: list[int] = []  # empty means every public type
-    resume_time: int | None = None  # inclusive, floor 2026-05-01T00:00:00Z; unset means live only
-
-    __full_name__ = "exchange.v1.CreateBalanceLedgerSubscriptionRequest"
-    __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1003, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
-        (1004, "resume_time", "resumeTime", "timestamp", "", "", (("unpublished", True),)),
-    )
+    # empty means every public type
+    entry_types: Annotated[list[Annotated[int, LedgerEntryType]], FieldRule(bare_enum="LEDGER_ENTRY_TYPE_", other_prefix="LEDGER_ENTRY_TYPE_BALANCE_")] = []
+    # inclusive, floor 2026-05-01T00:00:00Z; unset means live only
+    resume_time: Timestamp | None = None
 
 
 class CreateBalanceLedgerSubscriptionResponse(Message, kw_only=True):
@@ -1259,23 +890,13 @@ class CreateBalanceLedgerSubscriptionResponse(Message, kw_only=True):
 
     entries: list[BalanceLedgerEntry] = []  # empty in a heartbeat
 
-    __full_name__ = "exchange.v1.CreateBalanceLedgerSubscriptionResponse"
-    __wire__ = (
-        (1001, "entries", "entries", "message", "repeated", "exchange.v1.BalanceLedgerEntry", (("unpublished", True),)),
-    )
-
 
 class ComboLeg(Message, kw_only=True):
     """One market of a combo and the side taken in it."""
 
-    symbol: str = ""
-    side: int = 0  # BUY wins at a settlement of one dollar, SELL at zero
-
-    __full_name__ = "exchange.v1.ComboLeg"
-    __wire__ = (
-        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "side", "side", "enum", "", "exchange.v1.Side", (("unpublished", True), ("required", True),)),
-    )
+    symbol: Annotated[str, FieldRule(required=True)] = ""
+    # BUY wins at a settlement of one dollar, SELL at zero
+    side: Annotated[Annotated[int, Side], FieldRule(required=True)] = 0
 
 
 class ComboInstrument(Message, kw_only=True):
@@ -1283,29 +904,15 @@ class ComboInstrument(Message, kw_only=True):
 
     id: str = ""  # its symbol
     legs: list[ComboLeg] = []
-    state: int = 0
-    created_time: int | None = None
+    state: Annotated[int, InstrumentState] = 0
+    created_time: Timestamp | None = None
     tick_size: float = 0.0  # dollars
-
-    __full_name__ = "exchange.v1.ComboInstrument"
-    __wire__ = (
-        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
-        (1002, "legs", "legs", "message", "repeated", "exchange.v1.ComboLeg", (("unpublished", True),)),
-        (1003, "state", "state", "enum", "", "exchange.v1.InstrumentState", (("unpublished", True),)),
-        (1004, "created_time", "createdTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "tick_size", "tickSize", "double", "", "", (("unpublished", True),)),
-    )
 
 
 class CreateComboRequest(Message, kw_only=True):
     """Which legs, in any order."""
 
-    legs: list[ComboLeg] = []  # 2 to 10
-
-    __full_name__ = "exchange.v1.CreateComboRequest"
-    __wire__ = (
-        (1001, "legs", "legs", "message", "repeated", "exchange.v1.ComboLeg", (("unpublished", True), ("required", True),)),
-    )
+    legs: Annotated[list[ComboLeg], FieldRule(required=True)] = []  # 2 to 10
 
 
 class CreateComboResponse(Message, kw_only=True):
@@ -1313,21 +920,11 @@ class CreateComboResponse(Message, kw_only=True):
 
     combo: ComboInstrument | None = None
 
-    __full_name__ = "exchange.v1.CreateComboResponse"
-    __wire__ = (
-        (1001, "combo", "combo", "message", "", "exchange.v1.ComboInstrument", (("unpublished", True),)),
-    )
-
 
 class GetCombosRequest(Message, kw_only=True):
     """Which combo."""
 
-    symbol: str = ""
-
-    __full_name__ = "exchange.v1.GetCombosRequest"
-    __wire__ = (
-        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    symbol: Annotated[str, FieldRule(required=True)] = ""
 
 
 class GetCombosResponse(Message, kw_only=True):
@@ -1335,38 +932,23 @@ class GetCombosResponse(Message, kw_only=True):
 
     combos: list[ComboInstrument] = []
 
-    __full_name__ = "exchange.v1.GetCombosResponse"
-    __wire__ = (
-        (1001, "combos", "combos", "message", "repeated", "exchange.v1.ComboInstrument", (("unpublished", True),)),
-    )
-
 
 class TradingHours(Message, kw_only=True):
     """A weekly segment and the state the instrument has in it."""
 
-    days_of_week: list[int] = []  # 1 is Monday, 7 is Sunday
+    days_of_week: list[Int32] = []  # 1 is Monday, 7 is Sunday
     time_of_day: TimeOfDay | None = None
-    duration: int | None = None
-    state: int = 0  # held during the segment
+    duration: Duration | None = None
+    state: Annotated[int, InstrumentState] = 0  # held during the segment
     hide_market_data: bool = False  # book is not shown
     expire_all_orders: bool = False  # at the start of the segment
-
-    __full_name__ = "exchange.v1.TradingHours"
-    __wire__ = (
-        (1, "days_of_week", "daysOfWeek", "int32", "repeated", "", ()),
-        (2, "time_of_day", "timeOfDay", "message", "", "exchange.v1.TimeOfDay", ()),
-        (3, "duration", "duration", "duration", "", "", ()),
-        (4, "state", "state", "enum", "", "exchange.v1.InstrumentState", ()),
-        (5, "hide_market_data", "hideMarketData", "bool", "", "", ()),
-        (6, "expire_all_orders", "expireAllOrders", "bool", "", "", ()),
-    )
 
 
 class PriceLimit(Message, kw_only=True):
     """Bounds of a limit price."""
 
-    low: int = 0  # scaled
-    high: int = 0  # scaled
+    low: Int64 = 0  # scaled
+    high: Int64 = 0  # scaled
     low_set: bool = False
     high_set: bool = False
     relative_low: float = 0.0
@@ -1374,42 +956,18 @@ class PriceLimit(Message, kw_only=True):
     relative_low_set: bool = False
     relative_high_set: bool = False
 
-    __full_name__ = "exchange.v1.PriceLimit"
-    __wire__ = (
-        (1, "low", "low", "int64", "", "", ()),
-        (2, "high", "high", "int64", "", "", ()),
-        (3, "low_set", "lowSet", "bool", "", "", ()),
-        (4, "high_set", "highSet", "bool", "", "", ()),
-        (5, "relative_low", "relativeLow", "double", "", "", ()),
-        (6, "relative_high", "relativeHigh", "double", "", "", ()),
-        (7, "relative_low_set", "relativeLowSet", "bool", "", "", ()),
-        (8, "relative_high_set", "relativeHighSet", "bool", "", "", ()),
-    )
-
 
 class OrderSizeLimit(Message, kw_only=True):
     """Bounds of an order's quantity and notional."""
 
-    low: int = 0  # scaled
-    high: int = 0  # scaled
+    low: Int64 = 0  # scaled
+    high: Int64 = 0  # scaled
     low_set: bool = False
     high_set: bool = False
-    total_notional_low: int = 0
-    total_notional_high: int = 0
+    total_notional_low: Int64 = 0
+    total_notional_high: Int64 = 0
     total_notional_low_set: bool = False
     total_notional_high_set: bool = False
-
-    __full_name__ = "exchange.v1.OrderSizeLimit"
-    __wire__ = (
-        (1, "low", "low", "int64", "", "", ()),
-        (2, "high", "high", "int64", "", "", ()),
-        (3, "low_set", "lowSet", "bool", "", "", ()),
-        (4, "high_set", "highSet", "bool", "", "", ()),
-        (5, "total_notional_low", "totalNotionalLow", "int64", "", "", ()),
-        (6, "total_notional_high", "totalNotionalHigh", "int64", "", "", ()),
-        (7, "total_notional_low_set", "totalNotionalLowSet", "bool", "", "", ()),
-        (8, "total_notional_high_set", "totalNotionalHighSet", "bool", "", "", ()),
-    )
 
 
 class EventAttributes(Message, kw_only=True):
@@ -1427,21 +985,6 @@ class EventAttributes(Message, kw_only=True):
     time_specifier: Date | None = None
     event_outcome: str = ""  # EVENT_OUTCOME_MUTUALLY_EXCLUSIVE, _DIRECTIONAL or _INDEPENDENT
 
-    __full_name__ = "exchange.v1.EventAttributes"
-    __wire__ = (
-        (1001, "question", "question", "string", "", "", (("unpublished", True),)),
-        (1002, "payout_value", "payoutValue", "string", "", "", (("unpublished", True),)),
-        (1003, "evaluation_type", "evaluationType", "string", "", "", (("unpublished", True),)),
-        (1004, "event_id", "eventId", "string", "", "", (("unpublished", True),)),
-        (1005, "event_display_name", "eventDisplayName", "string", "", "", (("unpublished", True),)),
-        (1006, "strike_value", "strikeValue", "string", "", "", (("unpublished", True),)),
-        (1007, "strike_unit", "strikeUnit", "string", "", "", (("unpublished", True),)),
-        (1008, "calculation_method", "calculationMethod", "string", "", "", (("unpublished", True),)),
-        (1009, "position_accountability_value", "positionAccountabilityValue", "string", "", "", (("unpublished", True),)),
-        (1010, "time_specifier", "timeSpecifier", "message", "", "exchange.v1.Date", (("unpublished", True),)),
-        (1011, "event_outcome", "eventOutcome", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class Instrument(Message, kw_only=True):
     """A tradable instrument: scales, schedule, limits and metadata. Scales are read here and never inferred (§2.6)."""
@@ -1450,62 +993,30 @@ class Instrument(Message, kw_only=True):
     tick_size: float = 0.0  # dollars
     base_currency: str = ""
     multiplier: float = 0.0
-    minimum_trade_qty: int = 0  # scaled
+    minimum_trade_qty: Int64 = 0  # scaled
     start_date: Date | None = None
     expiration_date: Date | None = None
     termination_date: Date | None = None
     trading_schedule: list[TradingHours] = []
     description: str = ""
     clearing_house: str = ""
-    minimum_unaffiliated_firms: int = 0
+    minimum_unaffiliated_firms: Int64 = 0
     non_tradable: bool = False  # reference only
     json_attributes: str = ""  # JSON text
     product_id: str = ""
     price_limit: PriceLimit | None = None
     order_size_limit: OrderSizeLimit | None = None
     expiration_time: TimeOfDay | None = None
-    trade_settlement_period: int = 0
-    state: int = 0
-    price_scale: int = 0  # divides prices
-    fractional_qty_scale: int = 0  # divides quantities; 0 means 1
+    trade_settlement_period: Int64 = 0
+    state: Annotated[int, InstrumentState] = 0
+    price_scale: Int64 = 0  # divides prices
+    fractional_qty_scale: Int64 = 0  # divides quantities; 0 means 1
     settlement_currency: str = ""
-    settlement_price_scale: int = 0
+    settlement_price_scale: Int64 = 0
     metadata: dict[str, str] = {}
     event_attributes: EventAttributes | None = None
-    create_time: int | None = None
-    update_time: int | None = None
-
-    __full_name__ = "exchange.v1.Instrument"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "tick_size", "tickSize", "double", "", "", ()),
-        (3, "base_currency", "baseCurrency", "string", "", "", ()),
-        (4, "multiplier", "multiplier", "double", "", "", ()),
-        (5, "minimum_trade_qty", "minimumTradeQty", "int64", "", "", ()),
-        (6, "start_date", "startDate", "message", "", "exchange.v1.Date", ()),
-        (7, "expiration_date", "expirationDate", "message", "", "exchange.v1.Date", ()),
-        (8, "termination_date", "terminationDate", "message", "", "exchange.v1.Date", ()),
-        (9, "trading_schedule", "tradingSchedule", "message", "repeated", "exchange.v1.TradingHours", ()),
-        (10, "description", "description", "string", "", "", ()),
-        (11, "clearing_house", "clearingHouse", "string", "", "", ()),
-        (12, "minimum_unaffiliated_firms", "minimumUnaffiliatedFirms", "int64", "", "", ()),
-        (16, "non_tradable", "nonTradable", "bool", "", "", ()),
-        (17, "json_attributes", "jsonAttributes", "string", "", "", ()),
-        (18, "product_id", "productId", "string", "", "", ()),
-        (19, "price_limit", "priceLimit", "message", "", "exchange.v1.PriceLimit", ()),
-        (20, "order_size_limit", "orderSizeLimit", "message", "", "exchange.v1.OrderSizeLimit", ()),
-        (22, "expiration_time", "expirationTime", "message", "", "exchange.v1.TimeOfDay", ()),
-        (23, "trade_settlement_period", "tradeSettlementPeriod", "int64", "", "", ()),
-        (24, "state", "state", "enum", "", "exchange.v1.InstrumentState", ()),
-        (25, "price_scale", "priceScale", "int64", "", "", ()),
-        (31, "fractional_qty_scale", "fractionalQtyScale", "int64", "", "", ()),
-        (32, "settlement_currency", "settlementCurrency", "string", "", "", ()),
-        (34, "settlement_price_scale", "settlementPriceScale", "int64", "", "", ()),
-        (35, "metadata", "metadata", "string", "map:string", "", ()),
-        (1001, "event_attributes", "eventAttributes", "message", "", "exchange.v1.EventAttributes", (("unpublished", True),)),
-        (1002, "create_time", "createTime", "timestamp", "", "", (("unpublished", True),)),
-        (1003, "update_time", "updateTime", "timestamp", "", "", (("unpublished", True),)),
-    )
+    create_time: Timestamp | None = None
+    update_time: Timestamp | None = None
 
 
 class Position(Message, kw_only=True):
@@ -1513,83 +1024,43 @@ class Position(Message, kw_only=True):
 
     account: str = ""
     symbol: str = ""
-    net_position: int = 0  # signed, scaled
-    qty_bought: int = 0  # only grows, scaled
-    qty_sold: int = 0  # only grows, scaled
-    cost: int = 0  # price × quantity units, buys positive
-    realized: int = 0  # price × quantity units
-    bod_position: int = 0  # net at the last 17:00 Eastern
+    net_position: Int64 = 0  # signed, scaled
+    qty_bought: Int64 = 0  # only grows, scaled
+    qty_sold: Int64 = 0  # only grows, scaled
+    cost: Int64 = 0  # price × quantity units, buys positive
+    realized: Int64 = 0  # price × quantity units
+    bod_position: Int64 = 0  # net at the last 17:00 Eastern
     expired: bool = False  # its instrument expired or has paid
-    update_time: int | None = None
-
-    __full_name__ = "exchange.v1.Position"
-    __wire__ = (
-        (1, "account", "account", "string", "", "", ()),
-        (2, "symbol", "symbol", "string", "", "", ()),
-        (3, "net_position", "netPosition", "int64", "", "", ()),
-        (4, "qty_bought", "qtyBought", "int64", "", "", ()),
-        (5, "qty_sold", "qtySold", "int64", "", "", ()),
-        (6, "cost", "cost", "int64", "", "", ()),
-        (7, "realized", "realized", "int64", "", "", ()),
-        (8, "bod_position", "bodPosition", "int64", "", "", ()),
-        (9, "expired", "expired", "bool", "", "", ()),
-        (11, "update_time", "updateTime", "timestamp", "", "", ()),
-    )
+    update_time: Timestamp | None = None
 
 
 class ListAccountPositionsRequest(Message, kw_only=True):
     """Which positions."""
 
-    name: str = ""  # account resource name
+    name: Annotated[str, FieldRule(required=True)] = ""  # account resource name
     symbol: str = ""
-    as_of_time: int | None = None  # excludes as_of_date
+    as_of_time: Timestamp | None = None  # excludes as_of_date
     as_of_date: Date | None = None  # close of that trade day
-    page_size: int = 0  # 0 means the default
+    page_size: Int32 = 0  # 0 means the default
     page_token: str = ""  # next_page_token of the page before
     active_only: bool = False  # without expired positions
     non_zero_only: bool = False  # without flat positions
-
-    __full_name__ = "exchange.v1.ListAccountPositionsRequest"
-    __wire__ = (
-        (1, "name", "name", "string", "", "", (("required", True),)),
-        (2, "symbol", "symbol", "string", "", "", ()),
-        (3, "as_of_time", "asOfTime", "timestamp", "", "", ()),
-        (4, "as_of_date", "asOfDate", "message", "", "exchange.v1.Date", ()),
-        (1001, "page_size", "pageSize", "int32", "", "", (("unpublished", True),)),
-        (1002, "page_token", "pageToken", "string", "", "", (("unpublished", True),)),
-        (1003, "active_only", "activeOnly", "bool", "", "", (("unpublished", True),)),
-        (1004, "non_zero_only", "nonZeroOnly", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class ListAccountPositionsResponse(Message, kw_only=True):
     """One page of positions."""
 
     positions: list[Position] = []
-    available_position: list[int] = []  # parallel to positions
-    next_page_token: str = ""  # absent on the last page
+    available_position: list[Int64] = []  # parallel to positions
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.ListAccountPositionsResponse"
-    __wire__ = (
-        (1, "positions", "positions", "message", "repeated", "exchange.v1.Position", ()),
-        (2, "available_position", "availablePosition", "int64", "repeated", "", ()),
-        (1001, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True), ("unpublished", True),)),
-        (1002, "eof", "eof", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class GetAccountBalanceRequest(Message, kw_only=True):
     """Which account and currency."""
 
-    name: str = ""  # account resource name
+    name: Annotated[str, FieldRule(required=True)] = ""  # account resource name
     currency: str = ""  # ISO 4217 code
-
-    __full_name__ = "exchange.v1.GetAccountBalanceRequest"
-    __wire__ = (
-        (1, "name", "name", "string", "", "", (("required", True),)),
-        (2, "currency", "currency", "string", "", "", ()),
-    )
 
 
 class GetAccountBalanceResponse(Message, kw_only=True):
@@ -1607,24 +1078,7 @@ class GetAccountBalanceResponse(Message, kw_only=True):
     alternate_capital_requirement: str = ""  # decimal text
     unsettled_funds: str = ""  # decimal text
     margin_requirement: str = ""  # decimal text
-    update_time: int | None = None
-
-    __full_name__ = "exchange.v1.GetAccountBalanceResponse"
-    __wire__ = (
-        (1, "balance", "balance", "string", "", "", ()),
-        (2, "capital_requirement", "capitalRequirement", "string", "", "", ()),
-        (3, "excess_capital", "excessCapital", "string", "", "", ()),
-        (4, "buying_power", "buyingPower", "string", "", "", ()),
-        (5, "securities", "securities", "message", "map:string", "exchange.v1.SecurityEntry", ()),
-        (6, "total_security_notional_value", "totalSecurityNotionalValue", "string", "", "", ()),
-        (7, "total_security_available_value", "totalSecurityAvailableValue", "string", "", "", ()),
-        (8, "open_orders", "openOrders", "string", "", "", ()),
-        (9, "alternate_capital_requirement_currency", "alternateCapitalRequirementCurrency", "string", "", "", ()),
-        (10, "alternate_capital_requirement", "alternateCapitalRequirement", "string", "", "", ()),
-        (11, "unsettled_funds", "unsettledFunds", "string", "", "", ()),
-        (12, "margin_requirement", "marginRequirement", "string", "", "", ()),
-        (13, "update_time", "updateTime", "timestamp", "", "", ()),
-    )
+    update_time: Timestamp | None = None
 
 
 class SecurityEntry(Message, kw_only=True):
@@ -1632,29 +1086,15 @@ class SecurityEntry(Message, kw_only=True):
 
     balance: str = ""  # decimal text
     market_value: str = ""  # decimal text
-    haircut: int = 0
+    haircut: Int64 = 0
     notional_value: str = ""  # decimal text
     available_value: str = ""  # decimal text
-
-    __full_name__ = "exchange.v1.SecurityEntry"
-    __wire__ = (
-        (1, "balance", "balance", "string", "", "", ()),
-        (2, "market_value", "marketValue", "string", "", "", ()),
-        (3, "haircut", "haircut", "int64", "", "", ()),
-        (4, "notional_value", "notionalValue", "string", "", "", ()),
-        (5, "available_value", "availableValue", "string", "", "", ()),
-    )
 
 
 class ListAccountBalancesRequest(Message, kw_only=True):
     """Which account."""
 
-    name: str = ""  # account resource name
-
-    __full_name__ = "exchange.v1.ListAccountBalancesRequest"
-    __wire__ = (
-        (1, "name", "name", "string", "", "", (("required", True),)),
-    )
+    name: Annotated[str, FieldRule(required=True)] = ""  # account resource name
 
 
 class ListAccountBalancesResponse(Message, kw_only=True):
@@ -1662,36 +1102,19 @@ class ListAccountBalancesResponse(Message, kw_only=True):
 
     balances: dict[str, GetAccountBalanceResponse] = {}  # by currency
 
-    __full_name__ = "exchange.v1.ListAccountBalancesResponse"
-    __wire__ = (
-        (1, "balances", "balances", "message", "map:string", "exchange.v1.GetAccountBalanceResponse", ()),
-    )
-
 
 class CreatePositionSubscriptionRequest(Message, kw_only=True):
     """Whose positions to follow."""
 
     accounts: list[str] = []  # resource names; empty means all of the caller's
 
-    __full_name__ = "exchange.v1.CreatePositionSubscriptionRequest"
-    __wire__ = (
-        (1, "accounts", "accounts", "string", "repeated", "", ()),
-    )
-
 
 class CreatePositionSubscriptionResponse(Message, kw_only=True):
     """One message of the position stream."""
 
-    heartbeat: Heartbeat | None = None
-    snapshot: CreatePositionSubscriptionResponse_Snapshot | None = None
-    update: CreatePositionSubscriptionResponse_Update | None = None
-
-    __full_name__ = "exchange.v1.CreatePositionSubscriptionResponse"
-    __wire__ = (
-        (1, "heartbeat", "heartbeat", "message", "oneof:event", "exchange.v1.Heartbeat", ()),
-        (2, "snapshot", "snapshot", "message", "oneof:event", "exchange.v1.CreatePositionSubscriptionResponse.Snapshot", ()),
-        (3, "update", "update", "message", "oneof:event", "exchange.v1.CreatePositionSubscriptionResponse.Update", ()),
-    )
+    heartbeat: Annotated[Heartbeat | None, FieldRule(oneof="event")] = None
+    snapshot: Annotated[CreatePositionSubscriptionResponse_Snapshot | None, FieldRule(oneof="event")] = None
+    update: Annotated[CreatePositionSubscriptionResponse_Update | None, FieldRule(oneof="event")] = None
 
 
 class CreatePositionSubscriptionResponse_Snapshot(Message, kw_only=True):
@@ -1699,21 +1122,11 @@ class CreatePositionSubscriptionResponse_Snapshot(Message, kw_only=True):
 
     positions: list[Position] = []
 
-    __full_name__ = "exchange.v1.CreatePositionSubscriptionResponse.Snapshot"
-    __wire__ = (
-        (1, "positions", "positions", "message", "repeated", "exchange.v1.Position", ()),
-    )
-
 
 class CreatePositionSubscriptionResponse_Update(Message, kw_only=True):
     """Positions that changed."""
 
     positions: list[Position] = []
-
-    __full_name__ = "exchange.v1.CreatePositionSubscriptionResponse.Update"
-    __wire__ = (
-        (1, "positions", "positions", "message", "repeated", "exchange.v1.Position", ()),
-    )
 
 
 class PositionLedgerEntry(Message, kw_only=True):
@@ -1722,103 +1135,53 @@ class PositionLedgerEntry(Message, kw_only=True):
     id: str = ""
     account: str = ""
     symbol: str = ""
-    quantity_change: int = 0
-    cost_change: int = 0
-    realized_change: int = 0
-    net_position: int = 0  # after the change
-    cost: int = 0  # after the change
-    realized: int = 0  # after the change
-    update_time: int | None = None
+    quantity_change: Int64 = 0
+    cost_change: Int64 = 0
+    realized_change: Int64 = 0
+    net_position: Int64 = 0  # after the change
+    cost: Int64 = 0  # after the change
+    realized: Int64 = 0  # after the change
+    update_time: Timestamp | None = None
     update_business_date: str = ""  # YYYY-MM-DD; the day rolls at 17:00 Eastern
     description: str = ""
-
-    __full_name__ = "exchange.v1.PositionLedgerEntry"
-    __wire__ = (
-        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
-        (1002, "account", "account", "string", "", "", (("unpublished", True),)),
-        (1003, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1004, "quantity_change", "quantityChange", "int64", "", "", (("unpublished", True),)),
-        (1005, "cost_change", "costChange", "int64", "", "", (("unpublished", True),)),
-        (1006, "realized_change", "realizedChange", "int64", "", "", (("unpublished", True),)),
-        (1007, "net_position", "netPosition", "int64", "", "", (("unpublished", True),)),
-        (1008, "cost", "cost", "int64", "", "", (("unpublished", True),)),
-        (1009, "realized", "realized", "int64", "", "", (("unpublished", True),)),
-        (1010, "update_time", "updateTime", "timestamp", "", "", (("unpublished", True),)),
-        (1011, "update_business_date", "updateBusinessDate", "string", "", "", (("unpublished", True),)),
-        (1012, "description", "description", "string", "", "", (("unpublished", True),)),
-    )
 
 
 class GetPositionLedgerRequest(Message, kw_only=True):
     """Which entries."""
 
-    account: str = ""
+    account: Annotated[str, FieldRule(required=True)] = ""
     symbol: str = ""
-    start_time: int | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
-    end_time: int | None = None  # inclusive
-    page_size: int = 0  # at most 1000
+    start_time: Timestamp | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
+    end_time: Timestamp | None = None  # inclusive
+    page_size: Int32 = 0  # at most 1000
     page_token: str = ""  # next_page_token of the page before
     newest_first: bool = False  # descending by time
-
-    __full_name__ = "exchange.v1.GetPositionLedgerRequest"
-    __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
-        (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "page_size", "pageSize", "int32", "", "", (("unpublished", True),)),
-        (1006, "page_token", "pageToken", "string", "", "", (("unpublished", True),)),
-        (1007, "newest_first", "newestFirst", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class GetPositionLedgerResponse(Message, kw_only=True):
     """One page of entries."""
 
     entries: list[PositionLedgerEntry] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.GetPositionLedgerResponse"
-    __wire__ = (
-        (1001, "entries", "entries", "message", "repeated", "exchange.v1.PositionLedgerEntry", (("unpublished", True),)),
-        (1002, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True), ("unpublished", True),)),
-        (1003, "eof", "eof", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class DownloadPositionLedgerRequest(Message, kw_only=True):
     """Which entries."""
 
-    account: str = ""
+    account: Annotated[str, FieldRule(required=True)] = ""
     symbol: str = ""
-    start_time: int | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
-    end_time: int | None = None  # inclusive
-    page_size: int = 0  # at most 1000
+    start_time: Timestamp | None = None  # inclusive; raised to 2026-05-01T00:00:00Z
+    end_time: Timestamp | None = None  # inclusive
+    page_size: Int32 = 0  # at most 1000
     page_token: str = ""  # next_page_token of the page before
     newest_first: bool = False  # descending by time
-
-    __full_name__ = "exchange.v1.DownloadPositionLedgerRequest"
-    __wire__ = (
-        (1001, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
-        (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "page_size", "pageSize", "int32", "", "", (("unpublished", True),)),
-        (1006, "page_token", "pageToken", "string", "", "", (("unpublished", True),)),
-        (1007, "newest_first", "newestFirst", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class DownloadPositionLedgerResponse(Message, kw_only=True):
     """A piece of the file."""
 
     data: bytes = b""  # next piece of the CSV
-
-    __full_name__ = "exchange.v1.DownloadPositionLedgerResponse"
-    __wire__ = (
-        (1001, "data", "data", "bytes", "", "", (("unpublished", True),)),
-    )
 
 
 class Trade(Message, kw_only=True):
@@ -1827,42 +1190,21 @@ class Trade(Message, kw_only=True):
     id: str = ""
     aggressor: Execution | None = None  # taker's side
     passive: Execution | None = None  # maker's side
-    trade_type: int = 0
-    state: int = 0
-    reporting_counterparty: int = 0  # which side reports
+    trade_type: Annotated[int, TradeType] = 0
+    state: Annotated[int, TradeState] = 0
+    reporting_counterparty: Annotated[int, Side] = 0  # which side reports
     text: str = ""
     trade_link_id: str = ""  # shared by the trades of one event
     metadata: dict[str, str] = {}
-
-    __full_name__ = "exchange.v1.Trade"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "aggressor", "aggressor", "message", "", "exchange.v1.Execution", ()),
-        (3, "passive", "passive", "message", "", "exchange.v1.Execution", ()),
-        (4, "trade_type", "tradeType", "enum", "", "exchange.v1.TradeType", ()),
-        (5, "state", "state", "enum", "", "exchange.v1.TradeState", ()),
-        (6, "reporting_counterparty", "reportingCounterparty", "enum", "", "exchange.v1.Side", ()),
-        (7, "text", "text", "string", "", "", ()),
-        (8, "trade_link_id", "tradeLinkId", "string", "", "", ()),
-        (9, "metadata", "metadata", "string", "map:string", "", ()),
-    )
 
 
 class CreateDropCopySubscriptionRequest(Message, kw_only=True):
     """From where, and which executions."""
 
     resume_token: bytes = b""  # opaque
-    resume_time: int | None = None  # replay from here; excludes resume_token
+    resume_time: Timestamp | None = None  # replay from here; excludes resume_token
     symbols: list[str] = []  # empty means all
     firms: list[str] = []  # empty means the caller's
-
-    __full_name__ = "exchange.v1.CreateDropCopySubscriptionRequest"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "resume_time", "resumeTime", "timestamp", "", "", ()),
-        (3, "symbols", "symbols", "string", "repeated", "", ()),
-        (4, "firms", "firms", "string", "repeated", "", ()),
-    )
 
 
 class CreateDropCopySubscriptionResponse(Message, kw_only=True):
@@ -1871,28 +1213,14 @@ class CreateDropCopySubscriptionResponse(Message, kw_only=True):
     resume_token: bytes = b""  # opaque
     executions: list[Execution] = []  # empty in a heartbeat
 
-    __full_name__ = "exchange.v1.CreateDropCopySubscriptionResponse"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "executions", "executions", "message", "repeated", "exchange.v1.Execution", ()),
-    )
-
 
 class CreateTradeCaptureReportSubscriptionRequest(Message, kw_only=True):
     """From where, and which trades."""
 
     resume_token: bytes = b""  # opaque
-    resume_time: int | None = None  # replay from here; excludes resume_token
+    resume_time: Timestamp | None = None  # replay from here; excludes resume_token
     symbols: list[str] = []  # empty means all
     firms: list[str] = []  # empty means the caller's
-
-    __full_name__ = "exchange.v1.CreateTradeCaptureReportSubscriptionRequest"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "resume_time", "resumeTime", "timestamp", "", "", ()),
-        (3, "symbols", "symbols", "string", "repeated", "", ()),
-        (4, "firms", "firms", "string", "repeated", "", ()),
-    )
 
 
 class CreateTradeCaptureReportSubscriptionResponse(Message, kw_only=True):
@@ -1901,28 +1229,14 @@ class CreateTradeCaptureReportSubscriptionResponse(Message, kw_only=True):
     resume_token: bytes = b""  # opaque
     trade_capture_reports: list[Trade] = []  # empty in a heartbeat
 
-    __full_name__ = "exchange.v1.CreateTradeCaptureReportSubscriptionResponse"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "trade_capture_reports", "tradeCaptureReports", "message", "repeated", "exchange.v1.Trade", ()),
-    )
-
 
 class CreateInstrumentStateChangeSubscriptionRequest(Message, kw_only=True):
     """Which instruments."""
 
     resume_token: bytes = b""  # has no effect
-    resume_time: int | None = None  # has no effect
+    resume_time: Timestamp | None = None  # has no effect
     symbols: list[str] = []  # empty means all
     slow_consumer_skip_to_head: bool = False  # drop the backlog instead of the connection
-
-    __full_name__ = "exchange.v1.CreateInstrumentStateChangeSubscriptionRequest"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "resume_time", "resumeTime", "timestamp", "", "", ()),
-        (3, "symbols", "symbols", "string", "repeated", "", ()),
-        (4, "slow_consumer_skip_to_head", "slowConsumerSkipToHead", "bool", "", "", ()),
-    )
 
 
 class CreateInstrumentStateChangeSubscriptionResponse(Message, kw_only=True):
@@ -1931,49 +1245,25 @@ class CreateInstrumentStateChangeSubscriptionResponse(Message, kw_only=True):
     resume_token: bytes = b""  # never filled (§6.2)
     instruments: list[Instrument] = []  # empty in a heartbeat
 
-    __full_name__ = "exchange.v1.CreateInstrumentStateChangeSubscriptionResponse"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "instruments", "instruments", "message", "repeated", "exchange.v1.Instrument", ()),
-    )
-
 
 class PositionChange(Message, kw_only=True):
     """A position that changed, with the settlement result once there is one."""
 
     position: Position | None = None  # as it is after the change
-    change_time: int | None = None
-    settlement_px: int | None = None  # scaled by price_scale; set once known
+    change_time: Timestamp | None = None
+    settlement_px: Int64 | None = None  # scaled by price_scale; set once known
     settlement_preliminary: bool | None = None  # may still change
-    settlement_set_time: int | None = None
+    settlement_set_time: Timestamp | None = None
     resolved: bool = False  # the market has settled for good
-
-    __full_name__ = "exchange.v1.PositionChange"
-    __wire__ = (
-        (1, "position", "position", "message", "", "exchange.v1.Position", ()),
-        (2, "change_time", "changeTime", "timestamp", "", "", ()),
-        (1001, "settlement_px", "settlementPx", "int64", "optional", "", (("unpublished", True),)),
-        (1002, "settlement_preliminary", "settlementPreliminary", "bool", "optional", "", (("unpublished", True),)),
-        (1003, "settlement_set_time", "settlementSetTime", "timestamp", "", "", (("unpublished", True),)),
-        (1004, "resolved", "resolved", "bool", "", "", (("unpublished", True),)),
-    )
 
 
 class CreatePositionChangeSubscriptionRequest(Message, kw_only=True):
     """From where, and which positions."""
 
     resume_token: bytes = b""  # opaque
-    resume_time: int | None = None  # replay from here; excludes resume_token
+    resume_time: Timestamp | None = None  # replay from here; excludes resume_token
     symbols: list[str] = []  # empty means all
     firms: list[str] = []  # empty means the caller's
-
-    __full_name__ = "exchange.v1.CreatePositionChangeSubscriptionRequest"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "resume_time", "resumeTime", "timestamp", "", "", ()),
-        (3, "symbols", "symbols", "string", "repeated", "", ()),
-        (4, "firms", "firms", "string", "repeated", "", ()),
-    )
 
 
 class CreatePositionChangeSubscriptionResponse(Message, kw_only=True):
@@ -1982,43 +1272,22 @@ class CreatePositionChangeSubscriptionResponse(Message, kw_only=True):
     resume_token: bytes = b""  # opaque
     position_changes: list[PositionChange] = []  # empty in a heartbeat
 
-    __full_name__ = "exchange.v1.CreatePositionChangeSubscriptionResponse"
-    __wire__ = (
-        (1, "resume_token", "resumeToken", "bytes", "", "", ()),
-        (2, "position_changes", "positionChanges", "message", "repeated", "exchange.v1.PositionChange", ()),
-    )
-
 
 class FieldFilter(Message, kw_only=True):
     """One comparison; the value is in the member that fits the column's type."""
 
-    field: str = ""
-    operator: int = 0
+    field: Annotated[str, FieldRule(required=True)] = ""
+    operator: Annotated[Annotated[int, FilterOperator], FieldRule(required=True)] = 0
     string_value: str = ""
-    int_value: int = 0
+    int_value: Int64 = 0
     double_value: float = 0.0
     string_list: StringList | None = None
-
-    __full_name__ = "exchange.v1.FieldFilter"
-    __wire__ = (
-        (1001, "field", "field", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "operator", "operator", "enum", "", "exchange.v1.FilterOperator", (("unpublished", True), ("required", True),)),
-        (1003, "string_value", "stringValue", "string", "", "", (("unpublished", True),)),
-        (1004, "int_value", "intValue", "int64", "", "", (("unpublished", True),)),
-        (1005, "double_value", "doubleValue", "double", "", "", (("unpublished", True),)),
-        (1006, "string_list", "stringList", "message", "", "exchange.v1.StringList", (("unpublished", True),)),
-    )
 
 
 class StringList(Message, kw_only=True):
     """The values of IN and NOT_IN."""
 
     values: list[str] = []
-
-    __full_name__ = "exchange.v1.StringList"
-    __wire__ = (
-        (1001, "values", "values", "string", "repeated", "", (("unpublished", True),)),
-    )
 
 
 class InstrumentFilter(Message, kw_only=True):
@@ -2027,26 +1296,13 @@ class InstrumentFilter(Message, kw_only=True):
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filters: list[FieldFilter] = []
 
-    __full_name__ = "exchange.v1.InstrumentFilter"
-    __wire__ = (
-        (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
-        (1002, "field_filters", "fieldFilters", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
-    )
-
 
 class FundingTimeOfDay(Message, kw_only=True):
     """A time of day."""
 
-    hour: int = 0
-    minute: int = 0
-    second: int = 0
-
-    __full_name__ = "exchange.v1.FundingTimeOfDay"
-    __wire__ = (
-        (1, "hour", "hour", "int32", "", "", ()),
-        (2, "minute", "minute", "int32", "", "", ()),
-        (3, "second", "second", "int32", "", "", ()),
-    )
+    hour: Int32 = 0
+    minute: Int32 = 0
+    second: Int32 = 0
 
 
 class FundingAddress(Message, kw_only=True):
@@ -2059,23 +1315,13 @@ class FundingAddress(Message, kw_only=True):
     country: str = ""
     zip: str = ""
 
-    __full_name__ = "exchange.v1.FundingAddress"
-    __wire__ = (
-        (1, "address_line1", "addressLine1", "string", "", "", ()),
-        (2, "address_line2", "addressLine2", "string", "", "", ()),
-        (3, "city", "city", "string", "", "", ()),
-        (4, "state", "state", "string", "", "", ()),
-        (5, "country", "country", "string", "", "", ()),
-        (6, "zip", "zip", "string", "", "", ()),
-    )
-
 
 class FundingAccount(Message, kw_only=True):
     """An account that holds money for trading."""
 
     id: str = ""
     name: str = ""
-    account_type: int = 0
+    account_type: Annotated[int, FundingAccountType] = 0
     clearing_house_id: str = ""
     clearing_member_id: str = ""
     associated_funding_sources: list[str] = []
@@ -2084,50 +1330,21 @@ class FundingAccount(Message, kw_only=True):
     allowed_destination_funding_sources: list[str] = []
     clearing_house_funding_sources: list[str] = []
     aliases: dict[str, str] = {}
-    creation_time: int | None = None
-
-    __full_name__ = "exchange.v1.FundingAccount"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "name", "name", "string", "", "", ()),
-        (3, "account_type", "accountType", "enum", "", "exchange.v1.FundingAccountType", ()),
-        (4, "clearing_house_id", "clearingHouseId", "string", "", "", ()),
-        (5, "clearing_member_id", "clearingMemberId", "string", "", "", ()),
-        (6, "associated_funding_sources", "associatedFundingSources", "string", "repeated", "", ()),
-        (7, "risk_account_id", "riskAccountId", "string", "", "", ()),
-        (10, "destination_funding_source", "destinationFundingSource", "string", "", "", ()),
-        (11, "allowed_destination_funding_sources", "allowedDestinationFundingSources", "string", "repeated", "", ()),
-        (12, "clearing_house_funding_sources", "clearingHouseFundingSources", "string", "repeated", "", ()),
-        (13, "aliases", "aliases", "string", "map:string", "", ()),
-        (14, "creation_time", "creationTime", "timestamp", "", "", ()),
-    )
+    creation_time: Timestamp | None = None
 
 
 class FundingSource(Message, kw_only=True):
     """Where money comes from or goes to."""
 
     id: str = ""
-    type: int = 0
+    type: Annotated[int, FundingSourceType] = 0
     business_schedule: BusinessSchedule | None = None
     transaction_limits: TransactionLimits | None = None
     disabled: bool = False
-    bank_account_details: BankAccountDetails | None = None
-    aeropay_bank_account_details: AeropayBankAccountDetails | None = None
-    checkout_card_payment_method_details: CheckoutCardPaymentMethodDetails | None = None
-    checkout_apple_pay_payment_method_details: CheckoutApplePayPaymentMethodDetails | None = None
-
-    __full_name__ = "exchange.v1.FundingSource"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "type", "type", "enum", "", "exchange.v1.FundingSourceType", ()),
-        (3, "business_schedule", "businessSchedule", "message", "", "exchange.v1.BusinessSchedule", ()),
-        (4, "transaction_limits", "transactionLimits", "message", "", "exchange.v1.TransactionLimits", ()),
-        (5, "disabled", "disabled", "bool", "", "", ()),
-        (10, "bank_account_details", "bankAccountDetails", "message", "oneof:details", "exchange.v1.BankAccountDetails", ()),
-        (11, "aeropay_bank_account_details", "aeropayBankAccountDetails", "message", "oneof:details", "exchange.v1.AeropayBankAccountDetails", ()),
-        (12, "checkout_card_payment_method_details", "checkoutCardPaymentMethodDetails", "message", "oneof:details", "exchange.v1.CheckoutCardPaymentMethodDetails", ()),
-        (13, "checkout_apple_pay_payment_method_details", "checkoutApplePayPaymentMethodDetails", "message", "oneof:details", "exchange.v1.CheckoutApplePayPaymentMethodDetails", ()),
-    )
+    bank_account_details: Annotated[BankAccountDetails | None, FieldRule(oneof="details")] = None
+    aeropay_bank_account_details: Annotated[AeropayBankAccountDetails | None, FieldRule(oneof="details")] = None
+    checkout_card_payment_method_details: Annotated[CheckoutCardPaymentMethodDetails | None, FieldRule(oneof="details")] = None
+    checkout_apple_pay_payment_method_details: Annotated[CheckoutApplePayPaymentMethodDetails | None, FieldRule(oneof="details")] = None
 
 
 class BankAccountDetails(Message, kw_only=True):
@@ -2135,7 +1352,7 @@ class BankAccountDetails(Message, kw_only=True):
 
     bank_id: str = ""
     bank_account_id: str = ""
-    bank_id_type: int = 0
+    bank_id_type: Annotated[int, FundingBankIdType] = 0
     currency: str = ""  # ISO 4217 code
     account_title: str = ""
     bank_name: str = ""
@@ -2153,29 +1370,6 @@ class BankAccountDetails(Message, kw_only=True):
     beneficiary_postal_code: str = ""
     beneficiary_country_code: str = ""
 
-    __full_name__ = "exchange.v1.BankAccountDetails"
-    __wire__ = (
-        (1, "bank_id", "bankId", "string", "", "", ()),
-        (2, "bank_account_id", "bankAccountId", "string", "", "", ()),
-        (3, "bank_id_type", "bankIdType", "enum", "", "exchange.v1.FundingBankIdType", ()),
-        (4, "currency", "currency", "string", "", "", ()),
-        (5, "account_title", "accountTitle", "string", "", "", ()),
-        (6, "bank_name", "bankName", "string", "", "", ()),
-        (7, "bank_address_1", "bankAddress1", "string", "", "", ()),
-        (8, "bank_address_2", "bankAddress2", "string", "", "", ()),
-        (9, "bank_city", "bankCity", "string", "", "", ()),
-        (10, "bank_state", "bankState", "string", "", "", ()),
-        (11, "bank_postal_code", "bankPostalCode", "string", "", "", ()),
-        (12, "bank_country_code", "bankCountryCode", "string", "", "", ()),
-        (13, "beneficiary_name", "beneficiaryName", "string", "", "", ()),
-        (14, "beneficiary_address_1", "beneficiaryAddress1", "string", "", "", ()),
-        (15, "beneficiary_address_2", "beneficiaryAddress2", "string", "", "", ()),
-        (16, "beneficiary_city", "beneficiaryCity", "string", "", "", ()),
-        (17, "beneficiary_state", "beneficiaryState", "string", "", "", ()),
-        (18, "beneficiary_postal_code", "beneficiaryPostalCode", "string", "", "", ()),
-        (19, "beneficiary_country_code", "beneficiaryCountryCode", "string", "", "", ()),
-    )
-
 
 class AeropayBankAccountDetails(Message, kw_only=True):
     """A bank account linked by a payment provider."""
@@ -2186,16 +1380,6 @@ class AeropayBankAccountDetails(Message, kw_only=True):
     bank_name: str = ""
     account_last_4: str = ""
     account_type: str = ""
-
-    __full_name__ = "exchange.v1.AeropayBankAccountDetails"
-    __wire__ = (
-        (1, "user_id", "userId", "string", "", "", ()),
-        (2, "bank_account_id", "bankAccountId", "string", "", "", ()),
-        (3, "name", "name", "string", "", "", ()),
-        (4, "bank_name", "bankName", "string", "", "", ()),
-        (5, "account_last_4", "accountLast4", "string", "", "", ()),
-        (6, "account_type", "accountType", "string", "", "", ()),
-    )
 
 
 class CheckoutCardPaymentMethodDetails(Message, kw_only=True):
@@ -2209,28 +1393,11 @@ class CheckoutCardPaymentMethodDetails(Message, kw_only=True):
     billing_address: FundingAddress | None = None
     email: str = ""
     dob: str = ""
-    account_holder_type: int = 0
+    account_holder_type: Annotated[int, FundingCheckoutAccountHolderType] = 0
     first_name: str = ""
     last_name: str = ""
     company_name: str = ""
     phone_number: str = ""  # E.164
-
-    __full_name__ = "exchange.v1.CheckoutCardPaymentMethodDetails"
-    __wire__ = (
-        (1, "user_id", "userId", "string", "", "", ()),
-        (2, "instrument_id", "instrumentId", "string", "", "", ()),
-        (3, "last4", "last4", "string", "", "", ()),
-        (4, "scheme", "scheme", "string", "", "", ()),
-        (5, "card_type", "cardType", "string", "", "", ()),
-        (6, "billing_address", "billingAddress", "message", "", "exchange.v1.FundingAddress", ()),
-        (7, "email", "email", "string", "", "", ()),
-        (8, "dob", "dob", "string", "", "", ()),
-        (9, "account_holder_type", "accountHolderType", "enum", "", "exchange.v1.FundingCheckoutAccountHolderType", ()),
-        (10, "first_name", "firstName", "string", "", "", ()),
-        (11, "last_name", "lastName", "string", "", "", ()),
-        (12, "company_name", "companyName", "string", "", "", ()),
-        (13, "phone_number", "phoneNumber", "string", "", "", ()),
-    )
 
 
 class CheckoutApplePayPaymentMethodDetails(Message, kw_only=True):
@@ -2244,41 +1411,18 @@ class CheckoutApplePayPaymentMethodDetails(Message, kw_only=True):
     billing_address: FundingAddress | None = None
     email: str = ""
     dob: str = ""
-    account_holder_type: int = 0
+    account_holder_type: Annotated[int, FundingCheckoutAccountHolderType] = 0
     first_name: str = ""
     last_name: str = ""
     company_name: str = ""
     phone_number: str = ""  # E.164
     display_last4: str = ""
 
-    __full_name__ = "exchange.v1.CheckoutApplePayPaymentMethodDetails"
-    __wire__ = (
-        (1, "user_id", "userId", "string", "", "", ()),
-        (2, "instrument_id", "instrumentId", "string", "", "", ()),
-        (3, "last4", "last4", "string", "", "", ()),
-        (4, "scheme", "scheme", "string", "", "", ()),
-        (5, "card_type", "cardType", "string", "", "", ()),
-        (6, "billing_address", "billingAddress", "message", "", "exchange.v1.FundingAddress", ()),
-        (7, "email", "email", "string", "", "", ()),
-        (8, "dob", "dob", "string", "", "", ()),
-        (9, "account_holder_type", "accountHolderType", "enum", "", "exchange.v1.FundingCheckoutAccountHolderType", ()),
-        (10, "first_name", "firstName", "string", "", "", ()),
-        (11, "last_name", "lastName", "string", "", "", ()),
-        (12, "company_name", "companyName", "string", "", "", ()),
-        (13, "phone_number", "phoneNumber", "string", "", "", ()),
-        (14, "display_last4", "displayLast4", "string", "", "", ()),
-    )
-
 
 class TransactionLimits(Message, kw_only=True):
     """Limits of a source."""
 
     currency_limits: list[CurrencyTransactionLimits] = []
-
-    __full_name__ = "exchange.v1.TransactionLimits"
-    __wire__ = (
-        (1, "currency_limits", "currencyLimits", "message", "repeated", "exchange.v1.CurrencyTransactionLimits", ()),
-    )
 
 
 class CurrencyTransactionLimits(Message, kw_only=True):
@@ -2289,24 +1433,11 @@ class CurrencyTransactionLimits(Message, kw_only=True):
     max_deposit_daily_amount: StringValue | None = None
     max_deposit_60day_amount: StringValue | None = None
 
-    __full_name__ = "exchange.v1.CurrencyTransactionLimits"
-    __wire__ = (
-        (1, "currency", "currency", "string", "", "", ()),
-        (2, "max_deposit_request_amount", "maxDepositRequestAmount", "message", "", "exchange.v1.StringValue", ()),
-        (3, "max_deposit_daily_amount", "maxDepositDailyAmount", "message", "", "exchange.v1.StringValue", ()),
-        (4, "max_deposit_60day_amount", "maxDeposit60dayAmount", "message", "", "exchange.v1.StringValue", ()),
-    )
-
 
 class StringValue(Message, kw_only=True):
     """A decimal that may be absent."""
 
     value: str = ""  # decimal text
-
-    __full_name__ = "exchange.v1.StringValue"
-    __wire__ = (
-        (1, "value", "value", "string", "", "", ()),
-    )
 
 
 class BusinessSchedule(Message, kw_only=True):
@@ -2315,41 +1446,21 @@ class BusinessSchedule(Message, kw_only=True):
     business_hours: list[BusinessHours] = []
     timezone: str = ""
 
-    __full_name__ = "exchange.v1.BusinessSchedule"
-    __wire__ = (
-        (1, "business_hours", "businessHours", "message", "repeated", "exchange.v1.BusinessHours", ()),
-        (2, "timezone", "timezone", "string", "", "", ()),
-    )
-
 
 class BusinessHours(Message, kw_only=True):
     """One span of a schedule."""
 
-    days_of_week: list[int] = []
+    days_of_week: list[Annotated[int, FundingDayOfWeek]] = []
     start_time: FundingTimeOfDay | None = None
-    duration: int | None = None
-
-    __full_name__ = "exchange.v1.BusinessHours"
-    __wire__ = (
-        (1, "days_of_week", "daysOfWeek", "enum", "repeated", "exchange.v1.FundingDayOfWeek", ()),
-        (2, "start_time", "startTime", "message", "", "exchange.v1.FundingTimeOfDay", ()),
-        (3, "duration", "duration", "duration", "", "", ()),
-    )
+    duration: Duration | None = None
 
 
 class FundingDate(Message, kw_only=True):
     """A business date."""
 
-    year: int = 0
-    month: int = 0
-    day: int = 0
-
-    __full_name__ = "exchange.v1.FundingDate"
-    __wire__ = (
-        (1, "year", "year", "int32", "", "", ()),
-        (2, "month", "month", "int32", "", "", ()),
-        (3, "day", "day", "int32", "", "", ()),
-    )
+    year: Int32 = 0
+    month: Int32 = 0
+    day: Int32 = 0
 
 
 class FundingTransaction(Message, kw_only=True):
@@ -2359,10 +1470,10 @@ class FundingTransaction(Message, kw_only=True):
     amount: str = ""  # decimal text
     currency: str = ""  # ISO 4217 code
     description: str = ""
-    ledger_entry_type: int = 0
-    transaction_type: int = 0
-    transaction_state: int = 0
-    transact_time: int | None = None
+    ledger_entry_type: Annotated[int, FundingTransaction_FundingLedgerEntryType] = 0
+    transaction_type: Annotated[int, FundingTransactionType] = 0
+    transaction_state: Annotated[int, FundingTransactionState] = 0
+    transact_time: Timestamp | None = None
     transact_date: FundingDate | None = None
     clearing_house_id: str = ""
     clearing_member_id: str = ""
@@ -2377,122 +1488,53 @@ class FundingTransaction(Message, kw_only=True):
     parent_transaction_id: str = ""
     clearing_house_funding_source_id: str = ""
     metadata: dict[str, str] = {}
-    create_time: int | None = None
+    create_time: Timestamp | None = None
     balance_reservation: str = ""  # decimal text
-    funding_source_type: int = 0
-    clearing_house_funding_source_type: int = 0
+    funding_source_type: Annotated[int, FundingSourceType] = 0
+    clearing_house_funding_source_type: Annotated[int, FundingSourceType] = 0
     margin_requirement: str = ""  # decimal text
-    review_status: int = 0
+    review_status: Annotated[int, FundingReviewStatus] = 0
     status_message: str = ""
-
-    __full_name__ = "exchange.v1.FundingTransaction"
-    __wire__ = (
-        (1, "transaction_id", "transactionId", "string", "", "", ()),
-        (2, "amount", "amount", "string", "", "", ()),
-        (3, "currency", "currency", "string", "", "", ()),
-        (4, "description", "description", "string", "", "", ()),
-        (5, "ledger_entry_type", "ledgerEntryType", "enum", "", "exchange.v1.FundingTransaction.FundingLedgerEntryType", ()),
-        (6, "transaction_type", "transactionType", "enum", "", "exchange.v1.FundingTransactionType", ()),
-        (7, "transaction_state", "transactionState", "enum", "", "exchange.v1.FundingTransactionState", ()),
-        (8, "transact_time", "transactTime", "timestamp", "", "", ()),
-        (9, "transact_date", "transactDate", "message", "", "exchange.v1.FundingDate", ()),
-        (10, "clearing_house_id", "clearingHouseId", "string", "", "", ()),
-        (11, "clearing_member_id", "clearingMemberId", "string", "", "", ()),
-        (12, "account_id", "accountId", "string", "", "", ()),
-        (13, "funding_source_id", "fundingSourceId", "string", "", "", ()),
-        (14, "funding_transaction_id", "fundingTransactionId", "string", "", "", ()),
-        (15, "before_balance", "beforeBalance", "string", "", "", ()),
-        (16, "after_balance", "afterBalance", "string", "", "", ()),
-        (17, "risk_account_id", "riskAccountId", "string", "", "", ()),
-        (18, "risk_transaction_id", "riskTransactionId", "string", "", "", ()),
-        (19, "context", "context", "string", "", "", ()),
-        (20, "parent_transaction_id", "parentTransactionId", "string", "", "", ()),
-        (21, "clearing_house_funding_source_id", "clearingHouseFundingSourceId", "string", "", "", ()),
-        (22, "metadata", "metadata", "string", "map:string", "", ()),
-        (23, "create_time", "createTime", "timestamp", "", "", ()),
-        (24, "balance_reservation", "balanceReservation", "string", "", "", ()),
-        (25, "funding_source_type", "fundingSourceType", "enum", "", "exchange.v1.FundingSourceType", ()),
-        (26, "clearing_house_funding_source_type", "clearingHouseFundingSourceType", "enum", "", "exchange.v1.FundingSourceType", ()),
-        (27, "margin_requirement", "marginRequirement", "string", "", "", ()),
-        (28, "review_status", "reviewStatus", "enum", "", "exchange.v1.FundingReviewStatus", ()),
-        (29, "status_message", "statusMessage", "string", "", "", ()),
-    )
 
 
 class ListFundingSourcesRequest(Message, kw_only=True):
     """Which sources."""
 
-    page_size: int = 0
+    page_size: Int32 = 0
     page_token: str = ""  # next_page_token of the page before
     funding_source_ids: list[str] = []
-    funding_source_type: int = 0
-
-    __full_name__ = "exchange.v1.ListFundingSourcesRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "funding_source_ids", "fundingSourceIds", "string", "repeated", "", ()),
-        (4, "funding_source_type", "fundingSourceType", "enum", "", "exchange.v1.FundingSourceType", ()),
-    )
+    funding_source_type: Annotated[int, FundingSourceType] = 0
 
 
 class ListFundingSourcesResponse(Message, kw_only=True):
     """One page of sources."""
 
     funding_sources: list[FundingSource] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.ListFundingSourcesResponse"
-    __wire__ = (
-        (1, "funding_sources", "fundingSources", "message", "repeated", "exchange.v1.FundingSource", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-        (3, "eof", "eof", "bool", "", "", ()),
-    )
 
 
 class ListFundingAccountsRequest(Message, kw_only=True):
     """Which accounts."""
 
-    page_size: int = 0
+    page_size: Int32 = 0
     page_token: str = ""  # next_page_token of the page before
     account_ids: list[str] = []
     funding_source_ids: list[str] = []
     risk_account_ids: list[str] = []
-    account_type: int = 0
+    account_type: Annotated[int, FundingAccountType] = 0
     clearing_member_ids: list[str] = []
     clearing_house_funding_source_ids: list[str] = []
     clearing_house_ids: list[str] = []
     aliases: dict[str, str] = {}
-
-    __full_name__ = "exchange.v1.ListFundingAccountsRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "account_ids", "accountIds", "string", "repeated", "", ()),
-        (4, "funding_source_ids", "fundingSourceIds", "string", "repeated", "", ()),
-        (5, "risk_account_ids", "riskAccountIds", "string", "repeated", "", ()),
-        (6, "account_type", "accountType", "enum", "", "exchange.v1.FundingAccountType", ()),
-        (7, "clearing_member_ids", "clearingMemberIds", "string", "repeated", "", ()),
-        (8, "clearing_house_funding_source_ids", "clearingHouseFundingSourceIds", "string", "repeated", "", ()),
-        (9, "clearing_house_ids", "clearingHouseIds", "string", "repeated", "", ()),
-        (10, "aliases", "aliases", "string", "map:string", "", ()),
-    )
 
 
 class ListFundingAccountsResponse(Message, kw_only=True):
     """One page of accounts."""
 
     accounts: list[FundingAccount] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.ListFundingAccountsResponse"
-    __wire__ = (
-        (1, "accounts", "accounts", "message", "repeated", "exchange.v1.FundingAccount", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-        (3, "eof", "eof", "bool", "", "", ()),
-    )
 
 
 class UpdateFundingAccountRequest(Message, kw_only=True):
@@ -2500,77 +1542,40 @@ class UpdateFundingAccountRequest(Message, kw_only=True):
 
     account: FundingAccount | None = None  # its id is required
 
-    __full_name__ = "exchange.v1.UpdateFundingAccountRequest"
-    __wire__ = (
-        (1, "account", "account", "message", "", "exchange.v1.FundingAccount", ()),
-    )
-
 
 class UpdateFundingAccountResponse(Message, kw_only=True):
     """The account after the change."""
 
     account: FundingAccount | None = None
 
-    __full_name__ = "exchange.v1.UpdateFundingAccountResponse"
-    __wire__ = (
-        (1, "account", "account", "message", "", "exchange.v1.FundingAccount", ()),
-    )
-
 
 class ListFundingTransactionsRequest(Message, kw_only=True):
     """Which transactions."""
 
-    page_size: int = 0
+    page_size: Int32 = 0
     page_token: str = ""  # next_page_token of the page before
     account_id: str = ""
     currency: str = ""  # empty means all
     funding_transaction_id: str = ""
-    transaction_types: list[int] = []
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
+    transaction_types: list[Annotated[int, FundingTransactionType]] = []
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
     start_date: FundingDate | None = None
     end_date: FundingDate | None = None
     newest_first: bool = False  # descending by time
     transaction_ids: list[str] = []
-    transaction_states: list[int] = []
+    transaction_states: list[Annotated[int, FundingTransactionState]] = []
     parent_transaction_ids: list[str] = []
-    review_statuses: list[int] = []
-    funding_source_types: list[int] = []
-
-    __full_name__ = "exchange.v1.ListFundingTransactionsRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "account_id", "accountId", "string", "", "", ()),
-        (4, "currency", "currency", "string", "", "", ()),
-        (6, "funding_transaction_id", "fundingTransactionId", "string", "", "", ()),
-        (7, "transaction_types", "transactionTypes", "enum", "repeated", "exchange.v1.FundingTransactionType", ()),
-        (8, "start_time", "startTime", "timestamp", "", "", ()),
-        (9, "end_time", "endTime", "timestamp", "", "", ()),
-        (10, "start_date", "startDate", "message", "", "exchange.v1.FundingDate", ()),
-        (11, "end_date", "endDate", "message", "", "exchange.v1.FundingDate", ()),
-        (12, "newest_first", "newestFirst", "bool", "", "", ()),
-        (13, "transaction_ids", "transactionIds", "string", "repeated", "", ()),
-        (14, "transaction_states", "transactionStates", "enum", "repeated", "exchange.v1.FundingTransactionState", ()),
-        (15, "parent_transaction_ids", "parentTransactionIds", "string", "repeated", "", ()),
-        (16, "review_statuses", "reviewStatuses", "enum", "repeated", "exchange.v1.FundingReviewStatus", ()),
-        (17, "funding_source_types", "fundingSourceTypes", "enum", "repeated", "exchange.v1.FundingSourceType", ()),
-    )
+    review_statuses: list[Annotated[int, FundingReviewStatus]] = []
+    funding_source_types: list[Annotated[int, FundingSourceType]] = []
 
 
 class ListFundingTransactionsResponse(Message, kw_only=True):
     """One page of transactions."""
 
     transactions: list[FundingTransaction] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.ListFundingTransactionsResponse"
-    __wire__ = (
-        (1, "transactions", "transactions", "message", "repeated", "exchange.v1.FundingTransaction", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-        (3, "eof", "eof", "bool", "", "", ()),
-    )
 
 
 class GetFundingTransactionRequest(Message, kw_only=True):
@@ -2578,51 +1583,27 @@ class GetFundingTransactionRequest(Message, kw_only=True):
 
     transaction_id: str = ""
 
-    __full_name__ = "exchange.v1.GetFundingTransactionRequest"
-    __wire__ = (
-        (1, "transaction_id", "transactionId", "string", "", "", ()),
-    )
-
 
 class GetFundingTransactionResponse(Message, kw_only=True):
     """The transaction."""
 
     transaction: FundingTransaction | None = None
 
-    __full_name__ = "exchange.v1.GetFundingTransactionResponse"
-    __wire__ = (
-        (1, "transaction", "transaction", "message", "", "exchange.v1.FundingTransaction", ()),
-    )
-
 
 class ListTransactionRequirementsRequest(Message, kw_only=True):
     """Whose requirements."""
 
-    page_size: int = 0
+    page_size: Int32 = 0
     page_token: str = ""  # next_page_token of the page before
     account_ids: list[str] = []
-
-    __full_name__ = "exchange.v1.ListTransactionRequirementsRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "account_ids", "accountIds", "string", "repeated", "", ()),
-    )
 
 
 class ListTransactionRequirementsResponse(Message, kw_only=True):
     """One page of requirements."""
 
     transaction_requirements: list[TransactionRequirement] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.ListTransactionRequirementsResponse"
-    __wire__ = (
-        (1, "transaction_requirements", "transactionRequirements", "message", "repeated", "exchange.v1.TransactionRequirement", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-        (3, "eof", "eof", "bool", "", "", ()),
-    )
 
 
 class TransactionRequirement(Message, kw_only=True):
@@ -2630,73 +1611,39 @@ class TransactionRequirement(Message, kw_only=True):
 
     id: str = ""
     account_id: str = ""
-    transaction_type: int = 0
+    transaction_type: Annotated[int, FundingTransactionType] = 0
     funding_source_id: str = ""
     amount: str = ""  # decimal text
     currency: str = ""  # ISO 4217 code
     description: str = ""
     triggers: list[str] = []
 
-    __full_name__ = "exchange.v1.TransactionRequirement"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "account_id", "accountId", "string", "", "", ()),
-        (3, "transaction_type", "transactionType", "enum", "", "exchange.v1.FundingTransactionType", ()),
-        (4, "funding_source_id", "fundingSourceId", "string", "", "", ()),
-        (5, "amount", "amount", "string", "", "", ()),
-        (6, "currency", "currency", "string", "", "", ()),
-        (7, "description", "description", "string", "", "", ()),
-        (8, "triggers", "triggers", "string", "repeated", "", ()),
-    )
-
 
 class CreateFundingTransactionSubscriptionRequest(Message, kw_only=True):
     """From when, and which transactions."""
 
-    resume_time: int | None = None  # server_time of the last message read
+    resume_time: Timestamp | None = None  # server_time of the last message read
     account_ids: list[str] = []
-    transaction_types: list[int] = []
-
-    __full_name__ = "exchange.v1.CreateFundingTransactionSubscriptionRequest"
-    __wire__ = (
-        (1, "resume_time", "resumeTime", "timestamp", "", "", ()),
-        (2, "account_ids", "accountIds", "string", "repeated", "", ()),
-        (3, "transaction_types", "transactionTypes", "enum", "repeated", "exchange.v1.FundingTransactionType", ()),
-    )
+    transaction_types: list[Annotated[int, FundingTransactionType]] = []
 
 
 class CreateFundingTransactionSubscriptionResponse(Message, kw_only=True):
     """Changes since the last look."""
 
     changes: list[FundingTransactionChange] = []
-    server_time: int | None = None  # where to resume
-
-    __full_name__ = "exchange.v1.CreateFundingTransactionSubscriptionResponse"
-    __wire__ = (
-        (1, "changes", "changes", "message", "repeated", "exchange.v1.FundingTransactionChange", ()),
-        (2, "server_time", "serverTime", "timestamp", "", "", ()),
-    )
+    server_time: Timestamp | None = None  # where to resume
 
 
 class FundingTransactionChange(Message, kw_only=True):
     """A transaction whose state changed."""
 
     transaction: FundingTransaction | None = None
-    previous_state: int = 0
-    change_time: int | None = None
-
-    __full_name__ = "exchange.v1.FundingTransactionChange"
-    __wire__ = (
-        (1, "transaction", "transaction", "message", "", "exchange.v1.FundingTransaction", ()),
-        (2, "previous_state", "previousState", "enum", "", "exchange.v1.FundingTransactionState", ()),
-        (3, "change_time", "changeTime", "timestamp", "", "", ()),
-    )
+    previous_state: Annotated[int, FundingTransactionState] = 0
+    change_time: Timestamp | None = None
 
 
 class HealthCheckRequest(Message, kw_only=True):
     """Nothing to say."""
-
-    __full_name__ = "exchange.v1.HealthCheckRequest"
 
 
 class HealthCheckResponse(Message, kw_only=True):
@@ -2704,16 +1651,11 @@ class HealthCheckResponse(Message, kw_only=True):
 
     status: str = ""
 
-    __full_name__ = "exchange.v1.HealthCheckResponse"
-    __wire__ = (
-        (1, "status", "status", "string", "", "", ()),
-    )
-
 
 class GetIncentivesRequest(Message, kw_only=True):
     """Which programs."""
 
-    page_size: int = 0  # markets per page
+    page_size: Int32 = 0  # markets per page
     page_token: str = ""  # next_page_token of the page before
     symbols: list[str] = []
     order_by: str = ""  # default created_at
@@ -2725,33 +1667,12 @@ class GetIncentivesRequest(Message, kw_only=True):
     category: str = ""
     subcategory: str = ""
 
-    __full_name__ = "exchange.v1.GetIncentivesRequest"
-    __wire__ = (
-        (1001, "page_size", "pageSize", "int32", "", "", (("unpublished", True),)),
-        (1002, "page_token", "pageToken", "string", "", "", (("unpublished", True),)),
-        (1003, "symbols", "symbols", "string", "repeated", "", (("unpublished", True),)),
-        (1004, "order_by", "orderBy", "string", "", "", (("unpublished", True),)),
-        (1005, "order_direction", "orderDirection", "string", "", "", (("unpublished", True),)),
-        (1006, "statuses", "statuses", "string", "repeated", "", (("unpublished", True),)),
-        (1007, "program_type", "programType", "string", "", "", (("unpublished", True),)),
-        (1008, "query", "query", "string", "", "", (("unpublished", True),)),
-        (1009, "instrument_states", "instrumentStates", "string", "repeated", "", (("unpublished", True),)),
-        (1010, "category", "category", "string", "", "", (("unpublished", True),)),
-        (1011, "subcategory", "subcategory", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class GetIncentivesResponse(Message, kw_only=True):
     """One page of programs."""
 
     programs: list[IncentiveProgram] = []
-    next_page_token: str = ""  # absent on the last page
-
-    __full_name__ = "exchange.v1.GetIncentivesResponse"
-    __wire__ = (
-        (1001, "programs", "programs", "message", "repeated", "exchange.v1.IncentiveProgram", (("unpublished", True),)),
-        (1002, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True), ("unpublished", True),)),
-    )
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
 
 
 class IncentiveProgram(Message, kw_only=True):
@@ -2762,19 +1683,8 @@ class IncentiveProgram(Message, kw_only=True):
     instrument_state: str = ""  # INSTRUMENT_STATE_<STATE>
     category: str = ""
     subcategory: str = ""
-    event_start_time: int | None = None
+    event_start_time: Timestamp | None = None
     instrument_product: str = ""
-
-    __full_name__ = "exchange.v1.IncentiveProgram"
-    __wire__ = (
-        (1001, "market_slug", "marketSlug", "string", "", "", (("unpublished", True),)),
-        (1002, "time_periods", "timePeriods", "message", "repeated", "exchange.v1.TimePeriod", (("unpublished", True),)),
-        (1003, "instrument_state", "instrumentState", "string", "", "", (("unpublished", True),)),
-        (1004, "category", "category", "string", "", "", (("unpublished", True),)),
-        (1005, "subcategory", "subcategory", "string", "", "", (("unpublished", True),)),
-        (1006, "event_start_time", "eventStartTime", "timestamp", "", "", (("unpublished", True),)),
-        (1007, "instrument_product", "instrumentProduct", "string", "", "", (("unpublished", True),)),
-    )
 
 
 class TimePeriod(Message, kw_only=True):
@@ -2782,32 +1692,20 @@ class TimePeriod(Message, kw_only=True):
 
     program_id: str = ""
     program_type: str = ""  # liquidityProgram, volumeProgram
-    start: int | None = None
-    end: int | None = None  # absent while ongoing
+    start: Timestamp | None = None
+    # absent while ongoing
+    end: Annotated[Timestamp | None, FieldRule(presence=True, omit_empty=True)] = None
     reward_pool: float = 0.0  # dollars
     status: str = ""  # active, closed or pending
-    discount_factor: float | None = None
-    target_size: int | None = None  # smallest book size that qualifies
+    discount_factor: Annotated[float | None, FieldRule(omit_empty=True)] = None
+    # smallest book size that qualifies
+    target_size: Annotated[Int32 | None, FieldRule(omit_empty=True)] = None
     period: str = ""  # early, day_of, live
-    created_at: int | None = None
-    min_taker_notional: int | None = None  # dollars, for volume programs
-    max_spread: float | None = None  # dollars, half width around the midpoint
-
-    __full_name__ = "exchange.v1.TimePeriod"
-    __wire__ = (
-        (1001, "program_id", "programId", "string", "", "", (("unpublished", True),)),
-        (1002, "program_type", "programType", "string", "", "", (("unpublished", True),)),
-        (1003, "start", "start", "timestamp", "", "", (("unpublished", True),)),
-        (1004, "end", "end", "timestamp", "optional", "", (("omit_empty", True), ("unpublished", True),)),
-        (1005, "reward_pool", "rewardPool", "double", "", "", (("unpublished", True),)),
-        (1006, "status", "status", "string", "", "", (("unpublished", True),)),
-        (1007, "discount_factor", "discountFactor", "double", "optional", "", (("omit_empty", True), ("unpublished", True),)),
-        (1008, "target_size", "targetSize", "int32", "optional", "", (("omit_empty", True), ("unpublished", True),)),
-        (1009, "period", "period", "string", "", "", (("unpublished", True),)),
-        (1010, "created_at", "createdAt", "timestamp", "", "", (("unpublished", True),)),
-        (1011, "min_taker_notional", "minTakerNotional", "int32", "optional", "", (("omit_empty", True), ("unpublished", True),)),
-        (1012, "max_spread", "maxSpread", "double", "optional", "", (("since", 1788235200000000000), ("omit_empty", True), ("unpublished", True),)),
-    )
+    created_at: Timestamp | None = None
+    # dollars, for volume programs
+    min_taker_notional: Annotated[Int32 | None, FieldRule(omit_empty=True)] = None
+    # dollars, half width around the midpoint
+    max_spread: Annotated[float | None, FieldRule(since=parse_instant("2026-09-01"), omit_empty=True)] = None
 
 
 class GetIncentiveEarningsRequest(Message, kw_only=True):
@@ -2818,24 +1716,11 @@ class GetIncentiveEarningsRequest(Message, kw_only=True):
     market_slug: str = ""
     program_type: str = ""
 
-    __full_name__ = "exchange.v1.GetIncentiveEarningsRequest"
-    __wire__ = (
-        (1001, "start_date", "startDate", "string", "", "", (("unpublished", True),)),
-        (1002, "end_date", "endDate", "string", "", "", (("unpublished", True),)),
-        (1003, "market_slug", "marketSlug", "string", "", "", (("unpublished", True),)),
-        (1004, "program_type", "programType", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class GetIncentiveEarningsResponse(Message, kw_only=True):
     """Rewards."""
 
     rewards: list[UserReward] = []
-
-    __full_name__ = "exchange.v1.GetIncentiveEarningsResponse"
-    __wire__ = (
-        (1001, "rewards", "rewards", "message", "repeated", "exchange.v1.UserReward", (("unpublished", True),)),
-    )
 
 
 class UserReward(Message, kw_only=True):
@@ -2847,86 +1732,43 @@ class UserReward(Message, kw_only=True):
     date: str = ""  # YYYY-MM-DD, Eastern
     status: str = ""  # PAID, PENDING or SKIPPED
 
-    __full_name__ = "exchange.v1.UserReward"
-    __wire__ = (
-        (1001, "reward", "reward", "double", "", "", (("unpublished", True),)),
-        (1002, "program_type", "programType", "string", "", "", (("unpublished", True),)),
-        (1003, "market_slug", "marketSlug", "string", "", "", (("unpublished", True),)),
-        (1004, "date", "date", "string", "", "", (("unpublished", True),)),
-        (1005, "status", "status", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class CreateMarketDataSubscriptionRequest(Message, kw_only=True):
     """Which books to stream, and how."""
 
     symbols: list[str] = []  # at most 1000; empty means all
     unaggregated: bool = False  # single orders instead of levels
-    depth: int = 0  # levels per side; 0 means 10
+    depth: Int32 = 0  # levels per side; 0 means 10
     snapshot_only: bool = False  # end after the snapshot
     slow_consumer_skip_to_head: bool = False  # drop the backlog instead of the connection
-
-    __full_name__ = "exchange.v1.CreateMarketDataSubscriptionRequest"
-    __wire__ = (
-        (1, "symbols", "symbols", "string", "repeated", "", ()),
-        (2, "unaggregated", "unaggregated", "bool", "", "", ()),
-        (3, "depth", "depth", "int32", "", "", ()),
-        (4, "snapshot_only", "snapshotOnly", "bool", "", "", ()),
-        (5, "slow_consumer_skip_to_head", "slowConsumerSkipToHead", "bool", "", "", ()),
-    )
 
 
 class CreateMarketDataSubscriptionResponse(Message, kw_only=True):
     """One message of the stream."""
 
-    heartbeat: Heartbeat | None = None
-    update: MarketDataUpdate | None = None
-
-    __full_name__ = "exchange.v1.CreateMarketDataSubscriptionResponse"
-    __wire__ = (
-        (1, "heartbeat", "heartbeat", "message", "oneof:event", "exchange.v1.Heartbeat", ()),
-        (2, "update", "update", "message", "oneof:event", "exchange.v1.MarketDataUpdate", ()),
-    )
+    heartbeat: Annotated[Heartbeat | None, FieldRule(oneof="event")] = None
+    update: Annotated[MarketDataUpdate | None, FieldRule(oneof="event")] = None
 
 
 class BiDirectionalStreamMarketDataRequest(Message, kw_only=True):
     """One frame of the client."""
 
-    subscribe: SubscribeCommand | None = None
-    unsubscribe: UnsubscribeCommand | None = None
-    keepalive: KeepAliveCommand | None = None
+    subscribe: Annotated[SubscribeCommand | None, FieldRule(oneof="command")] = None
+    unsubscribe: Annotated[UnsubscribeCommand | None, FieldRule(oneof="command")] = None
+    keepalive: Annotated[KeepAliveCommand | None, FieldRule(oneof="command")] = None
     unaggregated: bool = False  # first frame only
-    depth: int = 0  # levels per side; 0 means 10; first frame only
+    depth: Int32 = 0  # levels per side; 0 means 10; first frame only
     snapshot_only: bool = False  # first frame only
     slow_consumer_skip_to_head: bool = False  # first frame only
-
-    __full_name__ = "exchange.v1.BiDirectionalStreamMarketDataRequest"
-    __wire__ = (
-        (1, "subscribe", "subscribe", "message", "oneof:command", "exchange.v1.SubscribeCommand", ()),
-        (2, "unsubscribe", "unsubscribe", "message", "oneof:command", "exchange.v1.UnsubscribeCommand", ()),
-        (7, "keepalive", "keepalive", "message", "oneof:command", "exchange.v1.KeepAliveCommand", ()),
-        (3, "unaggregated", "unaggregated", "bool", "", "", ()),
-        (4, "depth", "depth", "int32", "", "", ()),
-        (5, "snapshot_only", "snapshotOnly", "bool", "", "", ()),
-        (6, "slow_consumer_skip_to_head", "slowConsumerSkipToHead", "bool", "", "", ()),
-    )
 
 
 class BiDirectionalStreamMarketDataResponse(Message, kw_only=True):
     """One frame of the exchange."""
 
-    heartbeat: Heartbeat | None = None
-    update: MarketDataUpdate | None = None
-    subscription_ack: SubscriptionAck | None = None
-    subscription_error: SubscriptionError | None = None
-
-    __full_name__ = "exchange.v1.BiDirectionalStreamMarketDataResponse"
-    __wire__ = (
-        (1, "heartbeat", "heartbeat", "message", "oneof:event", "exchange.v1.Heartbeat", ()),
-        (2, "update", "update", "message", "oneof:event", "exchange.v1.MarketDataUpdate", ()),
-        (3, "subscription_ack", "subscriptionAck", "message", "oneof:event", "exchange.v1.SubscriptionAck", ()),
-        (4, "subscription_error", "subscriptionError", "message", "oneof:event", "exchange.v1.SubscriptionError", ()),
-    )
+    heartbeat: Annotated[Heartbeat | None, FieldRule(oneof="event")] = None
+    update: Annotated[MarketDataUpdate | None, FieldRule(oneof="event")] = None
+    subscription_ack: Annotated[SubscriptionAck | None, FieldRule(oneof="event")] = None
+    subscription_error: Annotated[SubscriptionError | None, FieldRule(oneof="event")] = None
 
 
 class SubscribeCommand(Message, kw_only=True):
@@ -2934,27 +1776,15 @@ class SubscribeCommand(Message, kw_only=True):
 
     symbols: list[str] = []  # empty means all
 
-    __full_name__ = "exchange.v1.SubscribeCommand"
-    __wire__ = (
-        (1, "symbols", "symbols", "string", "repeated", "", ()),
-    )
-
 
 class UnsubscribeCommand(Message, kw_only=True):
     """Remove symbols."""
 
     symbols: list[str] = []
 
-    __full_name__ = "exchange.v1.UnsubscribeCommand"
-    __wire__ = (
-        (1, "symbols", "symbols", "string", "repeated", "", ()),
-    )
-
 
 class KeepAliveCommand(Message, kw_only=True):
     """Puts a client frame on the wire and does nothing else."""
-
-    __full_name__ = "exchange.v1.KeepAliveCommand"
 
 
 class SubscriptionAck(Message, kw_only=True):
@@ -2964,41 +1794,20 @@ class SubscriptionAck(Message, kw_only=True):
     symbols_removed: list[str] = []  # left empty above 1000
     active_symbols: list[str] = []  # left empty above 1000
     symbol_scales: list[SymbolScales] = []  # of the symbols added
-    active_symbol_count: int = 0
+    active_symbol_count: Int32 = 0
     active_symbols_truncated: bool = False
-    symbols_added_count: int = 0
+    symbols_added_count: Int32 = 0
     symbols_added_truncated: bool = False
-    symbols_removed_count: int = 0
+    symbols_removed_count: Int32 = 0
     symbols_removed_truncated: bool = False
-
-    __full_name__ = "exchange.v1.SubscriptionAck"
-    __wire__ = (
-        (1, "symbols_added", "symbolsAdded", "string", "repeated", "", ()),
-        (2, "symbols_removed", "symbolsRemoved", "string", "repeated", "", ()),
-        (3, "active_symbols", "activeSymbols", "string", "repeated", "", ()),
-        (4, "symbol_scales", "symbolScales", "message", "repeated", "exchange.v1.SymbolScales", ()),
-        (5, "active_symbol_count", "activeSymbolCount", "int32", "", "", ()),
-        (6, "active_symbols_truncated", "activeSymbolsTruncated", "bool", "", "", ()),
-        (7, "symbols_added_count", "symbolsAddedCount", "int32", "", "", ()),
-        (8, "symbols_added_truncated", "symbolsAddedTruncated", "bool", "", "", ()),
-        (9, "symbols_removed_count", "symbolsRemovedCount", "int32", "", "", ()),
-        (10, "symbols_removed_truncated", "symbolsRemovedTruncated", "bool", "", "", ()),
-    )
 
 
 class SymbolScales(Message, kw_only=True):
     """How to read the integers of one symbol."""
 
     symbol: str = ""
-    price_scale: int = 0  # divides prices
-    quantity_scale: int = 0  # divides quantities
-
-    __full_name__ = "exchange.v1.SymbolScales"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "price_scale", "priceScale", "int64", "", "", ()),
-        (3, "quantity_scale", "quantityScale", "int64", "", "", ()),
-    )
+    price_scale: Int64 = 0  # divides prices
+    quantity_scale: Int64 = 0  # divides quantities
 
 
 class SubscriptionError(Message, kw_only=True):
@@ -3008,25 +1817,12 @@ class SubscriptionError(Message, kw_only=True):
     message: str = ""
     symbols: list[str] = []  # the ones refused
 
-    __full_name__ = "exchange.v1.SubscriptionError"
-    __wire__ = (
-        (1, "error_code", "errorCode", "string", "", "", ()),
-        (2, "message", "message", "string", "", "", ()),
-        (3, "symbols", "symbols", "string", "repeated", "", ()),
-    )
-
 
 class GetOrderBookRequest(Message, kw_only=True):
     """Which book, how deep."""
 
-    symbol: str = ""
-    depth: int = 0  # levels per side; 0 means 3, at most 10
-
-    __full_name__ = "exchange.v1.GetOrderBookRequest"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
-        (2, "depth", "depth", "int32", "", "", ()),
-    )
+    symbol: Annotated[str, FieldRule(required=True)] = ""
+    depth: Int32 = 0  # levels per side; 0 means 3, at most 10
 
 
 class GetOrderBookResponse(Message, kw_only=True):
@@ -3035,30 +1831,15 @@ class GetOrderBookResponse(Message, kw_only=True):
     symbol: str = ""
     bids: list[BookEntry] = []  # best first
     offers: list[BookEntry] = []  # best first
-    state: int | None = None
+    state: Annotated[int, InstrumentState] | None = None
     stats: InstrumentStats | None = None
-    transact_time: int | None = None
-
-    __full_name__ = "exchange.v1.GetOrderBookResponse"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "bids", "bids", "message", "repeated", "exchange.v1.BookEntry", ()),
-        (3, "offers", "offers", "message", "repeated", "exchange.v1.BookEntry", ()),
-        (4, "state", "state", "enum", "optional", "exchange.v1.InstrumentState", ()),
-        (5, "stats", "stats", "message", "", "exchange.v1.InstrumentStats", ()),
-        (6, "transact_time", "transactTime", "timestamp", "", "", ()),
-    )
+    transact_time: Timestamp | None = None
 
 
 class GetBBORequest(Message, kw_only=True):
     """Which instrument."""
 
-    symbol: str = ""
-
-    __full_name__ = "exchange.v1.GetBBORequest"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
-    )
+    symbol: Annotated[str, FieldRule(required=True)] = ""
 
 
 class GetBBOResponse(Message, kw_only=True):
@@ -3067,103 +1848,59 @@ class GetBBOResponse(Message, kw_only=True):
     symbol: str = ""
     best_bid: BookEntry | None = None
     best_offer: BookEntry | None = None
-    spread: int = 0  # best offer less best bid
-    mid_price: int = 0  # mean of best bid and best offer
-    state: int | None = None
-    transact_time: int | None = None
+    spread: Int64 = 0  # best offer less best bid
+    mid_price: Int64 = 0  # mean of best bid and best offer
+    state: Annotated[int, InstrumentState] | None = None
+    transact_time: Timestamp | None = None
     stats: InstrumentStats | None = None  # §2.5 names it, the public schema does not
-
-    __full_name__ = "exchange.v1.GetBBOResponse"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "best_bid", "bestBid", "message", "", "exchange.v1.BookEntry", ()),
-        (3, "best_offer", "bestOffer", "message", "", "exchange.v1.BookEntry", ()),
-        (4, "spread", "spread", "int64", "", "", ()),
-        (5, "mid_price", "midPrice", "int64", "", "", ()),
-        (6, "state", "state", "enum", "optional", "exchange.v1.InstrumentState", ()),
-        (7, "transact_time", "transactTime", "timestamp", "", "", ()),
-        (1001, "stats", "stats", "message", "", "exchange.v1.InstrumentStats", (("unpublished", True),)),
-    )
 
 
 class CreateParticipantAPITokenRequest(Message, kw_only=True):
     """For whom, with which scopes, for how long."""
 
-    participant_id: str = ""
+    participant_id: Annotated[str, FieldRule(required=True)] = ""
     scopes: list[str] = []
-    ttl_seconds: int = 0
-
-    __full_name__ = "exchange.v1.CreateParticipantAPITokenRequest"
-    __wire__ = (
-        (1, "participant_id", "participantId", "string", "", "", (("required", True),)),
-        (2, "scopes", "scopes", "string", "repeated", "", ()),
-        (3, "ttl_seconds", "ttlSeconds", "int64", "", "", ()),
-    )
+    ttl_seconds: Int64 = 0
 
 
 class CreateParticipantAPITokenResponse(Message, kw_only=True):
     """The token."""
 
-    participant_token: str = ""
-    issue_time: int | None = None
-    expiration_time: int | None = None
+    participant_token: Annotated[str, FieldRule(secret=True)] = ""
+    issue_time: Timestamp | None = None
+    expiration_time: Timestamp | None = None
     participant_id: str = ""
     from_cache: bool = False  # an unexpired token was handed out again
-
-    __full_name__ = "exchange.v1.CreateParticipantAPITokenResponse"
-    __wire__ = (
-        (1, "participant_token", "participantToken", "string", "", "", (("secret", True),)),
-        (2, "issue_time", "issueTime", "timestamp", "", "", ()),
-        (3, "expiration_time", "expirationTime", "timestamp", "", "", ()),
-        (4, "participant_id", "participantId", "string", "", "", ()),
-        (5, "from_cache", "fromCache", "bool", "", "", ()),
-    )
 
 
 class CreateParticipantAdminTokenRequest(Message, kw_only=True):
     """For whom, with which scopes, for how long."""
 
-    participant_id: str = ""
+    participant_id: Annotated[str, FieldRule(required=True)] = ""
     scopes: list[str] = []
-    ttl_seconds: int = 0
-
-    __full_name__ = "exchange.v1.CreateParticipantAdminTokenRequest"
-    __wire__ = (
-        (1, "participant_id", "participantId", "string", "", "", (("required", True),)),
-        (2, "scopes", "scopes", "string", "repeated", "", ()),
-        (3, "ttl_seconds", "ttlSeconds", "int64", "", "", ()),
-    )
+    ttl_seconds: Int64 = 0
 
 
 class CreateParticipantAdminTokenResponse(Message, kw_only=True):
     """The token."""
 
-    participant_admin_token: str = ""
-    issue_time: int | None = None
-    expiration_time: int | None = None
+    participant_admin_token: Annotated[str, FieldRule(secret=True)] = ""
+    issue_time: Timestamp | None = None
+    expiration_time: Timestamp | None = None
     participant_id: str = ""
     from_cache: bool = False  # an unexpired token was handed out again
-
-    __full_name__ = "exchange.v1.CreateParticipantAdminTokenResponse"
-    __wire__ = (
-        (1, "participant_admin_token", "participantAdminToken", "string", "", "", (("secret", True),)),
-        (2, "issue_time", "issueTime", "timestamp", "", "", ()),
-        (3, "expiration_time", "expirationTime", "timestamp", "", "", ()),
-        (4, "participant_id", "participantId", "string", "", "", ()),
-        (5, "from_cache", "fromCache", "bool", "", "", ()),
-    )
 
 
 class ListInstrumentsRequest(Message, kw_only=True):
     """Which instruments to list; every filter set must hold."""
 
-    page_size: int = 0  # 0 means 50, at most 1000
+    page_size: Int32 = 0  # 0 means 50, at most 1000
     page_token: str = ""  # next_page_token of the page before
     symbols: list[str] = []  # empty means all
     product_id: str = ""
-    tradable_filter: int = 0
-    states: list[int] = []
-    type: int = 0
+    tradable_filter: Annotated[int, TradableFilter] = 0
+    states: list[Annotated[int, InstrumentState]] = []
+    type: Annotated[int, InstrumentType] = 0
     event_series: str = ""  # such as nfl
     market_category: str = ""  # such as sports
     market_type: str = ""  # such as moneyline
@@ -3176,53 +1913,19 @@ class ListInstrumentsRequest(Message, kw_only=True):
     end_time_lte: str = ""  # expiration_date, YYYY-MM-DD
     filter: InstrumentFilter | None = None
 
-    __full_name__ = "exchange.v1.ListInstrumentsRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "symbols", "symbols", "string", "repeated", "", ()),
-        (4, "product_id", "productId", "string", "", "", ()),
-        (5, "tradable_filter", "tradableFilter", "enum", "", "exchange.v1.TradableFilter", ()),
-        (6, "states", "states", "enum", "repeated", "exchange.v1.InstrumentState", ()),
-        (7, "type", "type", "enum", "", "exchange.v1.InstrumentType", ()),
-        (1001, "event_series", "eventSeries", "string", "", "", (("unpublished", True),)),
-        (1002, "market_category", "marketCategory", "string", "", "", (("unpublished", True),)),
-        (1003, "market_type", "marketType", "string", "", "", (("unpublished", True),)),
-        (1004, "game_id", "gameId", "string", "", "", (("unpublished", True),)),
-        (1005, "clearing_sym", "clearingSym", "string", "", "", (("unpublished", True),)),
-        (1006, "event_category", "eventCategory", "string", "", "", (("unpublished", True),)),
-        (1007, "start_time_gte", "startTimeGte", "string", "", "", (("unpublished", True),)),
-        (1008, "start_time_lte", "startTimeLte", "string", "", "", (("unpublished", True),)),
-        (1009, "end_time_gte", "endTimeGte", "string", "", "", (("unpublished", True),)),
-        (1010, "end_time_lte", "endTimeLte", "string", "", "", (("unpublished", True),)),
-        (1011, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
-    )
-
 
 class ListInstrumentsResponse(Message, kw_only=True):
     """One page of instruments."""
 
     instruments: list[Instrument] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.ListInstrumentsResponse"
-    __wire__ = (
-        (1, "instruments", "instruments", "message", "repeated", "exchange.v1.Instrument", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-        (3, "eof", "eof", "bool", "", "", ()),
-    )
 
 
 class GetInstrumentRequest(Message, kw_only=True):
     """Which instrument."""
 
-    symbol: str = ""
-
-    __full_name__ = "exchange.v1.GetInstrumentRequest"
-    __wire__ = (
-        (1001, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    symbol: Annotated[str, FieldRule(required=True)] = ""
 
 
 class GetInstrumentResponse(Message, kw_only=True):
@@ -3230,16 +1933,9 @@ class GetInstrumentResponse(Message, kw_only=True):
 
     instrument: Instrument | None = None
 
-    __full_name__ = "exchange.v1.GetInstrumentResponse"
-    __wire__ = (
-        (1001, "instrument", "instrument", "message", "", "exchange.v1.Instrument", (("unpublished", True),)),
-    )
-
 
 class ListSymbolsRequest(Message, kw_only=True):
     """Nothing to say."""
-
-    __full_name__ = "exchange.v1.ListSymbolsRequest"
 
 
 class ListSymbolsResponse(Message, kw_only=True):
@@ -3247,16 +1943,9 @@ class ListSymbolsResponse(Message, kw_only=True):
 
     symbols: list[str] = []
 
-    __full_name__ = "exchange.v1.ListSymbolsResponse"
-    __wire__ = (
-        (1, "symbols", "symbols", "string", "repeated", "", ()),
-    )
-
 
 class GetInstrumentMetadataRequest(Message, kw_only=True):
     """Nothing to say."""
-
-    __full_name__ = "exchange.v1.GetInstrumentMetadataRequest"
 
 
 class GetInstrumentMetadataResponse(Message, kw_only=True):
@@ -3264,55 +1953,36 @@ class GetInstrumentMetadataResponse(Message, kw_only=True):
 
     metadata: dict[str, str] = {}  # exchange_name, server_version, timezone
 
-    __full_name__ = "exchange.v1.GetInstrumentMetadataResponse"
-    __wire__ = (
-        (1, "metadata", "metadata", "string", "map:string", "", ()),
-    )
-
 
 class TradeStats(Message, kw_only=True):
     """Statistics of one span; all zero where nothing traded (§2.4)."""
 
-    first: int = 0
-    last: int = 0
-    high: int = 0
-    low: int = 0
-    total_trade_count: int = 0
-    cleared_trade_count: int = 0  # 0 until clearing
-    volume: int = 0
-    cleared_volume: int = 0  # 0 until clearing
-    notional: int = 0
-    cleared_notional: int = 0  # 0 until clearing
-
-    __full_name__ = "exchange.v1.TradeStats"
-    __wire__ = (
-        (1, "first", "first", "int64", "", "", ()),
-        (2, "last", "last", "int64", "", "", ()),
-        (3, "high", "high", "int64", "", "", ()),
-        (4, "low", "low", "int64", "", "", ()),
-        (5, "total_trade_count", "totalTradeCount", "int64", "", "", ()),
-        (6, "cleared_trade_count", "clearedTradeCount", "int64", "", "", ()),
-        (7, "volume", "volume", "int64", "", "", ()),
-        (8, "cleared_volume", "clearedVolume", "int64", "", "", ()),
-        (9, "notional", "notional", "int64", "", "", ()),
-        (10, "cleared_notional", "clearedNotional", "int64", "", "", ()),
-    )
+    first: Int64 = 0
+    last: Int64 = 0
+    high: Int64 = 0
+    low: Int64 = 0
+    total_trade_count: Int64 = 0
+    cleared_trade_count: Int64 = 0  # 0 until clearing
+    volume: Int64 = 0
+    cleared_volume: Int64 = 0  # 0 until clearing
+    notional: Int64 = 0
+    cleared_notional: Int64 = 0  # 0 until clearing
 
 
 class SearchOrdersRequest(Message, kw_only=True):
     """Which orders to find."""
 
-    page_size: int = 0
+    page_size: Int32 = 0
     page_token: str = ""  # next_page_token of the page before
     order_id: str = ""
     clord_id: str = ""
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
     symbol: str = ""
     accounts: list[str] = []  # resource names; empty means all of the caller's
-    side: int = 0
-    type: int = 0
-    order_state_filter: int = 0
+    side: Annotated[int, Side] = 0
+    type: Annotated[int, OrderType] = 0
+    order_state_filter: Annotated[int, OrderStateFilter] = 0
     cross_id: str = ""
     host_cross_id: str = ""
     client_account_id: str = ""
@@ -3326,57 +1996,19 @@ class SearchOrdersRequest(Message, kw_only=True):
     # both of them as ListInstruments takes them; all that is given must hold
     filter: InstrumentFilter | None = None
 
-    __full_name__ = "exchange.v1.SearchOrdersRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "order_id", "orderId", "string", "", "", ()),
-        (4, "clord_id", "clordId", "string", "", "", ()),
-        (5, "start_time", "startTime", "timestamp", "", "", ()),
-        (6, "end_time", "endTime", "timestamp", "", "", ()),
-        (7, "symbol", "symbol", "string", "", "", ()),
-        (8, "accounts", "accounts", "string", "repeated", "", ()),
-        (9, "side", "side", "enum", "", "exchange.v1.Side", ()),
-        (10, "type", "type", "enum", "", "exchange.v1.OrderType", ()),
-        (11, "order_state_filter", "orderStateFilter", "enum", "", "exchange.v1.OrderStateFilter", ()),
-        (12, "cross_id", "crossId", "string", "", "", ()),
-        (13, "host_cross_id", "hostCrossId", "string", "", "", ()),
-        (14, "client_account_id", "clientAccountId", "string", "", "", ()),
-        (15, "client_participant_id", "clientParticipantId", "string", "", "", ()),
-        (16, "parent_order_id", "parentOrderId", "string", "", "", ()),
-        (18, "start_transact_trade_date", "startTransactTradeDate", "message", "", "exchange.v1.Date", ()),
-        (19, "end_transact_trade_date", "endTransactTradeDate", "message", "", "exchange.v1.Date", ()),
-        (20, "with_last_execution", "withLastExecution", "bool", "", "", ()),
-        (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
-        (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
-        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
-    )
-
 
 class SearchOrdersResponse(Message, kw_only=True):
     """One page of orders."""
 
     order: list[Order] = []  # singular name, many rows
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     last_executions: list[Execution] = []  # one per row of order
-
-    __full_name__ = "exchange.v1.SearchOrdersResponse"
-    __wire__ = (
-        (1, "order", "order", "message", "repeated", "exchange.v1.Order", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-        (3, "last_executions", "lastExecutions", "message", "repeated", "exchange.v1.Execution", ()),
-    )
 
 
 class GetOrderRequest(Message, kw_only=True):
     """Which order to read."""
 
-    order_id: str = ""
-
-    __full_name__ = "exchange.v1.GetOrderRequest"
-    __wire__ = (
-        (1001, "order_id", "orderId", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    order_id: Annotated[str, FieldRule(required=True)] = ""
 
 
 class GetOrderResponse(Message, kw_only=True):
@@ -3384,25 +2016,13 @@ class GetOrderResponse(Message, kw_only=True):
 
     order: Order | None = None
 
-    __full_name__ = "exchange.v1.GetOrderResponse"
-    __wire__ = (
-        (1001, "order", "order", "message", "", "exchange.v1.Order", (("unpublished", True),)),
-    )
-
 
 class DownloadOrdersRequest(Message, kw_only=True):
     """Which orders to download."""
 
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
     accounts: list[str] = []  # resource names; empty means all of the caller's
-
-    __full_name__ = "exchange.v1.DownloadOrdersRequest"
-    __wire__ = (
-        (1, "start_time", "startTime", "timestamp", "", "", ()),
-        (2, "end_time", "endTime", "timestamp", "", "", ()),
-        (3, "accounts", "accounts", "string", "repeated", "", ()),
-    )
 
 
 class DownloadOrdersResponse(Message, kw_only=True):
@@ -3410,23 +2030,18 @@ class DownloadOrdersResponse(Message, kw_only=True):
 
     filechunk: str = ""  # next piece of the CSV text
 
-    __full_name__ = "exchange.v1.DownloadOrdersResponse"
-    __wire__ = (
-        (1, "filechunk", "filechunk", "string", "", "", ()),
-    )
-
 
 class SearchExecutionsRequest(Message, kw_only=True):
     """Which executions to find."""
 
-    page_size: int = 0
+    page_size: Int32 = 0
     page_token: str = ""  # next_page_token of the page before
     order_id: str = ""
     clord_id: str = ""
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
     symbol: str = ""
-    types: list[int] = []
+    types: list[Annotated[int, ExecutionType]] = []
     newest_first: bool = False  # descending by time
     accounts: list[str] = []  # resource names; empty means all of the caller's
     client_account_id: str = ""
@@ -3440,54 +2055,19 @@ class SearchExecutionsRequest(Message, kw_only=True):
     # both of them as ListInstruments takes them; all that is given must hold
     filter: InstrumentFilter | None = None
 
-    __full_name__ = "exchange.v1.SearchExecutionsRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "order_id", "orderId", "string", "", "", ()),
-        (4, "clord_id", "clordId", "string", "", "", ()),
-        (5, "start_time", "startTime", "timestamp", "", "", ()),
-        (6, "end_time", "endTime", "timestamp", "", "", ()),
-        (7, "symbol", "symbol", "string", "", "", ()),
-        (8, "types", "types", "enum", "repeated", "exchange.v1.ExecutionType", ()),
-        (9, "newest_first", "newestFirst", "bool", "", "", ()),
-        (10, "accounts", "accounts", "string", "repeated", "", ()),
-        (11, "client_account_id", "clientAccountId", "string", "", "", ()),
-        (12, "client_participant_id", "clientParticipantId", "string", "", "", ()),
-        (13, "parent_order_id", "parentOrderId", "string", "", "", ()),
-        (15, "exec_ids", "execIds", "string", "repeated", "", ()),
-        (16, "start_transact_trade_date", "startTransactTradeDate", "message", "", "exchange.v1.Date", ()),
-        (17, "end_transact_trade_date", "endTransactTradeDate", "message", "", "exchange.v1.Date", ()),
-        (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
-        (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
-        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
-    )
-
 
 class SearchExecutionsResponse(Message, kw_only=True):
     """One page of executions."""
 
     executions: list[Execution] = []
-    next_page_token: str = ""  # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
     eof: bool = False  # true on the last page
-
-    __full_name__ = "exchange.v1.SearchExecutionsResponse"
-    __wire__ = (
-        (1, "executions", "executions", "message", "repeated", "exchange.v1.Execution", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-        (3, "eof", "eof", "bool", "", "", ()),
-    )
 
 
 class GetExecutionRequest(Message, kw_only=True):
     """Which execution to read."""
 
-    exec_id: str = ""
-
-    __full_name__ = "exchange.v1.GetExecutionRequest"
-    __wire__ = (
-        (1001, "exec_id", "execId", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    exec_id: Annotated[str, FieldRule(required=True)] = ""
 
 
 class GetExecutionResponse(Message, kw_only=True):
@@ -3495,25 +2075,13 @@ class GetExecutionResponse(Message, kw_only=True):
 
     execution: Execution | None = None
 
-    __full_name__ = "exchange.v1.GetExecutionResponse"
-    __wire__ = (
-        (1001, "execution", "execution", "message", "", "exchange.v1.Execution", (("unpublished", True),)),
-    )
-
 
 class DownloadExecutionsRequest(Message, kw_only=True):
     """Which executions to download."""
 
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
     accounts: list[str] = []  # resource names; empty means all of the caller's
-
-    __full_name__ = "exchange.v1.DownloadExecutionsRequest"
-    __wire__ = (
-        (1, "start_time", "startTime", "timestamp", "", "", ()),
-        (2, "end_time", "endTime", "timestamp", "", "", ()),
-        (3, "accounts", "accounts", "string", "repeated", "", ()),
-    )
 
 
 class DownloadExecutionsResponse(Message, kw_only=True):
@@ -3521,76 +2089,40 @@ class DownloadExecutionsResponse(Message, kw_only=True):
 
     filechunk: str = ""  # next piece of the CSV text
 
-    __full_name__ = "exchange.v1.DownloadExecutionsResponse"
-    __wire__ = (
-        (1, "filechunk", "filechunk", "string", "", "", ()),
-    )
-
 
 class SearchTradesRequest(Message, kw_only=True):
     """Which trades to find."""
 
-    page_size: int = 0
+    page_size: Int32 = 0
     page_token: str = ""  # next_page_token of the page before
     order_id: str = ""
     trade_id: str = ""
     exec_id: str = ""
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
     symbol: str = ""
     accounts: list[str] = []  # resource names; empty means all of the caller's
-    states: list[int] = []
+    states: list[Annotated[int, TradeState]] = []
     trade_link_id: str = ""
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
     # both of them as ListInstruments takes them; all that is given must hold
     filter: InstrumentFilter | None = None
 
-    __full_name__ = "exchange.v1.SearchTradesRequest"
-    __wire__ = (
-        (1, "page_size", "pageSize", "int32", "", "", ()),
-        (2, "page_token", "pageToken", "string", "", "", ()),
-        (3, "order_id", "orderId", "string", "", "", ()),
-        (4, "trade_id", "tradeId", "string", "", "", ()),
-        (5, "exec_id", "execId", "string", "", "", ()),
-        (6, "start_time", "startTime", "timestamp", "", "", ()),
-        (7, "end_time", "endTime", "timestamp", "", "", ()),
-        (8, "symbol", "symbol", "string", "", "", ()),
-        (9, "accounts", "accounts", "string", "repeated", "", ()),
-        (10, "states", "states", "enum", "repeated", "exchange.v1.TradeState", ()),
-        (11, "trade_link_id", "tradeLinkId", "string", "", "", ()),
-        (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
-        (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
-        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
-    )
-
 
 class SearchTradesResponse(Message, kw_only=True):
     """One page of trades."""
 
     trade: list[Trade] = []  # singular name, many rows
-    next_page_token: str = ""  # absent on the last page
-
-    __full_name__ = "exchange.v1.SearchTradesResponse"
-    __wire__ = (
-        (1, "trade", "trade", "message", "repeated", "exchange.v1.Trade", ()),
-        (2, "next_page_token", "nextPageToken", "string", "", "", (("omit_empty", True),)),
-    )
+    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
 
 
 class DownloadTradesRequest(Message, kw_only=True):
     """Which trades to download."""
 
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
     accounts: list[str] = []  # resource names; empty means all of the caller's
-
-    __full_name__ = "exchange.v1.DownloadTradesRequest"
-    __wire__ = (
-        (1, "start_time", "startTime", "timestamp", "", "", ()),
-        (2, "end_time", "endTime", "timestamp", "", "", ()),
-        (3, "accounts", "accounts", "string", "repeated", "", ()),
-    )
 
 
 class DownloadTradesResponse(Message, kw_only=True):
@@ -3598,19 +2130,14 @@ class DownloadTradesResponse(Message, kw_only=True):
 
     filechunk: str = ""  # next piece of the CSV text
 
-    __full_name__ = "exchange.v1.DownloadTradesResponse"
-    __wire__ = (
-        (1, "filechunk", "filechunk", "string", "", "", ()),
-    )
-
 
 class GetTradeStatsRequest(Message, kw_only=True):
     """Which window to summarise, and in how many bars."""
 
-    symbol: str = ""
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None
-    bars: int = 0  # number of equal slices of the window; 0 gives totals only
+    symbol: Annotated[str, FieldRule(required=True)] = ""
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None
+    bars: Int32 = 0  # number of equal slices of the window; 0 gives totals only
     start_trade_date: Date | None = None
     end_trade_date: Date | None = None
     where_clause: str = ""  # column operator 'value', joined by AND
@@ -3618,51 +2145,23 @@ class GetTradeStatsRequest(Message, kw_only=True):
     # both of them as ListInstruments takes them; all that is given must hold
     filter: InstrumentFilter | None = None
 
-    __full_name__ = "exchange.v1.GetTradeStatsRequest"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", (("required", True),)),
-        (2, "start_time", "startTime", "timestamp", "", "", ()),
-        (3, "end_time", "endTime", "timestamp", "", "", ()),
-        (4, "bars", "bars", "int32", "", "", ()),
-        (5, "start_trade_date", "startTradeDate", "message", "", "exchange.v1.Date", ()),
-        (6, "end_trade_date", "endTradeDate", "message", "", "exchange.v1.Date", ()),
-        (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
-        (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
-        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
-    )
-
 
 class GetTradeStatsResponse(Message, kw_only=True):
     """Statistics of the window and of its bars."""
 
     stats: TradeStats | None = None  # the whole window
     bars: list[TradeStats] = []  # one per slice, empty slices all zero
-    bar_start_time: list[int] = []  # parallel to bars
-    bar_end_time: list[int] = []  # parallel to bars
-
-    __full_name__ = "exchange.v1.GetTradeStatsResponse"
-    __wire__ = (
-        (1, "stats", "stats", "message", "", "exchange.v1.TradeStats", ()),
-        (2, "bars", "bars", "message", "repeated", "exchange.v1.TradeStats", ()),
-        (3, "bar_start_time", "barStartTime", "timestamp", "repeated", "", ()),
-        (4, "bar_end_time", "barEndTime", "timestamp", "repeated", "", ()),
-    )
+    bar_start_time: list[Timestamp] = []  # parallel to bars
+    bar_end_time: list[Timestamp] = []  # parallel to bars
 
 
 class RFQComboLeg(Message, kw_only=True):
     """One market of the combo that a request is about, and the side taken in it."""
 
     symbol: str = ""
-    side: int = 0
+    side: Annotated[int, Side] = 0
     # of the market's yes side, dollars; once the leg is settled
     settlement_price: str | None = None
-
-    __full_name__ = "exchange.v1.RFQComboLeg"
-    __wire__ = (
-        (1, "symbol", "symbol", "string", "", "", ()),
-        (2, "side", "side", "enum", "", "exchange.v1.Side", ()),
-        (3, "settlement_price", "settlementPrice", "string", "optional", "", ()),
-    )
 
 
 class RFQ(Message, kw_only=True):
@@ -3673,27 +2172,12 @@ class RFQ(Message, kw_only=True):
     cash_order_qty: str | None = None  # dollars
     symbol: str = ""
     rfq_creator_user_id: str = ""
-    created_time: int | None = None
+    created_time: Timestamp | None = None
     rest_remainder: bool = False  # what the requester's order leaves may rest
-    status: int = 0
-    updated_time: int | None = None
+    status: Annotated[int, RFQStatus] = 0
+    updated_time: Timestamp | None = None
     combo_legs: list[RFQComboLeg] = []
     tick_size: float | None = None  # dollars
-
-    __full_name__ = "exchange.v1.RFQ"
-    __wire__ = (
-        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
-        (1002, "qty_decimal", "qtyDecimal", "string", "optional", "", (("unpublished", True),)),
-        (1003, "cash_order_qty", "cashOrderQty", "string", "optional", "", (("unpublished", True),)),
-        (1004, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1005, "rfq_creator_user_id", "rfqCreatorUserId", "string", "", "", (("unpublished", True),)),
-        (1006, "created_time", "createdTime", "timestamp", "", "", (("unpublished", True),)),
-        (1007, "rest_remainder", "restRemainder", "bool", "", "", (("unpublished", True),)),
-        (1008, "status", "status", "enum", "", "exchange.v1.RFQStatus", (("unpublished", True),)),
-        (1009, "updated_time", "updatedTime", "timestamp", "", "", (("unpublished", True),)),
-        (1010, "combo_legs", "comboLegs", "message", "repeated", "exchange.v1.RFQComboLeg", (("unpublished", True),)),
-        (14, "tick_size", "tickSize", "double", "optional", "", ()),
-    )
 
 
 class Quote(Message, kw_only=True):
@@ -3703,8 +2187,8 @@ class Quote(Message, kw_only=True):
     rfq_id: str = ""
     creator_rfq_user_id: str = ""
     symbol: str = ""
-    status: int = 0
-    created_time: int | None = None
+    status: Annotated[int, QuoteStatus] = 0
+    created_time: Timestamp | None = None
     buy_price: str = ""  # dollars, decimal: the requester buys, the maker sells; 0 = not offered
     sell_price: str = ""  # dollars, decimal: the requester sells, the maker buys; 0 = not offered
     rest_remainder: bool = False  # what the maker's order leaves may rest
@@ -3713,42 +2197,15 @@ class Quote(Message, kw_only=True):
     rfq_cash_order_qty: str | None = None  # dollars
     buy_qty_decimal: str = ""  # contracts
     sell_qty_decimal: str = ""  # contracts
-    updated_time: int | None = None
-    accepted_side: int = 0  # what the requester does
-    accepted_time: int | None = None
-    confirmed_time: int | None = None
-    confirmation_deadline: int | None = None
-    execution_deadline: int | None = None
-    executed_time: int | None = None
+    updated_time: Timestamp | None = None
+    accepted_side: Annotated[int, Side] = 0  # what the requester does
+    accepted_time: Timestamp | None = None
+    confirmed_time: Timestamp | None = None
+    confirmation_deadline: Timestamp | None = None
+    execution_deadline: Timestamp | None = None
+    executed_time: Timestamp | None = None
     rfq_creator_order_id: str | None = None
     creator_order_id: str | None = None
-
-    __full_name__ = "exchange.v1.Quote"
-    __wire__ = (
-        (1001, "id", "id", "string", "", "", (("unpublished", True),)),
-        (1002, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1003, "creator_rfq_user_id", "creatorRfqUserId", "string", "", "", (("unpublished", True),)),
-        (1004, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1005, "status", "status", "enum", "", "exchange.v1.QuoteStatus", (("unpublished", True),)),
-        (1006, "created_time", "createdTime", "timestamp", "", "", (("unpublished", True),)),
-        (1007, "buy_price", "buyPrice", "string", "", "", (("unpublished", True),)),
-        (1008, "sell_price", "sellPrice", "string", "", "", (("unpublished", True),)),
-        (1009, "rest_remainder", "restRemainder", "bool", "", "", (("unpublished", True),)),
-        (1010, "post_only", "postOnly", "bool", "", "", (("unpublished", True),)),
-        (1011, "rfq_creator_user_id", "rfqCreatorUserId", "string", "", "", (("unpublished", True),)),
-        (1012, "rfq_cash_order_qty", "rfqCashOrderQty", "string", "optional", "", (("unpublished", True),)),
-        (1013, "buy_qty_decimal", "buyQtyDecimal", "string", "", "", (("unpublished", True),)),
-        (1014, "sell_qty_decimal", "sellQtyDecimal", "string", "", "", (("unpublished", True),)),
-        (1015, "updated_time", "updatedTime", "timestamp", "", "", (("unpublished", True),)),
-        (1016, "accepted_side", "acceptedSide", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
-        (1017, "accepted_time", "acceptedTime", "timestamp", "", "", (("unpublished", True),)),
-        (1018, "confirmed_time", "confirmedTime", "timestamp", "", "", (("unpublished", True),)),
-        (1019, "confirmation_deadline", "confirmationDeadline", "timestamp", "", "", (("unpublished", True),)),
-        (1020, "execution_deadline", "executionDeadline", "timestamp", "", "", (("unpublished", True),)),
-        (1021, "executed_time", "executedTime", "timestamp", "", "", (("unpublished", True),)),
-        (1022, "rfq_creator_order_id", "rfqCreatorOrderId", "string", "optional", "", (("unpublished", True),)),
-        (1023, "creator_order_id", "creatorOrderId", "string", "optional", "", (("unpublished", True),)),
-    )
 
 
 class RFQTrade(Message, kw_only=True):
@@ -3758,24 +2215,12 @@ class RFQTrade(Message, kw_only=True):
     symbol: str = ""
     price: str = ""  # dollars, decimal
     qty_decimal: str = ""  # contracts
-    aggressor_side: int = 0
-    executed_time: int | None = None
-
-    __full_name__ = "exchange.v1.RFQTrade"
-    __wire__ = (
-        (1001, "trade_id", "tradeId", "string", "", "", (("unpublished", True),)),
-        (1002, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1003, "price", "price", "string", "", "", (("unpublished", True),)),
-        (1004, "qty_decimal", "qtyDecimal", "string", "", "", (("unpublished", True),)),
-        (1005, "aggressor_side", "aggressorSide", "enum", "", "exchange.v1.Side", (("unpublished", True),)),
-        (1006, "executed_time", "executedTime", "timestamp", "", "", (("unpublished", True),)),
-    )
+    aggressor_side: Annotated[int, Side] = 0
+    executed_time: Timestamp | None = None
 
 
 class GetRFQUserIDRequest(Message, kw_only=True):
     """No fields."""
-
-    __full_name__ = "exchange.v1.GetRFQUserIDRequest"
 
 
 class GetRFQUserIDResponse(Message, kw_only=True):
@@ -3783,31 +2228,16 @@ class GetRFQUserIDResponse(Message, kw_only=True):
 
     rfq_user_id: str = ""
 
-    __full_name__ = "exchange.v1.GetRFQUserIDResponse"
-    __wire__ = (
-        (1001, "rfq_user_id", "rfqUserId", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class GetRFQsRequest(Message, kw_only=True):
     """Which requests; every filter must match."""
 
-    limit: int = 0  # 1 to 100; 0 = 100
+    limit: Int32 = 0  # 1 to 100; 0 = 100
     cursor: str = ""  # of the page before, with the same filters
     rfq_id: str = ""  # excludes cursor
     symbol: str = ""
-    status: int = 0
-    user_filter: int = 0  # SELF: asked by the caller
-
-    __full_name__ = "exchange.v1.GetRFQsRequest"
-    __wire__ = (
-        (1001, "limit", "limit", "int32", "", "", (("unpublished", True),)),
-        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
-        (1003, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1004, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-        (1005, "status", "status", "enum", "", "exchange.v1.RFQStatus", (("unpublished", True),)),
-        (1006, "user_filter", "userFilter", "enum", "", "exchange.v1.UserFilter", (("unpublished", True),)),
-    )
+    status: Annotated[int, RFQStatus] = 0
+    user_filter: Annotated[int, UserFilter] = 0  # SELF: asked by the caller
 
 
 class GetRFQsResponse(Message, kw_only=True):
@@ -3816,30 +2246,16 @@ class GetRFQsResponse(Message, kw_only=True):
     rfqs: list[RFQ] = []
     cursor: str = ""  # empty = the end
 
-    __full_name__ = "exchange.v1.GetRFQsResponse"
-    __wire__ = (
-        (1001, "rfqs", "rfqs", "message", "repeated", "exchange.v1.RFQ", (("unpublished", True),)),
-        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class CreateRFQRequest(Message, kw_only=True):
     """Exactly one of qty_decimal and cash_order_qty."""
 
     qty_decimal: str = ""  # contracts
     cash_order_qty: str = ""  # dollars, at most four decimals
-    symbol: str = ""  # of a combo
-    rest_remainder: bool | None = None
-    account: str = ""  # the participant's
+    symbol: Annotated[str, FieldRule(required=True)] = ""  # of a combo
+    rest_remainder: Annotated[bool | None, FieldRule(required=True)] = None
+    account: Annotated[str, FieldRule(required=True)] = ""  # the participant's
 
-    __full_name__ = "exchange.v1.CreateRFQRequest"
-    __wire__ = (
-        (1001, "qty_decimal", "qtyDecimal", "string", "", "", (("unpublished", True),)),
-        (1002, "cash_order_qty", "cashOrderQty", "string", "", "", (("unpublished", True),)),
-        (1003, "symbol", "symbol", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True), ("required", True),)),
-        (1005, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
     __needs__ = ("qty_decimal | cash_order_qty",)
 
 
@@ -3848,50 +2264,27 @@ class CreateRFQResponse(Message, kw_only=True):
 
     rfq_id: str = ""
 
-    __full_name__ = "exchange.v1.CreateRFQResponse"
-    __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class DeleteRFQRequest(Message, kw_only=True):
     """Which request."""
 
-    rfq_id: str = ""
-
-    __full_name__ = "exchange.v1.DeleteRFQRequest"
-    __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    rfq_id: Annotated[str, FieldRule(required=True)] = ""
 
 
 class DeleteRFQResponse(Message, kw_only=True):
     """No fields."""
 
-    __full_name__ = "exchange.v1.DeleteRFQResponse"
-
 
 class GetQuotesRequest(Message, kw_only=True):
     """Which quotes; every filter must match."""
 
-    limit: int = 0  # 1 to 100; 0 = 100
+    limit: Int32 = 0  # 1 to 100; 0 = 100
     cursor: str = ""  # of the page before, with the same filters
     quote_id: str = ""  # needs rfq_id, excludes cursor
     rfq_id: str = ""
-    status: int = 0
-    user_filter: int = 0  # SELF: made by the caller
-    rfq_user_filter: int = 0  # SELF: on requests of the caller
-
-    __full_name__ = "exchange.v1.GetQuotesRequest"
-    __wire__ = (
-        (1001, "limit", "limit", "int32", "", "", (("unpublished", True),)),
-        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
-        (1003, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
-        (1004, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1005, "status", "status", "enum", "", "exchange.v1.QuoteStatus", (("unpublished", True),)),
-        (1006, "user_filter", "userFilter", "enum", "", "exchange.v1.UserFilter", (("unpublished", True),)),
-        (1007, "rfq_user_filter", "rfqUserFilter", "enum", "", "exchange.v1.UserFilter", (("unpublished", True),)),
-    )
+    status: Annotated[int, QuoteStatus] = 0
+    user_filter: Annotated[int, UserFilter] = 0  # SELF: made by the caller
+    rfq_user_filter: Annotated[int, UserFilter] = 0  # SELF: on requests of the caller
 
 
 class GetQuotesResponse(Message, kw_only=True):
@@ -3900,32 +2293,18 @@ class GetQuotesResponse(Message, kw_only=True):
     quotes: list[Quote] = []
     cursor: str = ""  # empty = the end
 
-    __full_name__ = "exchange.v1.GetQuotesResponse"
-    __wire__ = (
-        (1001, "quotes", "quotes", "message", "repeated", "exchange.v1.Quote", (("unpublished", True),)),
-        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class CreateQuoteRequest(Message, kw_only=True):
     """The prices; all but post_only are required."""
 
-    rfq_id: str = ""
-    buy_price: str = ""  # dollars, decimal: the requester buys; 0 = not offered
-    sell_price: str = ""  # dollars, decimal: the requester sells; 0 = not offered
-    rest_remainder: bool | None = None
+    rfq_id: Annotated[str, FieldRule(required=True)] = ""
+    # dollars, decimal: the requester buys; 0 = not offered
+    buy_price: Annotated[str, FieldRule(required=True)] = ""
+    # dollars, decimal: the requester sells; 0 = not offered
+    sell_price: Annotated[str, FieldRule(required=True)] = ""
+    rest_remainder: Annotated[bool | None, FieldRule(required=True)] = None
     post_only: bool = False
-    account: str = ""  # the participant's
-
-    __full_name__ = "exchange.v1.CreateQuoteRequest"
-    __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1002, "buy_price", "buyPrice", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1003, "sell_price", "sellPrice", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1004, "rest_remainder", "restRemainder", "bool", "optional", "", (("unpublished", True), ("required", True),)),
-        (1005, "post_only", "postOnly", "bool", "", "", (("unpublished", True),)),
-        (1006, "account", "account", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    account: Annotated[str, FieldRule(required=True)] = ""  # the participant's
 
 
 class CreateQuoteResponse(Message, kw_only=True):
@@ -3933,88 +2312,49 @@ class CreateQuoteResponse(Message, kw_only=True):
 
     quote_id: str = ""
 
-    __full_name__ = "exchange.v1.CreateQuoteResponse"
-    __wire__ = (
-        (1001, "quote_id", "quoteId", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class DeleteQuoteRequest(Message, kw_only=True):
     """Which quote."""
 
     rfq_id: str = ""
-    quote_id: str = ""
-
-    __full_name__ = "exchange.v1.DeleteQuoteRequest"
-    __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    quote_id: Annotated[str, FieldRule(required=True)] = ""
 
 
 class DeleteQuoteResponse(Message, kw_only=True):
     """No fields."""
-
-    __full_name__ = "exchange.v1.DeleteQuoteResponse"
 
 
 class AcceptQuoteRequest(Message, kw_only=True):
     """Which quote and which side of the requester."""
 
     rfq_id: str = ""
-    quote_id: str = ""
-    accepted_side: int = 0
-
-    __full_name__ = "exchange.v1.AcceptQuoteRequest"
-    __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True), ("required", True),)),
-        (1003, "accepted_side", "acceptedSide", "enum", "", "exchange.v1.Side", (("unpublished", True), ("required", True),)),
-    )
+    quote_id: Annotated[str, FieldRule(required=True)] = ""
+    accepted_side: Annotated[Annotated[int, Side], FieldRule(required=True)] = 0
 
 
 class AcceptQuoteResponse(Message, kw_only=True):
     """No fields."""
-
-    __full_name__ = "exchange.v1.AcceptQuoteResponse"
 
 
 class ConfirmQuoteRequest(Message, kw_only=True):
     """Which quote."""
 
     rfq_id: str = ""
-    quote_id: str = ""
-
-    __full_name__ = "exchange.v1.ConfirmQuoteRequest"
-    __wire__ = (
-        (1001, "rfq_id", "rfqId", "string", "", "", (("unpublished", True),)),
-        (1002, "quote_id", "quoteId", "string", "", "", (("unpublished", True), ("required", True),)),
-    )
+    quote_id: Annotated[str, FieldRule(required=True)] = ""
 
 
 class ConfirmQuoteResponse(Message, kw_only=True):
     """No fields."""
 
-    __full_name__ = "exchange.v1.ConfirmQuoteResponse"
-
 
 class GetRFQTradesRequest(Message, kw_only=True):
     """Which fills."""
 
-    limit: int = 0  # 1 to 100; 0 = 100
+    limit: Int32 = 0  # 1 to 100; 0 = 100
     cursor: str = ""  # of the page before, with everything else the same
-    start_time: int | None = None  # inclusive
-    end_time: int | None = None  # exclusive
+    start_time: Timestamp | None = None  # inclusive
+    end_time: Timestamp | None = None  # exclusive
     symbol: str = ""
-
-    __full_name__ = "exchange.v1.GetRFQTradesRequest"
-    __wire__ = (
-        (1001, "limit", "limit", "int32", "", "", (("unpublished", True),)),
-        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
-        (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
-        (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
-    )
 
 
 class GetRFQTradesResponse(Message, kw_only=True):
@@ -4023,42 +2363,24 @@ class GetRFQTradesResponse(Message, kw_only=True):
     trades: list[RFQTrade] = []
     cursor: str = ""  # empty = the end; a page may be empty while it is not
 
-    __full_name__ = "exchange.v1.GetRFQTradesResponse"
-    __wire__ = (
-        (1001, "trades", "trades", "message", "repeated", "exchange.v1.RFQTrade", (("unpublished", True),)),
-        (1002, "cursor", "cursor", "string", "", "", (("unpublished", True),)),
-    )
-
 
 class StreamRFQEventsRequest(Message, kw_only=True):
     """No fields."""
-
-    __full_name__ = "exchange.v1.StreamRFQEventsRequest"
 
 
 class StreamRFQEventsResponse(Message, kw_only=True):
     """What happened: exactly one of these. A heartbeat has none."""
 
-    rfq_created: RFQCreatedEvent | None = None  # to everybody
-    rfq_closed: RFQClosedEvent | None = None  # to everybody
-    quote_created: QuoteCreatedEvent | None = None  # to requester and maker, as all of quotes
-    quote_deleted: QuoteDeletedEvent | None = None
-    quote_accepted: QuoteAcceptedEvent | None = None
-    quote_confirmed: QuoteConfirmedEvent | None = None
-    quote_executed: QuoteExecutedEvent | None = None
-    rfq_trade: RFQTradeEvent | None = None  # to everybody
+    rfq_created: Annotated[RFQCreatedEvent | None, FieldRule(oneof="event")] = None  # to everybody
+    rfq_closed: Annotated[RFQClosedEvent | None, FieldRule(oneof="event")] = None  # to everybody
+    # to requester and maker, as all of quotes
+    quote_created: Annotated[QuoteCreatedEvent | None, FieldRule(oneof="event")] = None
+    quote_deleted: Annotated[QuoteDeletedEvent | None, FieldRule(oneof="event")] = None
+    quote_accepted: Annotated[QuoteAcceptedEvent | None, FieldRule(oneof="event")] = None
+    quote_confirmed: Annotated[QuoteConfirmedEvent | None, FieldRule(oneof="event")] = None
+    quote_executed: Annotated[QuoteExecutedEvent | None, FieldRule(oneof="event")] = None
+    rfq_trade: Annotated[RFQTradeEvent | None, FieldRule(oneof="event")] = None  # to everybody
 
-    __full_name__ = "exchange.v1.StreamRFQEventsResponse"
-    __wire__ = (
-        (1001, "rfq_created", "rfqCreated", "message", "oneof:event", "exchange.v1.RFQCreatedEvent", (("unpublished", True),)),
-        (1002, "rfq_closed", "rfqClosed", "message", "oneof:event", "exchange.v1.RFQClosedEvent", (("unpublished", True),)),
-        (1003, "quote_created", "quoteCreated", "message", "oneof:event", "exchange.v1.QuoteCreatedEvent", (("unpublished", True),)),
-        (1004, "quote_deleted", "quoteDeleted", "message", "oneof:event", "exchange.v1.QuoteDeletedEvent", (("unpublished", True),)),
-        (1005, "quote_accepted", "quoteAccepted", "message", "oneof:event", "exchange.v1.QuoteAcceptedEvent", (("unpublished", True),)),
-        (1006, "quote_confirmed", "quoteConfirmed", "message", "oneof:event", "exchange.v1.QuoteConfirmedEvent", (("unpublished", True),)),
-        (1007, "quote_executed", "quoteExecuted", "message", "oneof:event", "exchange.v1.QuoteExecutedEvent", (("unpublished", True),)),
-        (15, "rfq_trade", "rfqTrade", "message", "oneof:event", "exchange.v1.RFQTradeEvent", ()),
-    )
     __omit_unset__ = True
 
 
@@ -4067,21 +2389,11 @@ class RFQCreatedEvent(Message, kw_only=True):
 
     rfq: RFQ | None = None
 
-    __full_name__ = "exchange.v1.RFQCreatedEvent"
-    __wire__ = (
-        (1001, "rfq", "rfq", "message", "", "exchange.v1.RFQ", (("unpublished", True),)),
-    )
-
 
 class RFQClosedEvent(Message, kw_only=True):
     """A request that was withdrawn, or one of whose quotes was accepted."""
 
     rfq: RFQ | None = None
-
-    __full_name__ = "exchange.v1.RFQClosedEvent"
-    __wire__ = (
-        (1001, "rfq", "rfq", "message", "", "exchange.v1.RFQ", (("unpublished", True),)),
-    )
 
 
 class QuoteCreatedEvent(Message, kw_only=True):
@@ -4089,47 +2401,25 @@ class QuoteCreatedEvent(Message, kw_only=True):
 
     quote: Quote | None = None
 
-    __full_name__ = "exchange.v1.QuoteCreatedEvent"
-    __wire__ = (
-        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
-    )
-
 
 class QuoteDeletedEvent(Message, kw_only=True):
     """A quote that is gone."""
 
     quote: Quote | None = None
 
-    __full_name__ = "exchange.v1.QuoteDeletedEvent"
-    __wire__ = (
-        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
-    )
-
 
 class QuoteAcceptedEvent(Message, kw_only=True):
     """A quote that its maker may confirm or decline."""
 
     quote: Quote | None = None
-    confirmation_deadline: int | None = None
-
-    __full_name__ = "exchange.v1.QuoteAcceptedEvent"
-    __wire__ = (
-        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
-        (1002, "confirmation_deadline", "confirmationDeadline", "timestamp", "", "", (("unpublished", True),)),
-    )
+    confirmation_deadline: Timestamp | None = None
 
 
 class QuoteConfirmedEvent(Message, kw_only=True):
     """A quote whose orders are about to be entered."""
 
     quote: Quote | None = None
-    execution_deadline: int | None = None
-
-    __full_name__ = "exchange.v1.QuoteConfirmedEvent"
-    __wire__ = (
-        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
-        (1002, "execution_deadline", "executionDeadline", "timestamp", "", "", (("unpublished", True),)),
-    )
+    execution_deadline: Timestamp | None = None
 
 
 class QuoteExecutedEvent(Message, kw_only=True):
@@ -4138,15 +2428,7 @@ class QuoteExecutedEvent(Message, kw_only=True):
     quote: Quote | None = None
     order_id: str = ""  # the reader's own
     client_order_id: str = ""
-    executed_time: int | None = None
-
-    __full_name__ = "exchange.v1.QuoteExecutedEvent"
-    __wire__ = (
-        (1001, "quote", "quote", "message", "", "exchange.v1.Quote", (("unpublished", True),)),
-        (1002, "order_id", "orderId", "string", "", "", (("unpublished", True),)),
-        (1003, "client_order_id", "clientOrderId", "string", "", "", (("unpublished", True),)),
-        (1004, "executed_time", "executedTime", "timestamp", "", "", (("unpublished", True),)),
-    )
+    executed_time: Timestamp | None = None
 
 
 class RFQTradeEvent(Message, kw_only=True):
@@ -4154,33 +2436,17 @@ class RFQTradeEvent(Message, kw_only=True):
 
     trade: RFQTrade | None = None
 
-    __full_name__ = "exchange.v1.RFQTradeEvent"
-    __wire__ = (
-        (1001, "trade", "trade", "message", "", "exchange.v1.RFQTrade", (("unpublished", True),)),
-    )
-
 
 class LSport(Message, kw_only=True):
     """A sport as the data source names it."""
 
-    id: int = 0
+    id: Int32 = 0
     name: str = ""
     sport: str = ""
     abbreviation: str = ""
-    league_id: int = 0
+    league_id: Int32 = 0
     home_away: bool = False
     enabled: bool = False
-
-    __full_name__ = "exchange.v1.LSport"
-    __wire__ = (
-        (1, "id", "id", "int32", "", "", ()),
-        (2, "name", "name", "string", "", "", ()),
-        (3, "sport", "sport", "string", "", "", ()),
-        (4, "abbreviation", "abbreviation", "string", "", "", ()),
-        (5, "league_id", "leagueId", "int32", "", "", ()),
-        (6, "home_away", "homeAway", "bool", "", "", ()),
-        (7, "enabled", "enabled", "bool", "", "", ()),
-    )
 
 
 class Sport(Message, kw_only=True):
@@ -4196,37 +2462,18 @@ class Sport(Message, kw_only=True):
     is_operational: bool = False
     automatic_resolution: bool = False
 
-    __full_name__ = "exchange.v1.Sport"
-    __wire__ = (
-        (1, "sport", "sport", "string", "", "", ()),
-        (2, "image", "image", "string", "", "", ()),
-        (3, "resolution", "resolution", "string", "", "", ()),
-        (4, "ordering", "ordering", "string", "", "", ()),
-        (5, "tags", "tags", "string", "", "", ()),
-        (6, "series", "series", "string", "", "", ()),
-        (7, "lsport", "lsport", "message", "", "exchange.v1.LSport", ()),
-        (8, "is_operational", "isOperational", "bool", "", "", ()),
-        (9, "automatic_resolution", "automaticResolution", "bool", "", "", ()),
-    )
-
 
 class TeamProviderRef(Message, kw_only=True):
     """A team's id with a data provider."""
 
-    provider: int = 0
+    provider: Annotated[int, SportsDataProvider] = 0
     provider_team_id: str = ""
-
-    __full_name__ = "exchange.v1.TeamProviderRef"
-    __wire__ = (
-        (1, "provider", "provider", "enum", "", "exchange.v1.SportsDataProvider", ()),
-        (2, "provider_team_id", "providerTeamId", "string", "", "", ()),
-    )
 
 
 class Team(Message, kw_only=True):
     """A team."""
 
-    id: int = 0
+    id: Int64 = 0
     name: str = ""
     abbreviation: str = ""
     league: str = ""
@@ -4240,34 +2487,11 @@ class Team(Message, kw_only=True):
     long_icon: str | None = None
     short_icon: str | None = None
     display_abbreviation: str | None = None
-    ranking: int | None = None
+    ranking: Int64 | None = None
     conference: str | None = None
     provider_refs: list[TeamProviderRef] = []
     long_icon_dark: str | None = None
     short_icon_dark: str | None = None
-
-    __full_name__ = "exchange.v1.Team"
-    __wire__ = (
-        (1, "id", "id", "int64", "", "", ()),
-        (2, "name", "name", "string", "", "", ()),
-        (3, "abbreviation", "abbreviation", "string", "", "", ()),
-        (7, "league", "league", "string", "", "", ()),
-        (8, "record", "record", "string", "", "", ()),
-        (9, "logo", "logo", "string", "", "", ()),
-        (10, "alias", "alias", "string", "", "", ()),
-        (11, "home_icon", "homeIcon", "string", "optional", "", ()),
-        (12, "away_icon", "awayIcon", "string", "optional", "", ()),
-        (13, "color_primary", "colorPrimary", "string", "optional", "", ()),
-        (14, "safe_name", "safeName", "string", "", "", ()),
-        (16, "long_icon", "longIcon", "string", "optional", "", ()),
-        (17, "short_icon", "shortIcon", "string", "optional", "", ()),
-        (18, "display_abbreviation", "displayAbbreviation", "string", "optional", "", ()),
-        (19, "ranking", "ranking", "int64", "optional", "", ()),
-        (20, "conference", "conference", "string", "optional", "", ()),
-        (21, "provider_refs", "providerRefs", "message", "repeated", "exchange.v1.TeamProviderRef", ()),
-        (22, "long_icon_dark", "longIconDark", "string", "optional", "", ()),
-        (23, "short_icon_dark", "shortIconDark", "string", "optional", "", ()),
-    )
 
 
 class TeamsFilters(Message, kw_only=True):
@@ -4276,21 +2500,11 @@ class TeamsFilters(Message, kw_only=True):
     league: list[str] = []
     name: list[str] = []
     abbreviation: list[str] = []
-    id: list[int] = []
-
-    __full_name__ = "exchange.v1.TeamsFilters"
-    __wire__ = (
-        (1, "league", "league", "string", "repeated", "", ()),
-        (2, "name", "name", "string", "repeated", "", ()),
-        (3, "abbreviation", "abbreviation", "string", "repeated", "", ()),
-        (4, "id", "id", "int64", "repeated", "", ()),
-    )
+    id: list[Int64] = []
 
 
 class GetSportsRequest(Message, kw_only=True):
     """Nothing to say."""
-
-    __full_name__ = "exchange.v1.GetSportsRequest"
 
 
 class GetSportsResponse(Message, kw_only=True):
@@ -4298,29 +2512,15 @@ class GetSportsResponse(Message, kw_only=True):
 
     sports: list[Sport] = []
 
-    __full_name__ = "exchange.v1.GetSportsResponse"
-    __wire__ = (
-        (1, "sports", "sports", "message", "repeated", "exchange.v1.Sport", ()),
-    )
-
 
 class GetSportsTeamsRequest(Message, kw_only=True):
     """Which teams, in what order."""
 
-    limit: int | None = None
-    offset: int | None = None
+    limit: Int32 | None = None
+    offset: Int32 | None = None
     order_by: str | None = None
     order_direction: str | None = None  # asc or desc
     filters: TeamsFilters | None = None
-
-    __full_name__ = "exchange.v1.GetSportsTeamsRequest"
-    __wire__ = (
-        (1, "limit", "limit", "int32", "optional", "", ()),
-        (2, "offset", "offset", "int32", "optional", "", ()),
-        (3, "order_by", "orderBy", "string", "optional", "", ()),
-        (4, "order_direction", "orderDirection", "string", "optional", "", ()),
-        (5, "filters", "filters", "message", "", "exchange.v1.TeamsFilters", ()),
-    )
 
 
 class GetSportsTeamsResponse(Message, kw_only=True):
@@ -4328,36 +2528,19 @@ class GetSportsTeamsResponse(Message, kw_only=True):
 
     teams: list[Team] = []
 
-    __full_name__ = "exchange.v1.GetSportsTeamsResponse"
-    __wire__ = (
-        (1, "teams", "teams", "message", "repeated", "exchange.v1.Team", ()),
-    )
-
 
 class GetSportsTeamsForProviderRequest(Message, kw_only=True):
     """Which provider and ids."""
 
     team_ids: list[str] = []
-    provider: int = 0
+    provider: Annotated[int, SportsDataProvider] = 0
     league: str = ""
-
-    __full_name__ = "exchange.v1.GetSportsTeamsForProviderRequest"
-    __wire__ = (
-        (1, "team_ids", "teamIds", "string", "repeated", "", ()),
-        (2, "provider", "provider", "enum", "", "exchange.v1.SportsDataProvider", ()),
-        (3, "league", "league", "string", "", "", ()),
-    )
 
 
 class GetSportsTeamsForProviderResponse(Message, kw_only=True):
     """Teams found."""
 
     teams: dict[str, Team] = {}  # by the provider's team id
-
-    __full_name__ = "exchange.v1.GetSportsTeamsForProviderResponse"
-    __wire__ = (
-        (1, "teams", "teams", "message", "map:string", "exchange.v1.Team", ()),
-    )
 
 
 class ISVUser(Message, kw_only=True):
@@ -4374,35 +2557,14 @@ class ISVUser(Message, kw_only=True):
     profile_image_url: str = ""
     ep3_participant_id: str = ""
     ep3_account_id: str = ""
-    kyc_status: int = 0
-    created_at: int | None = None
-    updated_at: int | None = None
+    kyc_status: Annotated[int, KYCStatusType] = 0
+    created_at: Timestamp | None = None
+    updated_at: Timestamp | None = None
     firm_id: str = ""
-
-    __full_name__ = "exchange.v1.ISVUser"
-    __wire__ = (
-        (1, "id", "id", "string", "", "", ()),
-        (2, "user_id", "userId", "string", "", "", ()),
-        (3, "email", "email", "string", "", "", ()),
-        (4, "phone_number", "phoneNumber", "string", "", "", ()),
-        (5, "first_name", "firstName", "string", "", "", ()),
-        (6, "last_name", "lastName", "string", "", "", ()),
-        (7, "display_name", "displayName", "string", "", "", ()),
-        (8, "date_of_birth", "dateOfBirth", "string", "", "", ()),
-        (9, "profile_image_url", "profileImageUrl", "string", "", "", ()),
-        (10, "ep3_participant_id", "ep3ParticipantId", "string", "", "", ()),
-        (11, "ep3_account_id", "ep3AccountId", "string", "", "", ()),
-        (12, "kyc_status", "kycStatus", "enum", "", "exchange.v1.KYCStatusType", ()),
-        (13, "created_at", "createdAt", "timestamp", "", "", ()),
-        (14, "updated_at", "updatedAt", "timestamp", "", "", ()),
-        (15, "firm_id", "firmId", "string", "", "", ()),
-    )
 
 
 class ListUsersRequest(Message, kw_only=True):
     """Nothing to say."""
-
-    __full_name__ = "exchange.v1.ListUsersRequest"
 
 
 class ListUsersResponse(Message, kw_only=True):
@@ -4413,19 +2575,11 @@ class ListUsersResponse(Message, kw_only=True):
     firms: list[str] = []  # parallel
     firms_display_names: list[str] = []  # parallel
 
-    __full_name__ = "exchange.v1.ListUsersResponse"
-    __wire__ = (
-        (1, "users", "users", "string", "repeated", "", ()),
-        (2, "display_names", "displayNames", "string", "repeated", "", ()),
-        (3, "firms", "firms", "string", "repeated", "", ()),
-        (4, "firms_display_names", "firmsDisplayNames", "string", "repeated", "", ()),
-    )
-
 
 class CreateUserRequest(Message, kw_only=True):
     """A new user."""
 
-    user_id: str = ""
+    user_id: Annotated[str, FieldRule(required=True)] = ""
     email: str = ""
     phone_number: str = ""  # E.164
     first_name: str = ""
@@ -4433,18 +2587,6 @@ class CreateUserRequest(Message, kw_only=True):
     display_name: str = ""
     date_of_birth: str = ""  # YYYY-MM-DD
     profile_image_url: str = ""
-
-    __full_name__ = "exchange.v1.CreateUserRequest"
-    __wire__ = (
-        (1, "user_id", "userId", "string", "", "", (("required", True),)),
-        (2, "email", "email", "string", "", "", ()),
-        (3, "phone_number", "phoneNumber", "string", "", "", ()),
-        (4, "first_name", "firstName", "string", "", "", ()),
-        (5, "last_name", "lastName", "string", "", "", ()),
-        (6, "display_name", "displayName", "string", "", "", ()),
-        (7, "date_of_birth", "dateOfBirth", "string", "", "", ()),
-        (8, "profile_image_url", "profileImageUrl", "string", "", "", ()),
-    )
 
 
 class CreateUserResponse(Message, kw_only=True):
@@ -4454,18 +2596,11 @@ class CreateUserResponse(Message, kw_only=True):
     participant_id: str = ""
     created: bool = False
 
-    __full_name__ = "exchange.v1.CreateUserResponse"
-    __wire__ = (
-        (1, "user", "user", "message", "", "exchange.v1.ISVUser", ()),
-        (2, "participant_id", "participantId", "string", "", "", ()),
-        (3, "created", "created", "bool", "", "", ()),
-    )
-
 
 class UpdateUserRequest(Message, kw_only=True):
     """New values of a user; empty ones stay."""
 
-    user_id: str = ""
+    user_id: Annotated[str, FieldRule(required=True)] = ""
     email: str = ""
     phone_number: str = ""  # E.164
     first_name: str = ""
@@ -4474,25 +2609,8 @@ class UpdateUserRequest(Message, kw_only=True):
     date_of_birth: str = ""
     profile_image_url: str = ""
 
-    __full_name__ = "exchange.v1.UpdateUserRequest"
-    __wire__ = (
-        (1, "user_id", "userId", "string", "", "", (("required", True),)),
-        (2, "email", "email", "string", "", "", ()),
-        (3, "phone_number", "phoneNumber", "string", "", "", ()),
-        (4, "first_name", "firstName", "string", "", "", ()),
-        (5, "last_name", "lastName", "string", "", "", ()),
-        (6, "display_name", "displayName", "string", "", "", ()),
-        (7, "date_of_birth", "dateOfBirth", "string", "", "", ()),
-        (8, "profile_image_url", "profileImageUrl", "string", "", "", ()),
-    )
-
 
 class UpdateUserResponse(Message, kw_only=True):
     """The user after the change."""
 
     user: ISVUser | None = None
-
-    __full_name__ = "exchange.v1.UpdateUserResponse"
-    __wire__ = (
-        (1, "user", "user", "message", "", "exchange.v1.ISVUser", ()),
-    )

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from sim.kernel.instants import Instant, parse_instant
+
 PACKAGES: dict[str, str] = {
     "exchange.cashmovement.v1": "sim.contract.messages.exchange_cashmovement_v1",
     "exchange.kyc.v1": "sim.contract.messages.exchange_kyc_v1",
@@ -15,13 +17,13 @@ PACKAGES: dict[str, str] = {
 }
 
 # ascending
-FIELD_DATES: tuple[int, ...] = (
-    1775707200000000000,  # 2026-04-09
-    1776052800000000000,  # 2026-04-13
-    1777608000000000000,  # 2026-05-01
-    1778472000000000000,  # 2026-05-11
-    1782705600000000000,  # 2026-06-29
-    1783051200000000000,  # 2026-07-03
-    1788235200000000000,  # 2026-09-01
-    1789704000000000000,  # 2026-09-18
+FIELD_DATES: tuple[Instant, ...] = (
+    parse_instant("2026-04-09"),
+    parse_instant("2026-04-13"),
+    parse_instant("2026-05-01"),
+    parse_instant("2026-05-11"),
+    parse_instant("2026-06-29"),
+    parse_instant("2026-07-03"),
+    parse_instant("2026-09-01"),
+    parse_instant("2026-09-18"),
 )

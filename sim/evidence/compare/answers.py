@@ -86,7 +86,7 @@ class Checker:
         """Return which side is wrong where a recording and the contract differ."""
         if one.switch:
             return "specification" if self.reading == DOCUMENTED else "contract"
-        own_numbers = operation is not None and operation.package in _OWN_NUMBERS
+        own_numbers = operation is not None and operation.service.package in _OWN_NUMBERS
         return "contract" if own_numbers and one.kind == "bytes" else "recording"
 
     def shape(self, operation: Operation, plane: str, now: Instant) -> Shape:

@@ -94,7 +94,7 @@ def sources(card: Scorecard) -> Rows:
 
 def services(card: Scorecard) -> Iterator[tuple[str, list[OperationScore]]]:
     """Yield the operations by service, in the order of the contract."""
-    for service, group in groupby(card.operations, key=lambda one: one.operation.service):
+    for service, group in groupby(card.operations, key=lambda one: one.operation.service.name):
         yield service, list(group)
 
 

@@ -25,7 +25,9 @@ from sim.contract.messages import Message, find, find_message
 from sim.contract.wire_fields import (
     INTEGER_RANGES,
     LONG_INTEGERS,
+    SCALARS,
     Field,
+    always_written,
     fields_of,
     read_duration,
     read_moment,
@@ -38,7 +40,6 @@ from sim.kernel.instants import format_instant
 Found: TypeAlias = list[Difference]
 Check: TypeAlias = Callable[[Any], "Found | None"]
 
-_NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
@@ -129,16 +130,13 @@ class _Shapes:
             if dialect is not None and not field.active(dialect.since, self._switches):
                 shape.gone.update(dict.fromkeys(names, field.kept_by))
                 continue
-            written = dialect is not None and not (
-                field.presence or field.omit_empty or cls.__omit_unset__
-            )
-            single = not field.repeated and not field.key_kind
+            written = dialect is not None and always_written(cls, field)
             check, digits = self._value(field), DIGITS.get((cls.__name__, field.json_name))
             if digits is not None and cls.__module__.endswith(("retail_v1", "gateway_v1")):
                 check = _with_digits(check, digits)
             member = Member(
                 check=check,
-                null=written and single and field.kind in _NULLABLE,
+                null=written and field.nullable,
                 empty=written or field.presence or dialect is None,
                 expected=self._words(field),
             )
@@ -191,7 +189,7 @@ class _Shapes:
             return "an object"
         if field.repeated:
             return "a list"
-        null = " or null" if field.kind in _NULLABLE else ""
+        null = "" if field.kind in SCALARS else " or null"
         return _WORDS.get(field.kind, "a whole number") + null
 
 

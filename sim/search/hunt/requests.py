@@ -14,6 +14,7 @@ from msgspec import json
 
 from sim.contract.contract import Binding, Operation, Plane
 from sim.contract.messages import Message, find, find_message
+from sim.contract.operation import VARIABLE
 from sim.contract.wire_fields import Field, fields_of
 from sim.kernel import resources
 from sim.kernel.entropy import Stream
@@ -21,7 +22,6 @@ from sim.kernel.instants import Instant, Span, days, format_instant, hours, minu
 from sim.search.hunt.vocabulary import Vocabulary, snake
 
 DEPTH_MAX = 3
-_VARIABLE = re.compile(r"\{([a-z0-9_.]+)(?:=[^{}]*)?\}")
 _NUMBERS = (0, 1, 1, 2, 3, 5, 10, 41, 45, 48, 50, 50, 52, 55, 100, 500, 1_000, -1, 2**31 - 1)
 _DECIMALS = ("0", "0.45", "0.48", "0.50", "0.5", "0.52", "1", "5", "10.00", "0.001", "-1", "1e3")
 _SPANS: tuple[Span, ...] = (0, minutes(1), hours(1), days(1), days(8), days(50), days(100))
@@ -120,7 +120,7 @@ class Requests:
         """Return a request with every name in its path, and nothing that a query cannot express."""
         body = self.document(choices, operation)
         for _, template, takes in operation.bindings:
-            for name in _VARIABLE.findall(template):
+            for name in VARIABLE.findall(template):
                 if name not in map(snake, body):
                     body[name] = self._variable(choices, operation, name)
             if not takes:
@@ -256,7 +256,7 @@ class Requests:
                 value = self._variable(choices, operation, key)
             return quote(str(value), safe="/" if "=" in match[0] else "")
 
-        path = _VARIABLE.sub(filled, template)
+        path = VARIABLE.sub(filled, template)
         if operation.content == "form":
             return verb, path, "", urlencode(_query_fields(fields)).encode()
         if takes:
