@@ -112,5 +112,5 @@ def _chosen(
     for row in rows:
         if not name or name in names_of(row):
             return row
-    known = ", ".join(each for row in rows for each in names_of(row)) or "this scenario has none"
-    raise ToolError(f"No {kind} is called {quoted(name)}. Known: {known}.")
+    names = ", ".join(each for row in rows for each in names_of(row)) or "this scenario has none"
+    raise ToolError(f"No {kind} is called {quoted(name)}. Known: {names}.")

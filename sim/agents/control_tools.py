@@ -1,7 +1,7 @@
 """Tools that each make a call of the control plane, and shorten its answer.
 
 `listing.py` adds the arguments that the control plane's own document describes; they arrive here as
-`given`. Docstrings are the descriptions that agents read.
+`arguments`. Docstrings are the descriptions that agents read.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _HISTORY = ("seq", "at", "kind", "title", "caller", "subject", "result")
 _RULE = ("rule", "section", "says", "verdict")
 
 
-def order(session: Session, exchange: ExchangeName = "", **given: Any) -> str:
+def order(session: Session, exchange: ExchangeName = "", **arguments: Any) -> str:
     """Place an order of any participant, such as the other side of a trade. Prices in dollars,
     amounts in contracts. It is no call of a client: use `call` for one.
     """
-    placed = session.find(exchange).control("POST", "/orders", given)
+    placed = session.find(exchange).control("POST", "/orders", arguments)
     number = placed["order_id"]
     then = f"`explain` with subject {number} explains its state; `advance` lets timers fire."
     return answer(f"Order `{number}`:", placed, then=then)
 
 
-def advance(session: Session, exchange: ExchangeName = "", **given: Any) -> str:
+def advance(session: Session, exchange: ExchangeName = "", **arguments: Any) -> str:
     """Move virtual time forward; everything due on the way happens. Never sleep instead."""
-    moved = session.find(exchange).control("POST", "/clock/advance", given)
+    moved = session.find(exchange).control("POST", "/clock/advance", arguments)
     fired = moved["fired"]
     return answer(
         f"It is {moved['now']} now; {len(fired)} timers fired."
@@ -45,7 +45,7 @@ def history(
     session: Session,
     seq: Annotated[int | None, "one input, whole"] = None,
     exchange: ExchangeName = "",
-    **given: Any,
+    **arguments: Any,
 ) -> str:
     """What happened, oldest first: calls of clients with results, timers, steps. With seq
     everything about one input: request, answer, events.
@@ -55,7 +55,7 @@ def history(
         record = running.control("GET", f"/history/{seq}")
         then = "`branch` with this seq begins a copy right after it."
         return answer(f"Everything about input {seq}:", record, then=then)
-    query = urlencode({**given, "limit": _ROWS_SHOWN})
+    query = urlencode({**arguments, "limit": _ROWS_SHOWN})
     page = running.control("GET", f"/history?{query}")
     if not page["rows"]:
         then = "a call that you expected but that is missing never left the client."
@@ -86,11 +86,11 @@ def explain(
     return answer(f"Why {quoted(subject)} is as it is, then what led to it:", rows, then=then)
 
 
-def judge(session: Session, exchange: ExchangeName = "", **given: Any) -> str:
+def judge(session: Session, exchange: ExchangeName = "", **arguments: Any) -> str:
     """Check the calls so far against the documented rules for clients: double orders, missing ids,
     tokens, retries, limits.
     """
-    report = session.find(exchange).control("GET", f"/conformance?{urlencode(given)}")
+    report = session.find(exchange).control("GET", f"/conformance?{urlencode(arguments)}")
     if not report["calls"]:
         return answer("No client has called yet.", then="run the client, then judge again.")
     applied = [rule for rule in report["rules"] if rule["applied"]]

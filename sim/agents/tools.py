@@ -117,7 +117,7 @@ def call(
     path: Annotated[str, "with its query, such as /v1/markets?limit=2"],
     verb: Annotated[str, "default: GET", *_VERBS] = "GET",
     body: Annotated[Any, "JSON body"] = None,
-    who: Annotated[str, "API key, firm or participant; default: the first"] = "",
+    caller: Annotated[str, "API key, firm or participant; default: the first"] = "",
     exchange: ExchangeName = "",
 ) -> str:
     """Make one HTTP call as a client does, signed. Use it to see what the exchange answers; to test
@@ -126,7 +126,7 @@ def call(
     running = session.find(exchange)
     if not path.startswith("/"):
         raise ToolError(f"path must begin with a slash, not {quoted(path[:1])}.")
-    reply = running.caller.call(plane, verb, path, body, who)
+    reply = running.caller.call(plane, verb, path, body, caller)
     then = "`history` shows how the exchange handled it."
     if reply.status >= 400:
         subject = f" {reply.request_id}" if reply.request_id else ""

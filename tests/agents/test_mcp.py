@@ -218,7 +218,7 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         ("fault", {"act": {"nonsense": 1}}, "nonsense"),
         ("fault", {"remove": "f9"}, "f9"),
         ("call", {"plane": "retail", "path": "v1"}, "must begin with a slash"),
-        ("call", {"plane": "retail", "path": "/v1/x", "who": "me"}, "No API key is called"),
+        ("call", {"plane": "retail", "path": "/v1/x", "caller": "me"}, "No API key is called"),
         ("order", {"symbol": "nope", "side": "buy", "qty": "1"}, "unknown symbol: nope"),
         ("order", {"symbol": "aec-nfl-chi-gb-2026-09-14", "side": "buy"}, "order_qty is required"),
         ("order", {"symbol": "x", "side": "buy", "as": "me"}, "no firm or participant me"),
