@@ -219,6 +219,22 @@ def test_the_same_seed_gives_the_same_digest_and_another_another(capsys, scenari
     assert first == second != other
 
 
+def test_one_seed_may_be_asked_for_as_seed(capsys, scenario, tmp_path):
+    failing = scenario(STEP.replace("status: 200", "status: 418"))
+    shrink = ("shrink", failing, "--out", tmp_path / "s.yaml")
+    passing = tmp_path / "passing.yaml"
+    passing.write_text(STEP)
+    for command in (("run", passing), ("sweep", passing, "--jobs", "1"), shrink):
+        assert sim(capsys, *command, "--seed", "3")[0] == 0
+        assert sim(capsys, *command, "--seeds", "3")[0] == 0
+
+
+def test_options_are_not_abbreviated_so_that_a_new_one_changes_no_script(capsys, scenario):
+    code, _, err = sim(capsys, "run", scenario(), "--res", "r.ndjson")
+    assert code == 2
+    assert "--res" in err
+
+
 def test_the_version_is_told(capsys):
     code, out, _ = sim(capsys, "--version")
     assert code == 0 and out.startswith("sim ") and out.count(".") >= 1

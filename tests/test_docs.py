@@ -114,5 +114,6 @@ def test_files_that_a_page_names_exist() -> None:
 def test_the_snippets_of_contributing_compile() -> None:
     snippets = re.findall(r"^ {3}```python\n(.*?)^ {3}```", PAGES["CONTRIBUTING.md"], re.S | re.M)
     assert len(snippets) > 5
-    for snippet in snippets:
-        compile(textwrap.dedent(snippet), "CONTRIBUTING.md", "exec")
+    for snippet in map(textwrap.dedent, snippets):
+        is_row = re.match(r"[\w\"`.-]+: ", snippet)  # of a dictionary
+        compile(f"{{{snippet}}}" if is_row else snippet, "CONTRIBUTING.md", "exec")

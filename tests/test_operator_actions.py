@@ -99,7 +99,14 @@ def _example_body(call: str) -> dict[str, Any]:
 def test_the_reference_describes_every_call_and_no_other() -> None:
     assert list(REFERENCE) == [endpoint.call for endpoint in ROUTES]
     assert all(row["does"] for row in REFERENCE.values())
-    assert {key for row in REFERENCE.values() for key in row} == {"does", "body", "answer"}
+    keys = {"does", "parameters", "body", "answer"}
+    assert {key for row in REFERENCE.values() for key in row} == keys
+
+
+def test_the_reference_describes_parameters_that_the_calls_have() -> None:
+    for endpoint in ROUTES:
+        names = {*endpoint.route.variables, *endpoint.query, *endpoint.many}
+        assert REFERENCE[endpoint.call].get("parameters", {}).keys() <= names
 
 
 @pytest.mark.parametrize(

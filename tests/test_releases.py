@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 import yaml
@@ -48,7 +47,7 @@ def test_a_scenario_of_a_later_release_is_refused_for_that_alone(release: str) -
     assert f"this is {RELEASE}: upgrade it" in problem.message
 
 
-def test_a_mistake_in_a_scenario_of_an_earlier_release_leads_to_the_migrations() -> None:
+def test_a_mistake_in_a_scenario_of_an_earlier_release_leads_to_the_changelog() -> None:
     with pytest.raises(ScenarioError) as error:
         load_scenario(scenario("0.0.1", "quirks: {no_such: always}\n"))
     first, last = error.value.problems
@@ -60,14 +59,3 @@ def test_a_mistake_in_a_scenario_of_an_earlier_release_leads_to_the_migrations()
 def test_what_is_no_release_is_refused(release: str) -> None:
     with pytest.raises(ScenarioError, match="release"):
         load_scenario(scenario(release))
-
-
-def test_the_changelog_has_a_migration_for_each_break() -> None:
-    text = (Path(__file__).parents[1] / "CHANGELOG.md").read_text()
-    migrations = text.partition("\n## Migrations\n")[2].partition("\n## ")[0]
-    for old, new in (
-        ("Response.json", ".json()"),
-        ("--prove", "--verify"),
-        ("hang_up", "disconnect"),
-    ):
-        assert old in migrations and new in migrations

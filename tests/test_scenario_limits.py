@@ -120,7 +120,7 @@ def test_many_open_orders_are_checked_now_and_then_and_at_the_end(monkeypatch):
 @pytest.mark.parametrize(
     ("verb", "path", "body", "status", "words"),
     [
-        ("GET", "/judge?form=xml", None, 400, "form is json or junit"),
+        ("GET", "/conformance?form=xml", None, 400, "form is json or junit"),
         ("PUT", "/preset", {}, 400, "the key .name. is missing"),
         (
             "PUT",

@@ -91,6 +91,13 @@ def test_the_metadata_are_valid_and_the_same_in_both(packages: tuple[Path, Path]
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
+def test_the_wheel_installs_the_package_alone(packages: tuple[Path, Path]) -> None:
+    """A user may have folders called benchmarks or tests."""
+    with zipfile.ZipFile(packages[0]) as wheel:
+        names = {name.partition("/")[0] for name in wheel.namelist()}
+    assert names == {"sim", f"sandbox_exchange-{RELEASE}.dist-info"}
+
+
 @pytest.mark.skipif(find_spec("twine") is None, reason="twine is not installed")
 def test_twine_has_nothing_against_them(packages: tuple[Path, Path]) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", *packages)

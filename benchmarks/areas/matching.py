@@ -39,7 +39,7 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import parse_instant
-from sim.testing.naive_matcher import NaiveMatcher, Resting
+from tests.naive_matcher import NaiveMatcher, Resting
 
 ACCOUNTS = 20
 

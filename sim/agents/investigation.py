@@ -9,12 +9,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import json
 
 from sim.agents.answers import ToolError, answer, block, quoted
 from sim.agents.session import Session
+from sim.agents.tools import ExchangeName, scenario_of
 
 SHRINK_S, SWEEP_S = 90.0, 120.0
 _TRIALS = 400
@@ -22,54 +23,58 @@ _NOTHING_FAILS = 2
 
 
 def investigate(
-    session: Session, scenario: str = "", expect: str = "", only: str = "*", exchange: str = ""
+    session: Session,
+    scenario: Annotated[str, "a scenario that fails: bundled name, file, or YAML text"] = "",
+    expect: Annotated[
+        str, "or: what should hold on the exchange, such as {open_orders: {as: maker, count: 1}}"
+    ] = "",
+    only: Annotated[str, "only assumptions that match, such as 'webhook.*'"] = "*",
+    exchange: ExchangeName = "",
 ) -> str:
-    """Shrink a failing scenario, or the run of an exchange that does not satisfy `expect`, and find
-    the assumptions and quirks on which the failure depends.
+    """Search: the smallest scenario that still fails, and the assumptions its failure depends on.
+    Takes minutes; changes no exchange.
     """
-    with_expect = [f"--expect={expect}"] if expect else []
-    source = session.folder / "investigated.yaml"
     small = session.folder / "smallest.yaml"
     small.unlink(missing_ok=True)
     if scenario:
+        source, options = session.folder / "investigated.yaml", []
         source.write_text(_text_of(session, scenario))
     elif expect:
-        source = session.find(exchange).served.journal
+        source, options = session.find(exchange).served.journal, [f"--expect={expect}"]
     else:
         raise ToolError("Give a scenario that fails, or expect: what should hold on the exchange.")
-    more = with_expect if not scenario else []
-    done = _sim(
-        "shrink", str(source), *more, f"--out={small}", f"--trials={_TRIALS}", within=SHRINK_S
-    )
+    options += [f"--out={small}", f"--trials={_TRIALS}"]
+    done = _sim("shrink", str(source), *options, within=SHRINK_S)
     if done is not None and done.returncode == _NOTHING_FAILS:
-        lines = (done.stderr or done.stdout).strip().splitlines()
         return answer(
             "There is nothing to shrink:",
-            lines[-5:],
+            (done.stderr or done.stdout).strip().splitlines()[-5:],
             then="say in `expect` what should hold and does not, such as"
             ' {open_orders: {as: maker, count: 1}}; `docs` with "expectations" lists the forms.',
         )
     if not small.exists():
         raise ToolError(f"The search did not end within {SHRINK_S:g} s. Try a shorter run.")
-    parts = ["The smallest that still fails the same way:", block(small.read_text().splitlines())]
-    parts.append(_causes(small, only))
-    parts.append("Next: `start` with this scenario reproduces it; `catalogue` explains a name.")
-    return "\n\n".join(parts)
+    return "\n\n".join(
+        [
+            "The smallest that still fails the same way:",
+            block(small.read_text().splitlines()),
+            _causes(small, only),
+            "Next: `start` with this scenario reproduces it; `catalogue` explains a name.",
+        ]
+    )
 
 
 def _text_of(session: Session, scenario: str) -> str:
     """Return the text of an existing scenario.
 
-    A bundled name becomes a scenario that extends it.
+    A bundled name or a file becomes a scenario that extends it.
     """
-    from sim.agents.exchanges import scenario_of
-
-    scenario_text = scenario_of(session, scenario)
+    name = scenario_of(session, scenario).name
     if "\n" in scenario:
         return scenario
     if Path(scenario).is_file() and not session.confined:
-        return f"extends: {Path(scenario).resolve()}\nname: {scenario_text.name}\n"
-    return f"extends: {scenario}\nname: {scenario_text.name}\n"
+        scenario = str(Path(scenario).resolve())
+    return f"extends: {scenario}\nname: {name}\n"
 
 
 def _causes(small: Path, only: str) -> str:
@@ -91,9 +96,10 @@ def _causes(small: Path, only: str) -> str:
 
 def _sim(*arguments: str, within: float) -> subprocess.CompletedProcess[str] | None:
     """Run a command; None if it took too long."""
+    command = [sys.executable, "-m", "sim", *arguments]
     try:
         return subprocess.run(
-            [sys.executable, "-m", "sim", *arguments],
+            command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -5,15 +5,18 @@ duration of the lease.
 from __future__ import annotations
 
 import secrets
+import shutil
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sim.agents.answers import ToolError, quoted
 from sim.agents.calls import Caller
+from sim.testing.control import ControlError
 from sim.testing.exchange_fixture import ServedExchange
 
 LEASE_S = 30 * 60.0
@@ -34,6 +37,13 @@ class RunningExchange:
         self.caller = Caller(served)
         self.origin = origin
 
+    def control(self, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Return the answer of a control call. Raises ToolError with the reason of a refusal."""
+        try:
+            return self.served.control(verb, path, body)
+        except ControlError as error:
+            raise ToolError(f"{quoted(error)}.") from None
+
 
 class Session:
     """At most `EXCHANGES_MAX` exchanges by name. Tools use the session one after the other.
@@ -53,8 +63,6 @@ class Session:
         self._expired: set[str] = set()
         self._lock = threading.RLock()
         self._numbered = 0
-
-    # ---- looking up
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -79,24 +87,22 @@ class Session:
                 f" {self._lease_s / 60:g} minutes. Call `start` again: the same scenario, seed and"
                 " calls give the same run."
             )
-        if name:
-            running = self._running.get(name)
-            if running is None:
-                running_names = f" Running: {', '.join(self.names)}." if self.names else ""
-                raise ToolError(f"No exchange is called {quoted(name)}.{running_names}")
-            running.used = time.monotonic()
-            return running
-        if self.shared:
+        if not name and self.shared:
             raise ToolError("Name the exchange: `start` answered what it is called.")
-        first = [one for one in self._running.values() if not one.origin]
-        if not first:
+        matching = [
+            running
+            for running in self._running.values()
+            if (running.name == name if name else not running.origin)
+        ]
+        listed = f" Running: {', '.join(self.names)}." if self.names else ""
+        if name and not matching:
+            raise ToolError(f"No exchange is called {quoted(name)}.{listed}")
+        if not matching:
             raise ToolError(NOTHING_RUNS)
-        if len(first) > 1:
-            raise ToolError(f"Several exchanges are running: {', '.join(self._running)}. Name one.")
-        first[0].used = time.monotonic()
-        return first[0]
-
-    # ---- beginning and ending
+        if len(matching) > 1:
+            raise ToolError(f"Several exchanges are running, so name one.{listed}")
+        matching[0].used = time.monotonic()
+        return matching[0]
 
     def new_name(self) -> str:
         """Return a name for the next exchange. Raises ToolError if there are too many."""
@@ -111,42 +117,30 @@ class Session:
         """Add an exchange, which the session will end."""
         self._running[running.name] = running
 
-    def journal(self, name: str) -> Path:
-        """Return the path of the journal of an exchange."""
-        return self.folder / f"{name}.ndjson"
-
     def stop(self, name: str) -> list[str]:
         """End an exchange and its forks. Return the names of all that ended."""
-        ended = [name]
-        for other in [one for one in self._running.values() if one.origin == name]:
-            ended += self.stop(other.name)
-        running = self._running.pop(name)
-        running.served.close()
-        return ended
+        family = [running.name for running in self._family(self._running[name])]
+        for member in reversed(family):
+            self._running.pop(member).served.close()
+        return family
 
     def expire(self) -> None:
         """End exchanges that were unused for a lease. Forks end with their origin."""
         with self._lock:
             oldest = time.monotonic() - self._lease_s
             for running in list(self._running.values()):
-                idle = all(one.used < oldest for one in self._family(running))
+                idle = all(member.used < oldest for member in self._family(running))
                 if idle and running.name in self._running:
                     self._expired.update(self.stop(running.name))
 
     def _family(self, running: RunningExchange) -> list[RunningExchange]:
         """Return an exchange and all forks of it, direct or indirect."""
-        forks = [one for one in self._running.values() if one.origin == running.name]
-        return [running, *(each for fork in forks for each in self._family(fork))]
+        forks = [fork for fork in self._running.values() if fork.origin == running.name]
+        return [running, *(member for fork in forks for member in self._family(fork))]
 
     def close(self) -> None:
         """End everything, and remove the journals."""
         with self._lock:
-            self._end_all()
-            for file in self.folder.glob("*"):
-                file.unlink(missing_ok=True)
-            with suppress(OSError):
-                self.folder.rmdir()
-
-    def _end_all(self) -> None:
-        for name in [one.name for one in self._running.values() if not one.origin]:
-            self.stop(name)
+            while self._running:
+                self.stop(next(iter(self._running)))
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -137,13 +137,9 @@ def reading(text: str) -> str:
 # ---- kinds of options
 
 
-def add_option(
-    parser: argparse._ActionsContainer, name: str, help_text: str, *, former: str = "", **more: Any
-) -> None:
-    """Add an option. A `former` spelling still works, but `--help` does not show it."""
-    action = parser.add_argument(name, help=help_text, **more)
-    if former:
-        parser.add_argument(former, **{**more, "dest": action.dest, "help": argparse.SUPPRESS})
+def add_option(parser: argparse._ActionsContainer, name: str, help_text: str, **more: Any) -> None:
+    """Add an option."""
+    parser.add_argument(name, help=help_text, **more)
 
 
 def add_text(
@@ -226,7 +222,7 @@ def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> 
     add_text(parser, "--results", "FILE", "write one JSON line per run as it finishes")
     add_flag(parser, "--resume", "skip the runs that the file of --results already contains")
     failed = "write the journals of failed runs to this folder"
-    add_text(parser, "--save-failures", "DIR", failed, former="--keep")
+    add_text(parser, "--save-failures", "DIR", failed)
     pages = "write a report of each failed run to this folder, as `sim report --out` does"
     add_text(parser, "--report", "DIR", pages)
 

@@ -56,7 +56,7 @@ def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
     slow = "on a manual clock: answer slow calls at once, or hold them until the clock moves"
     add_option(parser, "--latency", slow, choices=("elide", "hold"), default="elide")
     no_headers = "send no x-sim-* headers"
-    add_flag(parser, "--no-debug-headers", no_headers, former="--opaque", dest="opaque")
+    add_flag(parser, "--no-debug-headers", no_headers, dest="opaque")
     add_flag(
         parser,
         "--vendor-prefix",

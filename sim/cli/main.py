@@ -64,7 +64,6 @@ _FOLDERS = {
 NAMES = tuple(name for group in COMMANDS.values() for name in group)
 WITH_REST = ("explore", "certify", "calendar")
 SERVING = ("serve", "demo", "open", "record")
-FORMER_NAMES = {"judge": "conformance"}
 EXAMPLES = """\
 examples:
   sim demo
@@ -210,11 +209,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     if argv[:1] and argv[0] in WITH_REST and "--" in argv:
         end = argv.index("--")
         argv, rest = argv[:end], argv[end + 1 :]
-    word = argv[0] if argv else ""
-    name = FORMER_NAMES.get(word, word)
+    name = argv[0] if argv else ""
     parser, by_name = parsers((name,) if name in NAMES else NAMES)
-    if word and not word.startswith("-") and word not in by_name:
-        parser.error(f"there is no command {word!r}{nearest(word, NAMES)}")
+    if name and not name.startswith("-") and name not in by_name:
+        parser.error(f"there is no command {name!r}{nearest(name, NAMES)}")
     if name in NAMES:
         argv = _with_environment(by_name[name], argv)
     args, _ = parser.parse_known_args(argv)
@@ -261,8 +259,8 @@ def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
 
 
 def parsers(names: Sequence[str] = NAMES) -> tuple[Parser, dict[str, Parser]]:
-    """The parser of `sim` with some commands, and those of the commands by name, including former
-    names. A run needs only its own command.
+    """The parser of `sim` with some commands, and those of the commands by name. A run needs only
+    its own command.
 
     Options cannot be abbreviated, because a new option would change the meaning of an abbreviation
     in a script.
@@ -284,11 +282,7 @@ def parsers(names: Sequence[str] = NAMES) -> tuple[Parser, dict[str, Parser]]:
     )
     for name, command in modules.items():
         inner = commands.add_parser(
-            name,
-            description=command.__doc__,
-            formatter_class=HelpFormatter,
-            allow_abbrev=False,
-            aliases=[former for former, today in FORMER_NAMES.items() if today == name],
+            name, description=command.__doc__, formatter_class=HelpFormatter, allow_abbrev=False
         )
         command.add_arguments(inner)
         inner.set_defaults(run=command.run)

@@ -46,7 +46,7 @@ class Report(Struct, frozen=True, kw_only=True):
     ended: Instant
     inputs: int
     results: list[StepResult]
-    places: tuple[str, ...] = ()
+    places: tuple[str, ...]
     params: dict[str, str] = field(default_factory=dict)
     journal: str = ""
     page: str = ""
@@ -73,8 +73,8 @@ class Report(Struct, frozen=True, kw_only=True):
         return (failure for _, failure in self._placed_failures())
 
     def _placed(self) -> Iterator[tuple[StepResult, str]]:
-        """Yield results with the places of their steps. Reports of former versions have none."""
-        return zip(self.results, self.places or ("",) * len(self.results), strict=True)
+        """Yield results with the places of their steps."""
+        return zip(self.results, self.places, strict=True)
 
     def _placed_failures(self) -> Iterator[tuple[str, str]]:
         """Yield the failures with the place of the step, such as "my.yaml:12"."""

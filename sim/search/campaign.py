@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import TextIO
 
-from msgspec import DecodeError, Struct, field, json
+from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
 from sim.kernel.journal_reader import read_journal
@@ -40,7 +40,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     A `seed` of None means the scenario's own. `changes` are applied to the scenario, and `fuzz`
     random steps are appended to it. `copy` is 2 for the second run whose files would have the same
-    names, and so on. The former names of fields keep older results files readable.
+    names, and so on.
     """
 
     scenario: str
@@ -48,13 +48,13 @@ class Job(Struct, frozen=True, kw_only=True):
     params: tuple[tuple[str, str], ...] = ()
     preset: str = ""
     reading: str = ""
-    save_failures: str = field(default="", name="keep")
+    save_failures: str = ""
     journal: str = ""
     report: str = ""
     coverage: bool = False
     changes: tuple[Change, ...] = ()
-    fuzz: int = field(default=0, name="storm")
-    verify: bool = field(default=False, name="prove")
+    fuzz: int = 0
+    verify: bool = False
     oracles: tuple[str, ...] = ()
     copy: int = 0
     features: bool = False

@@ -92,11 +92,11 @@ class Outcome(Struct, frozen=True):
         return self.verdict not in (BROKE, INVARIANT)
 
     def document(self) -> dict[str, Any]:
-        """Return the outcome as JSON. Its keys are older than the names in this module."""
+        """Return the outcome as JSON."""
         return {
             "scenario": self.title,
             "point": self.trial.where,
-            "attack": self.trial.kind,
+            "kind": self.trial.kind,
             "verdict": self.verdict,
             "failures": list(self.lines),
             "fault": json.decode(self.trial.faults[0]),

@@ -61,7 +61,7 @@ def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
     """
     if not steps:
         return scenario
-    rng = Entropy(seed).stream("storm")  # the former name: another one would draw other steps
+    rng = Entropy(seed).stream("storm")  # another name would draw other steps
     random_steps = _RandomSteps(rng, build_world(scenario).parties)
     faults = rng.below(FAULTS_FIRST + 1)
     world = scenario.world

@@ -237,8 +237,6 @@ class ServedExchange:
         running = self.running
         return running.call(lambda: check(running.simulation, caller=caller, rules=rules))
 
-    judge = conformance  # the former name
-
     def witness(self) -> Witness:
         """Look for contradictions in what all clients have seen so far. The result has
         `.contradictions`, each with a sentence and the inputs that contradict each other, and

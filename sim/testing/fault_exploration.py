@@ -60,7 +60,7 @@ class Trial(NamedTuple):
         return {
             "test": self.test,
             "point": self.where,
-            "attack": self.kind,
+            "kind": self.kind,
             "verdict": self.verdict,
             "why": self.why,
             "fault": self.faults[0].document(),

@@ -17,7 +17,6 @@ loads the plugin.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 from collections.abc import Generator, Iterator
@@ -41,13 +40,6 @@ _SHOWN: pytest.StashKey[bool] = pytest.StashKey()  # whether a report has the ca
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options of `--explore`."""
     group = parser.getgroup("sandbox exchange")
-
-    def add(name: str, *, former: str, **options: Any) -> None:
-        """Add an option whose former spelling still works but is not listed."""
-        group.addoption(name, **options)
-        dest = name.removeprefix("--").replace("-", "_")
-        group.addoption(former, **{**options, "dest": dest, "help": argparse.SUPPRESS})
-
     group.addoption(
         "--explore",
         action="store_true",
@@ -59,16 +51,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
     )
-    add(
+    group.addoption(
         "--explore-faults",
-        former="--explore-attacks",
         default="*",
         metavar="NAME",
         help="only faults that match: error, limited, lost, late, reset, hang, drop, ...",
     )
-    add(
+    group.addoption(
         "--explore-max-occurrences",
-        former="--explore-each",
         type=int,
         default=0,
         metavar="N",

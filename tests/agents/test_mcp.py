@@ -170,12 +170,15 @@ async def test_a_branch_begins_in_the_past_and_compare_says_what_became_of_it() 
         first = rows_of(await tools("status"))[0]["exchange"]
         symbol = next(row["symbols"] for row in rows if "symbols" in row)["open"][0]
         (placed,) = rows_of(await tools("order", symbol=symbol, side="buy", qty="10", price="0.40"))
-        assert (placed["side"], placed["price"], placed["leaves"]) == ("BUY", "0.4", "10")
+        path = f"/_sim/v1/state/orders?symbol={symbol}"
+        (view,) = rows_of(await tools("call", plane="control", path=path))
+        state = next(row for row in view["orders"] if row["id"] == placed["order_id"])
+        assert (state["side"], state["price"], state["leaves"]) == ("BUY", "0.4", "10")
         said = await tools("branch", seq=0)
         copy = re.search(r"Exchange `(x2-\w+)`", said)
         assert copy, said
         found = rows_of(await tools("compare", other=copy[1]))
-        assert {"orders": placed["id"], "only_in": first} in found
+        assert {"orders": placed["order_id"], "only_in": first} in found
         assert "the same accounts" in await tools("compare", other=first)
         await tools("advance", by="1h", exchange=copy[1])
         assert first in await tools("stop", exchange=first)
@@ -196,7 +199,7 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
     for name, arguments, says in (
         ("history", {}, "Call `start` first"),
         ("explain", {}, "needs subject"),
-        ("order", {}, r"symbol: .*; side: .*\(buy, sell\); qty: "),
+        ("order", {}, r"symbol: .*; side: .*\(buy, sell\)"),
         ("order", {"symbol": "x", "side": "long", "qty": "1"}, "one of buy, sell"),
         ("advance", {"bye": "5m"}, 'takes no "bye"'),
         ("advance", {"by": 5}, "by must be a string"),
@@ -207,7 +210,7 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         said = tools.use(name, **arguments)
         assert tools.failed and re.search(says, said), (name, said)
     tools.use("start")
-    for name, arguments, says in (
+    refused: list[tuple[str, dict[str, Any], str]] = [
         ("advance", {"by": "soon"}, "by"),
         ("advance", {"to": "2001-01-01T00:00:00Z"}, "past|back|before"),
         ("branch", {"seq": 999}, "`history` has the numbers"),
@@ -215,9 +218,12 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         ("fault", {"act": {"nonsense": 1}}, "nonsense"),
         ("fault", {"remove": "f9"}, "f9"),
         ("call", {"plane": "retail", "path": "v1"}, "must begin with a slash"),
-        ("call", {"plane": "retail", "path": "/v1/x", "who": "me"}, "No API key is called"),
-        ("order", {"symbol": "nope", "side": "buy", "qty": "1"}, "No instrument is called"),
-    ):
+        ("call", {"plane": "retail", "path": "/v1/x", "caller": "me"}, "No API key is called"),
+        ("order", {"symbol": "nope", "side": "buy", "qty": "1"}, "unknown symbol: nope"),
+        ("order", {"symbol": "aec-nfl-chi-gb-2026-09-14", "side": "buy"}, "order_qty is required"),
+        ("order", {"symbol": "x", "side": "buy", "as": "me"}, "no firm or participant me"),
+    ]
+    for name, arguments, says in refused:
         said = tools.use(name, **arguments)
         assert tools.failed and re.search(says, said), (name, said)
 

@@ -21,7 +21,7 @@ from sim.core.model.refusals import Refusal
 from sim.core.trading import admission
 from sim.core.trading.admission import CHECKS, OrderAdmission
 from sim.core.trading.order_draft import draft_order
-from sim.testing.trading_harness import Market
+from tests.trading_harness import Market
 
 SHARED = sorted(
     {field.name for field in structs.fields(PlaceOrder)}

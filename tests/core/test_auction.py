@@ -17,7 +17,7 @@ from sim.core.model.enums import (
     TimeInForce,
 )
 from sim.core.model.instrument import Instrument
-from sim.testing.trading_harness import Market
+from tests.trading_harness import Market
 
 S = InstrumentState
 

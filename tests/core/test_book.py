@@ -6,7 +6,7 @@ import pytest
 
 from sim.core.model.enums import Side
 from sim.core.model.instrument import Instrument
-from sim.testing.trading_harness import Market
+from tests.trading_harness import Market
 
 
 @pytest.mark.parametrize(("price_scale", "tick"), [(100, 1), (1000, 5), (10_000, 25), (1000, 1)])

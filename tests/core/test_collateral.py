@@ -10,7 +10,7 @@ from sim.core.model.collateral import EventOutcome, Holding, Related, returned
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import OrderRefused
-from sim.testing.trading_harness import Market
+from tests.trading_harness import Market
 
 EXCLUSIVE, DIRECTIONAL, INDEPENDENT = (
     EventOutcome.MUTUALLY_EXCLUSIVE,

@@ -28,8 +28,8 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import InsufficientFunds, Refusal
-from sim.testing.trading_harness import Market
 from tests.sessions import SESSIONS
+from tests.trading_harness import Market
 
 S = InstrumentState
 ROUGH = Instrument(symbol="X", tick=2, min_qty=3, price_low=1, price_high=90)

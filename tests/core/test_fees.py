@@ -11,7 +11,7 @@ from sim.core.model.enums import TimeInForce
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, cash_text
 from sim.kernel.instants import parse_instant
-from sim.testing.trading_harness import START, Market
+from tests.trading_harness import START, Market
 
 SCALES = Instrument(
     symbol="F", price_scale=1000, qty_scale=100, tick=5, price_low=10, price_high=990

@@ -19,8 +19,8 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import InsufficientFunds
 from sim.kernel.instants import Instant, parse_instant
-from sim.testing.trading_harness import Market
 from tests.sessions import SESSIONS
+from tests.trading_harness import Market
 
 FIRST, JULY = {"taker": 500, "maker": 0}, {"taker": 600, "maker": 125}
 LATER = {"taker": 695, "maker": 125}

@@ -31,7 +31,7 @@ from sim.core.model.refusals import (
     OrderRefused,
 )
 from sim.kernel.instants import DAY, HOUR, hours, minutes, parse_instant, seconds
-from sim.testing.trading_harness import FOK, GTT, IOC, START, Market
+from tests.trading_harness import FOK, GTT, IOC, START, Market
 
 S = InstrumentState
 DAY_ORDER = TimeInForce.DAY

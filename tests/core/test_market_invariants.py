@@ -31,8 +31,8 @@ from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
 from sim.kernel.instants import HOUR, hours, minutes, seconds
-from sim.testing.event_audit import Audit
-from sim.testing.trading_harness import START, Market
+from tests.event_audit import Audit
+from tests.trading_harness import START, Market
 from tests.wide_numbers import wide
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
-from sim.testing.naive_matcher import NaiveMatcher, Report, Resting
-from sim.testing.trading_harness import Market
+from tests.naive_matcher import NaiveMatcher, Report, Resting
+from tests.trading_harness import Market
 
 TIFS = {
     "GTC": TimeInForce.GOOD_TILL_CANCEL,

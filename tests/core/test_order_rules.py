@@ -44,7 +44,7 @@ from sim.core.model.refusals import (
     UnknownOrder,
 )
 from sim.kernel.instants import minutes
-from sim.testing.trading_harness import FOK, GTT, IOC, Market
+from tests.trading_harness import FOK, GTT, IOC, Market
 
 
 @pytest.fixture

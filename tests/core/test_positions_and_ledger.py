@@ -16,7 +16,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import AlreadyExists, NotFound
 from sim.kernel.instants import DAY, hours
-from sim.testing.trading_harness import START, Market
+from tests.trading_harness import START, Market
 
 
 def positions() -> Positions:

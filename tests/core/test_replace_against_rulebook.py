@@ -26,8 +26,8 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import InsufficientFunds, Refusal
 from sim.kernel.instants import minutes
-from sim.testing.trading_harness import Market
 from tests.sessions import SESSIONS
+from tests.trading_harness import Market
 
 S, T, R = InstrumentState, OrderType, CancelRejectReason
 TERMS = Instrument(

@@ -17,7 +17,7 @@ from sim.core.model.orders import Execution, Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
-from sim.testing.trading_harness import Market
+from tests.trading_harness import Market
 
 ACCOUNTS, SYMBOLS = ("a", "b", "c"), ("X", "Y")
 

@@ -16,8 +16,8 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Execution
 from sim.core.model.quantities import CENT, DOLLAR, cash_text
 from sim.core.model.refusals import OrderRefused
-from sim.testing.trading_harness import Market
 from tests.sessions import SESSIONS
+from tests.trading_harness import Market
 
 ONE_OF, LADDER = EventOutcome.MUTUALLY_EXCLUSIVE, EventOutcome.DIRECTIONAL
 

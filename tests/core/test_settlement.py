@@ -12,7 +12,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import Conflict, IllegalTransition, InvalidRequest, OrderRefused
 from sim.kernel.instants import DAY, HOUR, hours, seconds
-from sim.testing.trading_harness import START, Market
+from tests.trading_harness import START, Market
 
 S = InstrumentState
 

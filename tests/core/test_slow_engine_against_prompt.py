@@ -21,8 +21,8 @@ from sim.core.model.orders import Order
 from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
 from sim.kernel.instants import seconds
-from sim.testing.trading_harness import FOK, GTC, IOC, Market
 from tests.sessions import SESSIONS
+from tests.trading_harness import FOK, GTC, IOC, Market
 
 SECOND = seconds(1)
 SYMBOLS = ("X", "Y")

@@ -14,7 +14,7 @@ from sim.core.model.events import Traded
 from sim.core.model.quantities import CENT
 from sim.core.model.refusals import Conflict, NotFound
 from sim.kernel.instants import Instant, minutes, seconds
-from sim.testing.trading_harness import START, Market
+from tests.trading_harness import START, Market
 
 S = InstrumentState
 

@@ -156,7 +156,6 @@ def test_odds_are_counted(
     _, found = infer(file)
     one = found["quirks"]["unfiltered_search_times_out"]
     assert (one["occurred"], one["of"]) == (occurred, count)
-    assert one["struck"] == occurred, "the former name"
     allowed = Count(occurred, count).allows(Chance(2, 3))
     assert one["verdict"] in (verdict if not allowed else {"undecided"})
     low, high = one["between"]

@@ -88,7 +88,7 @@ def explored(tmp_path_factory):
             ]
         )
     rows = json.loads((folder / "found.json").read_text())
-    return code, out.getvalue(), {(row["point"], row["attack"]): row for row in rows}
+    return code, out.getvalue(), {(row["point"], row["kind"]): row for row in rows}
 
 
 def test_every_call_frame_and_order_is_a_point_and_every_fault_is_tried_there_once(explored):
@@ -155,7 +155,7 @@ def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the
         )
         texts.append(found.read_text())
     assert texts[0] == texts[1]
-    assert [row["attack"] for row in json.loads(texts[0])] == ["limited", "lost", "late"]
+    assert [row["kind"] for row in json.loads(texts[0])] == ["limited", "lost", "late"]
 
 
 def test_what_fails_without_any_fault_is_not_explored(sim, file):
@@ -195,7 +195,7 @@ def test_a_suite_is_explored_test_by_test(pytester):
     result.assert_outcomes(passed=3, failed=1)
     assert result.ret == 1
     found = {
-        (row["test"].partition("::")[2], row["attack"]): row
+        (row["test"].partition("::")[2], row["kind"]): row
         for row in json.loads((pytester.path / "found.json").read_text())
     }
     attacks = {attack.name for attack in FAULT_KINDS if "gateway" in attack.planes}
@@ -332,7 +332,7 @@ def test_a_client_that_only_a_timing_breaks_is_caught_by_the_shortest_that_does(
     assert code == 1
     rows = json.loads(found.read_text())
     lost = [row for row in rows if row["verdict"] == "broke"]
-    assert {row["attack"] for row in lost} == {"late 12s"}
+    assert {row["kind"] for row in lost} == {"late 12s"}
     assert all(
         len(row["faults"]) == 1 and row["faults"][0]["act"] == {"delay": "12s"} for row in lost
     )
@@ -348,4 +348,4 @@ def test_pairs_are_the_same_whatever_the_processes(sim, file, tmp_path):
         sim("explore", path, *points, "--jobs", jobs, "--json", found)
         texts.append(found.read_text())
     assert texts[0] == texts[1]
-    assert any(" + " in row["point"] or row["attack"][-1] == "s" for row in json.loads(texts[0]))
+    assert any(" + " in row["point"] or row["kind"][-1] == "s" for row in json.loads(texts[0]))

@@ -91,7 +91,6 @@ def steps(exchange):
                 ("/conformance?caller=firms/atlas&rules=backoff,retry-after", None),
                 ("/conformance?form=junit", None),
             ],
-            "GET /judge": [("/judge", None)],
             "GET /faults": [("/faults", None)],
             "POST /faults": [
                 ("/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})

@@ -13,8 +13,8 @@ from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
 from sim.run.client.client import Connection, connect
-from sim.testing.naive_matcher import NaiveMatcher, Report, Resting
 from tests.journeys import firm, order, quiet, rpc_trader, trader
+from tests.naive_matcher import NaiveMatcher, Report, Resting
 
 TIFS = {"GTC": "GOOD_TILL_CANCEL", "IOC": "IMMEDIATE_OR_CANCEL", "FOK": "FILL_OR_KILL"}
 

@@ -88,7 +88,6 @@ LEFT_OUT = {
     "tests/test_environment.py",
     "tests/test_explain.py",
     "tests/test_figures.py",
-    "tests/test_former_names.py",
     "tests/test_house.py",
     "tests/test_interrupts.py",
     "tests/test_json_output.py",

@@ -43,10 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     operations = "only operations that match, such as InsertOrder or 'RetailOrdersAPI.*'"
     add_text(parser, "--operations", "NAME", operations, default="*")
     faults = "only faults that match: error, limited, lost, late, reset, hang, drop, ..."
-    add_text(parser, "--faults", "NAME", faults, former="--attacks", default="*")
+    add_text(parser, "--faults", "NAME", faults, default="*")
     most = "only the first N times that the run passes each point"
     number: dict[str, Any] = {"type": count, "default": 0, "metavar": "N"}
-    add_option(parser, "--max-occurrences", most, former="--each", **number)
+    add_option(parser, "--max-occurrences", most, **number)
     pairs = "then try up to N pairs of faults and other timings of each scenario or test"
     add_option(parser, "--pairs", pairs, **number)
     add_params(parser, "set a parameter of the scenario")

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the cause that the smaller scenario must keep: faults, quirks, assumptions, preset,"
         " reading, seed=N, a step, or nothing (default: the command finds the cause)"
     )
-    add_text(parser, "--because", "CAUSE", cause, former="--unless")
+    add_text(parser, "--because", "CAUSE", cause)
     any_failure = "accept any failure of the same step, not only one with the same message"
     add_flag(parser, "--any", any_failure, dest="any_failure")
     most = "run at most N scenarios (default 3000)"

@@ -42,13 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_seeds(parser, "run with every seed of the range (default: the scenario's own)")
     kinds = ("assumptions", "quirks", "presets", "readings")
     vary = "also run under every alternative of these; repeatable"
-    add_list(parser, "--vary", None, vary, former="--over", choices=kinds)
+    add_list(parser, "--vary", None, vary, choices=kinds)
     only = "with --vary: only names that match this pattern, such as 'webhook.*'"
     add_text(parser, "--only", "NAME", only, default="*")
     fuzz = "append N random steps and a few random faults, drawn from the seed"
-    add_option(parser, "--fuzz", fuzz, former="--storm", type=count, default=0, metavar="N")
+    add_option(parser, "--fuzz", fuzz, type=count, default=0, metavar="N")
     verify = "make every run twice and replay its journal; both must give the same digest"
-    add_flag(parser, "--verify", verify, former="--prove")
+    add_flag(parser, "--verify", verify)
     witness = "also look for contradictions in what clients observed, as `sim witness` does"
     add_flag(parser, "--witness", witness)
     shrink = "write the first failing run as the smallest scenario that still fails"

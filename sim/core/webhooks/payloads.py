@@ -28,6 +28,12 @@ CLOCK_TOLERANCE: Span = seconds(300)
 APPROVED = "kyc.approved"
 REJECTED = "kyc.rejected"
 TEST = "webhook.test"
+# Every type of event, and what it tells a firm.
+WEBHOOK_TYPES = {
+    APPROVED: "A person was approved and provisioned; trading may begin.",
+    REJECTED: "A person was rejected; no reason is sent.",
+    TEST: "A test delivery that a firm asked for; nothing in it is actionable.",
+}
 
 SEALED = "sealed"
 _URL_REST = re.compile(r"([^?#]*)([?#]?)(.*)", re.DOTALL)

@@ -23,7 +23,7 @@ status is the only complete source.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from msgspec import convert
 
@@ -48,6 +48,7 @@ from sim.core.webhooks.payloads import (
     APPROVED,
     REJECTED,
     TEST,
+    Payload,
     body_of,
     decided_payload,
     is_secret,
@@ -178,17 +179,23 @@ class Webhooks:
 
         Return the event id, "" if it has no webhook.
         """
-        registration = self._state.registrations.get(decided.firm)
-        if registration is None:
+        kind = APPROVED if decided.approved else REJECTED
+        shape = self._ctx.assumptions.text(WEBHOOK_SHAPE)
+        return self._notify(kind, decided.firm, lambda id: decided_payload(id, decided, shape))
+
+    def _notify(self, kind: str, firm: str, payload: Callable[[str], Payload]) -> str:
+        """Begin the delivery of an event to a firm. `payload` returns its content for an event id.
+
+        Return the event id, "" if the firm has no webhook.
+        """
+        if firm not in self._state.registrations:
             return ""
         ctx = self._ctx
         event_id = ctx.ids.uuid("webhook.event")
-        body = body_of(decided_payload(event_id, decided, ctx.assumptions.text(WEBHOOK_SHAPE)))
-        kind = APPROVED if decided.approved else REJECTED
-        notice = Notice(event_id, kind, decided.firm, body, ctx.now)
+        notice = Notice(event_id, kind, firm, body_of(payload(event_id)), ctx.now)
         self._state.notices[event_id] = notice
         keep_last(self._state.notices, KEPT_EVENTS)
-        open = self._breakers.of(decided.firm).state == "open"
+        open = self._breakers.of(firm).state == "open"
         if open and not ctx.assumptions.flag(WEBHOOK_BREAKER_BUFFERS):
             self._record_loss(notice, "circuit breaker open", "K12")
             return event_id

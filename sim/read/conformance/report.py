@@ -95,7 +95,6 @@ def _document(verdict: Verdict) -> dict[str, Any]:
         "applies_to": rule.applies_to,
         "verdict": verdict.word,
         "applied": applied,
-        "occasions": applied,  # former name of the key
         "findings": [finding.document() for finding in verdict.broken],
     }
 

@@ -27,7 +27,6 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
         "state": "IN_FORCE" if in_force else "OVER",
         "matched": fault.seen,
         "affected": fault.affected,
-        "struck": fault.affected,  # the former name of `affected`
         "summary": _summary(fault),
         "remedy": remedy,
         **fault_document(sim, name),

@@ -30,8 +30,8 @@ class AdvanceBody(Struct, frozen=True):
     lists the timers.
     """
 
-    by: Annotated[Span | None, _DISTANCE] = None
-    to: Annotated[Instant | None, INSTANT] = None
+    by: Annotated[Span | None, _DISTANCE, "duration, such as 90s, 5m, 2d"] = None
+    to: Annotated[Instant | None, INSTANT, "instant, RFC 3339"] = None
     next: Annotated[int | None, ORDINAL, "number of due instants"] = None
     until: When | None = None
     within: Annotated[Span, _DISTANCE] = DAY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from msgspec import json
@@ -16,7 +17,8 @@ from sim.world.format.json_schema import scenario_schema
 from sim.world.format.struct_types import record
 
 DEFAULT_SERVER = "http://127.0.0.1:18085"
-_BASE = "/_sim/v1"
+PREFIX = "/_sim/v1"
+_COUNTED = ("after", "last", "limit", "seq", "since", "status")  # integers from 0
 _VARIABLE = re.compile(r"\{(\w+)\*?\}")
 _TEXT_CALLS = {"GET /metrics": "text/plain", "GET /journal": "application/x-ndjson"}
 # A schema of these would be that of an event, and of what the YAML says.
@@ -45,7 +47,7 @@ def control_openapi(server: str = "") -> dict[str, Any]:
     for endpoint in ROUTES:
         verb, path = endpoint.route.verb.lower(), _VARIABLE.sub(r"{\1}", endpoint.route.path)
         item = _operation(endpoint, reference[endpoint.call], entries, needed)
-        paths.setdefault(_BASE + path, {})[verb] = item
+        paths.setdefault(PREFIX + path, {})[verb] = item
     refusal = {"description": "A refusal.", "content": {"application/json": {"schema": _REFUSAL}}}
     return {
         "openapi": "3.1.0",
@@ -70,13 +72,14 @@ def _operation(
 ) -> dict[str, Any]:
     verb, path = endpoint.route.verb, endpoint.route.path
     words = re.findall(r"\w+", path)
+    parameter = partial(_parameter, described.get("parameters", {}))
     item: dict[str, Any] = {
         "operationId": "_".join((verb.lower(), *words)),
         "summary": described["does"],
         "parameters": [
-            *({**_parameter(name, "path"), "required": True} for name in endpoint.route.variables),
-            *(_parameter(name, "query") for name in endpoint.query),
-            *(_parameter(name, "query", many=True) for name in endpoint.many),
+            *(parameter(name, "path") | {"required": True} for name in endpoint.route.variables),
+            *(parameter(name, "query") for name in endpoint.query),
+            *(parameter(name, "query", many=True) for name in endpoint.many),
         ],
         "responses": {
             "200": {"description": "Done.", **_answer(endpoint.call, described)},
@@ -90,11 +93,16 @@ def _operation(
     return item
 
 
-def _parameter(name: str, place: str, *, many: bool = False) -> dict[str, Any]:
-    one: dict[str, Any] = {"type": "string"}
+def _parameter(
+    descriptions: dict[str, str], name: str, location: str, *, many: bool = False
+) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "integer" if name in _COUNTED else "string"}
     if name == "view":
-        one["enum"] = sorted(VIEWS)
-    return {"name": name, "in": place, "schema": {"type": "array", "items": one} if many else one}
+        schema["enum"] = sorted(VIEWS)
+    if many:
+        schema = {"type": "array", "items": schema}
+    text = {"description": descriptions[name]} if name in descriptions else {}
+    return {"name": name, "in": location, **text, "schema": schema}
 
 
 def _answer(call: str, described: dict[str, Any]) -> dict[str, Any]:

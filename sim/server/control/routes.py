@@ -16,7 +16,6 @@ from sim.server.control.call import Call, Endpoint
 from sim.server.control.reference import described
 from sim.server.host import Host
 
-_FILTERS = ("caller", "rules", "form")
 VIEW_FILTERS = ("symbol", "account", "last")
 
 
@@ -67,8 +66,7 @@ _OWN = (
     ),
     Endpoint("GET /script", read_calls.read_script),
     Endpoint("GET /explain/{subject*}", read_calls.explain),
-    Endpoint("GET /conformance", read_calls.conformance, query=_FILTERS),
-    Endpoint("GET /judge", read_calls.conformance, query=_FILTERS),  # its former name
+    Endpoint("GET /conformance", read_calls.conformance, query=("caller", "rules", "form")),
     Endpoint("GET /faults", read_calls.read_faults),
     Endpoint("GET /webhooks/deliveries", read_calls.read_deliveries),
     Endpoint("GET /streams", read_calls.read_streams),

@@ -12,23 +12,17 @@ from sim.contract.asyncapi import WebhookSample, asyncapi_document
 from sim.contract.contract import PLANES, Plane, load_contract
 from sim.contract.openapi import openapi_document
 from sim.core.catalogue.assumptions.webhooks import WEBHOOK_SHAPE
-from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST, sample_payloads
+from sim.core.webhooks.payloads import WEBHOOK_TYPES, sample_payloads
 from sim.kernel import resources
 from sim.kernel.instants import Instant, format_instant
 from sim.run.simulation import Simulation
 from sim.server.addresses import Addresses
 
-_SAYS = {
-    APPROVED: "A person was approved and provisioned; trading may begin.",
-    REJECTED: "A person was rejected; no reason is sent.",
-    TEST: "A test delivery that a firm asked for; nothing in it is actionable.",
-}
-
 
 def webhook_samples(shape: str, at: Instant) -> list[WebhookSample]:
     """Each webhook with a payload in the form of the assumption `webhook.shape`."""
     return [
-        WebhookSample(name, _SAYS[name], payload)
+        WebhookSample(name, WEBHOOK_TYPES[name], payload)
         for name, payload in sample_payloads(shape, at).items()
     ]
 

@@ -10,10 +10,8 @@ from functools import cache
 
 from sim.contract.contract import load_contract
 from sim.core.service.fault_spec import ENGINE, OF_DELIVERIES, FaultSpec
-from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST
+from sim.core.webhooks.payloads import TEST, WEBHOOK_TYPES
 from sim.world.format.suggestions import suggestion
-
-_WEBHOOKS = (APPROVED, REJECTED, TEST)
 
 
 @cache
@@ -22,7 +20,7 @@ def operation_names() -> frozenset[str]:
     operations = load_contract().operations
     return frozenset(
         {name for operation in operations for name in (operation.name, operation.rpc)}
-        | {*_WEBHOOKS, *ENGINE}
+        | {*WEBHOOK_TYPES, *ENGINE}
     )
 
 
@@ -55,7 +53,7 @@ def _places(name: str) -> tuple[str, ...]:
             places |= {"stream": None} if operation.kind != "unary" else {}
     return (
         *places,
-        *(("webhook",) if name in _WEBHOOKS else ()),
+        *(("webhook",) if name in WEBHOOK_TYPES else ()),
         *(("engine",) if name in ENGINE else ()),
     )
 

@@ -12,15 +12,10 @@ from sim.core.catalogue import assumptions, quirks
 from sim.core.catalogue.assumption import Assumption
 from sim.core.service.fault_spec import ENGINE, PLANES
 from sim.core.service.rate_limits import LIMITS
-from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST
+from sim.core.webhooks.payloads import WEBHOOK_TYPES
 from sim.kernel.instants import format_span
 
 Schema = dict[str, Any]
-_WEBHOOKS = {
-    APPROVED: "webhook: a verification was approved",
-    REJECTED: "webhook: a verification was rejected",
-    TEST: "webhook: the test delivery of a registration",
-}
 
 
 def add_names(root: Schema, definitions: Schema) -> None:
@@ -45,9 +40,10 @@ def add_names(root: Schema, definitions: Schema) -> None:
 def _add_operations(definitions: Schema) -> None:
     operations = load_contract().operations
     described = {name: _about(one) for one in operations for name in (one.rpc, one.name)}
+    webhooks = {name: f"webhook: {text}" for name, text in WEBHOOK_TYPES.items()}
     engine = dict.fromkeys(ENGINE, "a command to the engine; use it with plane: engine")
     match = definitions["FaultMatch"]["properties"]
-    match["operation"] = _one_of(match["operation"], {**described, **_WEBHOOKS, **engine}, "*")
+    match["operation"] = _one_of(match["operation"], {**described, **webhooks, **engine}, "*")
     match["plane"] |= {"enum": ["", *PLANES]}
     called = definitions["CallWhen"]["properties"]
     called["operation"] = _one_of(called["operation"], described, "*")

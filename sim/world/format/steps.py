@@ -225,7 +225,10 @@ class KycStep(Struct, frozen=True, kw_only=True):
     external_id: Annotated[str, "id that the partner gave the verification"]
     decision: Annotated[str, DECISION_WORDS, "the decision"] = ""
     document: Annotated[
-        str, Choice(("uploaded", "failed")), Alias("result"), "result of the document upload"
+        str,
+        Choice(("uploaded", "failed")),
+        Alias("result", former=False),
+        "result of the document upload",
     ] = ""
 
 

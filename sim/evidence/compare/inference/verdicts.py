@@ -55,7 +55,6 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
             fields["between"] = self.between
         if self.of is not None:
             fields |= {"occurred": self.occurred, "of": self.of}
-            fields["struck"] = self.occurred  # the former name of `occurred`
         if self.or_:
             fields["or"] = self.or_
         if self.only_with:

@@ -197,7 +197,6 @@ def _faults(engine: Engine, only: ViewFilter) -> Rows:
             **to_builtins(fault.spec),
             "seen": fault.seen,
             "affected": fault.affected,
-            "struck": fault.affected,  # the former name of `affected`
             "over": over,
         }
         for over, listed in ((False, faults.all()), (True, faults.over()))
