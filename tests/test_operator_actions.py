@@ -25,7 +25,6 @@ from sim.run.client.client import Connection
 from sim.server.control.routes import ROUTES
 from sim.world.format.steps import KycStep, SettleStep, StateStep, Step
 from sim.world.format.struct_types import record
-from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import firm, quiet
 
 OTHERS = (*TIMING_KEYS, *CLIENT_KEYS)
@@ -164,15 +163,12 @@ def test_values_deep_inside_a_body_are_named_by_their_path() -> None:
     assert refusal.value.message.startswith("goals[0].minute: ")
 
 
-def test_the_former_name_of_a_key_still_means_it() -> None:
-    for name in ("script", "course"):
-        entry = ACTIONS["account.fund"].read("maker", {"amount": "1", name: "hold"})
-        assert entry.script.name == "HOLD"
-    assert ACTIONS["kyc.document"].read("u", {"result": "uploaded"}) == KycStep(
-        external_id="u", document="uploaded"
-    )
-    with pytest.raises(InvalidRequest, match="'course' is the former name of 'script'"):
-        ACTIONS["account.fund"].read("maker", {"amount": "1", "script": "hold", "course": "hold"})
+def test_a_key_with_two_names_is_written_once() -> None:
+    entry = KycStep(external_id="u", document="uploaded")
+    read = ACTIONS["kyc.document"].read
+    assert read("u", {"result": "uploaded"}) == read("u", {"document": "uploaded"}) == entry
+    with pytest.raises(InvalidRequest, match="'result' and 'document' mean the same"):
+        read("u", {"result": "uploaded", "document": "uploaded"})
 
 
 def test_a_tick_at_another_instant_than_now_is_refused() -> None:
@@ -182,30 +178,6 @@ def test_a_tick_at_another_instant_than_now_is_refused() -> None:
             simulation.control("price.tick", "crypto:btc", {"price": "1", "at": at})
     now = {"price": "63000.5", "at": "2026-09-08T18:00:00Z"}
     assert simulation.control("price.tick", "crypto:btc", now).value == {}
-
-
-def test_a_step_under_its_former_name_is_the_same_step_and_has_the_same_digest() -> None:
-    text = (
-        "name: x\nsteps:\n"
-        "  - {{subscribe: {{name: s, web_socket: /v1/ws/markets}}}}\n"
-        "  - {{{0}: s}}\n"
-        '  - {{fund: {{account: maker, amount: "5", source: sandbox-bank, {1}: hold}},'
-        " expect: {{refused: maybe}}}}\n"
-    )
-    now, before = (
-        load_scenario(text.format(*names))
-        for names in (("disconnect", "script"), ("hang_up", "course"))
-    )
-    assert now == before
-    assert now.digest == before.digest
-    assert now.steps[1].disconnect == "s"
-    assert "disconnect" in now.plain()["steps"][1]
-    assert '"hang_up"' in now.source() and '"course"' in now.source()
-
-
-def test_a_step_under_both_names_is_refused() -> None:
-    with pytest.raises(ScenarioError, match="'hang_up' is the former name of 'disconnect'"):
-        load_scenario("name: x\nsteps: [{disconnect: s, hang_up: s}]\n")
 
 
 # ---- what an order's answer says

@@ -175,7 +175,7 @@ WRONG = [
         "did you mean '/v1/ws/markets'?",
     ),
     (
-        "steps:\n  - {hang_up: b}\n  - {subscribe: {name: bids, web_socket: /v1/ws/markets}}",
+        "steps:\n  - {disconnect: b}\n  - {subscribe: {name: bids, web_socket: /v1/ws/markets}}",
         "no `subscribe` has the stream 'b'",
     ),
     (
@@ -533,10 +533,10 @@ steps:
     send: {{stream: talk, frames: [{{subscribe: {{symbols: [w]}}}}, {{keepalive: {{}}}}]}}
     expect: {{stream: {{name: talk, has: {{update: {{symbol: w}}}}}}}}
   - {{at: +1s, {MAKER}, expect: {{stream: {{name: talk, count: 1}}}}}}
-  - {{hang_up: talk}}
+  - {{disconnect: talk}}
   - {{at: +1s, {MAKER}, expect: {{stream: {{name: talk, count: 0}}}}}}
   - {{send: {{stream: talk, frames: [{{keepalive: {{}}}}]}}, expect: {{refused: true}}}}
-  - {{hang_up: talk}}
+  - {{disconnect: talk}}
 """)
     assert failures(report) == ["refused: the stream 'talk' has ended"]
 

@@ -30,7 +30,7 @@ def steps(exchange):
     partner.call("GET", "/v1/nothing")
     refused = exchange.requests(status=404)[-1]["explain"]
     firm = exchange.firms[0]
-    source = {"source": f"{firm['firm'].removeprefix('firms/')}-bank", "course": "hold"}
+    source = {"source": f"{firm['firm'].removeprefix('firms/')}-bank", "script": "hold"}
     exchange.control(
         "POST", "/instruments", {"symbol": "undone", "tick_size": "0.01", "state": "OPEN"}
     )

@@ -161,8 +161,7 @@ class _Checker:
             yield problem(at.at, OUT_OF_RANGE)
 
     def _stream_names(self, step: Mapping) -> Iterator[Problem]:
-        names = [text_at(step, "disconnect"), text_at(step, "hang_up")]
-        names.append(text_at(step, "send", "stream"))
+        names = [text_at(step, "disconnect"), text_at(step, "send", "stream")]
         names += [text_at(each, "name") for each in mappings_of(node_at(step, "expect", "stream"))]
         for name in names:
             if name is not None and name.text not in self._streams:

@@ -54,9 +54,7 @@ class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
 
     count: Annotated[int, COUNT, "number of open orders"]
     as_: Annotated[
-        str,
-        "participant or account whose orders count; everybody's by default",
-        Alias("account", former=False),
+        str, "participant or account whose orders count; everybody's by default", Alias("account")
     ] = ""
     symbol: Annotated[str, "instrument whose orders count; all instruments by default"] = ""
 
@@ -64,7 +62,7 @@ class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
 class BalanceExpect(Struct, frozen=True, kw_only=True):
     """The balance of an account in dollars."""
 
-    account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
+    account: Annotated[str, "account, or maker, taker, noise", Alias("as")]
     cash: Annotated[str | None, DECIMAL, "cash balance in dollars"] = None
     buying_power: Annotated[str | None, DECIMAL, "buying power in dollars"] = None
 
@@ -72,7 +70,7 @@ class BalanceExpect(Struct, frozen=True, kw_only=True):
 class PositionExpect(Struct, frozen=True, kw_only=True):
     """The position of an account in an instrument."""
 
-    account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
+    account: Annotated[str, "account, or maker, taker, noise", Alias("as")]
     symbol: Annotated[str, "symbol of the instrument"]
     net: Annotated[str | None, DECIMAL, "net position in contracts; negative means short"] = None
     cost: Annotated[str | None, DECIMAL, "cost of the position in dollars"] = None
@@ -146,10 +144,7 @@ class FaultExpect(Struct, frozen=True, kw_only=True):
 
     id: Annotated[str, "id of the fault; f1 is the fault that was added first"]
     affected: Annotated[
-        int | None,
-        COUNT,
-        "number of calls, frames, deliveries or orders that it has affected",
-        Alias("struck"),
+        int | None, COUNT, "number of calls, frames, deliveries or orders that it has affected"
     ] = None
     seen: Annotated[
         int | None, COUNT, "number of calls, frames, deliveries or orders that it has matched"

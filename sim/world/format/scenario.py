@@ -200,20 +200,10 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return written
 
     def source(self) -> str:
-        """`plain` as canonical JSON, which is a valid scenario file. It is the header of a journal.
-
-        Every digest depends on this text, so keys that were renamed keep their former names here.
+        """`plain` as canonical JSON, which is a valid scenario file. It is the header of a
+        journal.
         """
-        plain = self.plain()
-        for step in plain.get("steps", ()):
-            if "disconnect" in step:
-                step["hang_up"] = step.pop("disconnect")
-            if "script" in step.get("fund", ()):
-                step["fund"]["course"] = step["fund"].pop("script")
-            for fault in step.get("expect", {}).get("fault", ()):
-                if "affected" in fault:
-                    fault["struck"] = fault.pop("affected")
-        return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return json.dumps(self.plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
     @property
     def digest(self) -> str:

@@ -57,9 +57,7 @@ class CancelStep(Struct, frozen=True, kw_only=True):
     """Cancel one order by its client order id, or all orders of a participant."""
 
     as_: Annotated[
-        str,
-        "participant whose orders are canceled; maker by default",
-        Alias("account", former=False),
+        str, "participant whose orders are canceled; maker by default", Alias("account")
     ] = "maker"
     order: Annotated[
         str, "the order: its client order id, or the name of the step that placed it"
@@ -190,7 +188,7 @@ class EventStep(Struct, frozen=True, kw_only=True):
 class FundStep(Struct, frozen=True, kw_only=True):
     """Pay money into an account, or with a negative amount out of it."""
 
-    account: Annotated[str, "account, or maker, taker, noise", Alias("as", former=False)]
+    account: Annotated[str, "account, or maker, taker, noise", Alias("as")]
     amount: Annotated[str, DECIMAL, "dollars, with at most two decimals"]
     source: Annotated[
         str,
@@ -200,7 +198,6 @@ class FundStep(Struct, frozen=True, kw_only=True):
     script: Annotated[
         FundingScript,
         FUNDING_SCRIPTS,
-        Alias("course"),
         "with a source: how the transaction ends. HOLD keeps it pending until a decision; COMPLETE"
         " by default",
     ] = FundingScript.COMPLETE
@@ -225,10 +222,7 @@ class KycStep(Struct, frozen=True, kw_only=True):
     external_id: Annotated[str, "id that the partner gave the verification"]
     decision: Annotated[str, DECISION_WORDS, "the decision"] = ""
     document: Annotated[
-        str,
-        Choice(("uploaded", "failed")),
-        Alias("result", former=False),
-        "result of the document upload",
+        str, Choice(("uploaded", "failed")), Alias("result"), "result of the document upload"
     ] = ""
 
 
@@ -250,7 +244,7 @@ class CallStep(Struct, frozen=True, kw_only=True):
         str,
         "caller: a participant, firm, API key id or account; without it the call is not"
         " authenticated",
-        Alias("account", former=False),
+        Alias("account"),
     ] = ""
     query: Annotated[
         dict[str, str | tuple[str, ...]],
@@ -260,7 +254,7 @@ class CallStep(Struct, frozen=True, kw_only=True):
     headers: Annotated[
         dict[str, str], "only x-participant-id, to act for a participant other than that of `as`"
     ] = {}
-    json: Annotated[Any, "body of the request", Alias("body", former=False)] = UNSET
+    json: Annotated[Any, "body of the request", Alias("body")] = UNSET
 
     @property
     def verb(self) -> str:
@@ -286,9 +280,7 @@ class SubscribeStep(Struct, frozen=True, kw_only=True):
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
     web_socket: Annotated[str, "path of a WebSocket, such as /v1/ws/markets"] = ""
     as_: Annotated[
-        str,
-        "subscriber: a participant, firm, API key id or account",
-        Alias("account", former=False),
+        str, "subscriber: a participant, firm, API key id or account", Alias("account")
     ] = ""
     json: Annotated[Any, "request of the subscription"] = UNSET
     send: Annotated[
@@ -405,9 +397,7 @@ class Step(Struct, frozen=True, kw_only=True):
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
     send: SendStep | None = None
-    disconnect: Annotated[
-        str, Alias("hang_up"), "name of a stream in `subscribe` that the client disconnects"
-    ] = ""
+    disconnect: Annotated[str, "name of a stream in `subscribe` that the client disconnects"] = ""
     save: Annotated[
         dict[str, str],
         "save parts of the answer to `call` for later steps: {order: id} saves the field `id`,"

@@ -31,10 +31,9 @@ _KEYS_SHOWN = 12  # keys that a message lists when a value should be a mapping
 
 
 class Alias(NamedTuple):
-    """Metadata of a field: another name of its key; a `former` one is deprecated."""
+    """Metadata of a field: another name of its key."""
 
     key: str
-    former: bool = True
 
 
 class AnyJson(ValueType):
@@ -150,8 +149,8 @@ class Record(ValueType):
     """A Struct as a mapping: the names of its fields, without a trailing underscore, are the keys.
 
     Unknown keys are problems, with the nearest known key. A field with an `Alias` is read under
-    both names; `write` uses the present name, and the schema marks a former one as deprecated. A
-    field marked `PLACE` is not a key: it gets the position of the mapping, as "file.yaml:12".
+    both names; `write` uses its own. A field marked `PLACE` is not a key: it gets the position of
+    the mapping, as "file.yaml:12".
     """
 
     expected = "a mapping"
@@ -201,16 +200,6 @@ class Record(ValueType):
             if isinstance(extra, Alias)
         }
 
-    @cached_property
-    def _former(self) -> set[str]:
-        """The deprecated aliases."""
-        return {
-            extra.key
-            for hint in self._hints.values()
-            for extra in getattr(hint, "__metadata__", ())
-            if isinstance(extra, Alias) and extra.former
-        }
-
     def read(self, node: Node, problems: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
             return report(node, f"{self._expected_of(node)}, not {quoted(node)}", problems)
@@ -231,9 +220,7 @@ class Record(ValueType):
                 # A misspelt key must not also be reported as missing.
                 values[near] = INVALID
             elif key != written and key in node.items:
-                same = f"{written!r} and {key!r} mean the same"
-                former = f"{written!r} is the former name of {key!r}"
-                message = f"{former if written in self._former else same}: write only one of them"
+                message = f"{written!r} and {key!r} mean the same: write only one of them"
                 add_problem(node.keys[written], message, problems)
             elif isinstance(value_type, AnyJson) or not is_null(item):
                 values[key] = value_type.read(item, problems)
@@ -282,10 +269,7 @@ class Record(ValueType):
             doc = _field_doc(self._hints[key]) or _doc_of(value_type)
             properties[key] = value_type.schema() | ({"description": doc} if doc else {})
         for alias, key in self.aliases.items():
-            former = alias in self._former
-            doc = f"the former name of `{key}`" if former else f"the same as `{key}`"
-            more = {"deprecated": True} if former else {}
-            properties[alias] = properties[key] | {"description": doc} | more
+            properties[alias] = properties[key] | {"description": f"the same as `{key}`"}
         required = [key for key in self.keys if self._defaults[key] is NODEFAULT]
         body: Schema = {
             "type": "object",

@@ -317,7 +317,7 @@ class OrderEntry(Struct, frozen=True, kw_only=True):
         str,
         "participant who places the order: maker, taker, noise, firms/<firm>/users/<user>, its"
         " last part, or its account; maker by default",
-        Alias("account", former=False),
+        Alias("account"),
     ] = "maker"
     symbol: Annotated[str, "symbol of the instrument"]
     side: Annotated[Side, SIDES, "side of the order"]
@@ -342,9 +342,9 @@ class BookEntry(Struct, frozen=True, kw_only=True):
     """Resting orders around a price: on each side one order for each size, one tick apart."""
 
     symbol: Annotated[str, "symbol of the instrument"]
-    as_: Annotated[
-        str, "participant who places the orders; maker by default", Alias("account", former=False)
-    ] = "maker"
+    as_: Annotated[str, "participant who places the orders; maker by default", Alias("account")] = (
+        "maker"
+    )
     mid: Annotated[str, POSITIVE, "middle between best bid and best offer, dollars"]
     spread: Annotated[
         str, DECIMAL, "distance of best bid and best offer in dollars; 0.02 by default"
