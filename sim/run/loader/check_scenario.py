@@ -17,7 +17,7 @@ from sim.core.service.rate_limits import LIMITS
 from sim.kernel import resources
 from sim.kernel.instants import format_instant, is_supported_instant
 from sim.run.loader.check_faults import fault_problems
-from sim.run.loader.check_orders import order_problems
+from sim.run.loader.check_opening_orders import opening_problems
 from sim.run.loader.check_participants import participant_problems
 from sim.run.loader.check_steps import step_problems, unknown_setting
 from sim.run.loader.check_world import SECTIONS, world_problems
@@ -86,8 +86,8 @@ def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str])
     ):
         world = build_world(scenario)
         problems = [
-            *world_problems(node, world, scenario.clock.start),
-            *order_problems(node, scenario, world),
+            *world_problems(node, world),
+            *opening_problems(node, scenario, world),
             *_money(node, world),
             *participant_problems(scenario, node, world),
             *step_problems(scenario, node, world),

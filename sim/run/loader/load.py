@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from sim.kernel import resources
 from sim.run.loader.check_scenario import MERGE_KEYS, check_scenario
+from sim.run.loader.nodes import items_of
 from sim.run.loader.order_flow_files import flow_problems, with_order_flow
 from sim.run.loader.release import about_older, refuse_newer
-from sim.run.loader.repair import repaired, without_steps
 from sim.world.format.expansion import expanded, parameters, variants
 from sim.world.format.file_access import INLINE, FileAccess
 from sim.world.format.scenario import Scenario
@@ -94,12 +94,18 @@ def scenario_files(what: str, params: Values[str, str] | None = None) -> list[Pa
     flow.
     """
     node, access = _open(what)
-    chain = _chain(node, access, 0)
-    parameter_values = {name: text for each in chain for name, text in parameters(each).items()}
     flow_files: dict[str, str] = {}
-    for each in chain:
-        with_order_flow(expanded(each, parameter_values | dict(params or {})), flow_files, access)
+    chain = _filled(_chain(node, access, 0), params or {}, flow_files, access)
     return list(dict.fromkeys(map(Path, (*(each.at.file for each in chain), *flow_files.values()))))
+
+
+def scenario_positions(
+    what: str, params: Values[str, str] | None = None
+) -> tuple[Position, list[Position]]:
+    """The position of a scenario, and those of its steps."""
+    node, access = _open(what)
+    chain = _filled(_chain(node, access, 0), params or {}, {}, access)
+    return node.at, [step.at for each in chain for step in items_of(each, "steps")]
 
 
 def scenario_variants(what: str) -> list[dict[str, str]]:
@@ -151,79 +157,23 @@ def _bundled(path: str) -> Scenario:
     return _resolve(read_file(Path(path)), {}, FileAccess())
 
 
-class _FormError(ScenarioError):
-    """Problems of the types and keys of one file, found before names are checked against the
-    world.
-    """
-
-
 def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
     """The scenario of a tree, merged with everything that it extends. ScenarioError lists
     problems.
     """
     refuse_newer(node)
     try:
-        return _with_every_problem(node, params, access)
+        return _resolved(node, params, access)
     except ScenarioError as error:
         if older := [*about_older(node)]:
             raise ScenarioError([*error.problems, *older]) from None
         raise
 
 
-def _with_every_problem(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
-    """The scenario of a tree. ScenarioError has the problems of types and keys, and also those of
-    names and terms that appear once the former are repaired as they were probably meant.
-    """
-    try:
-        return _resolved(node, params, access)
-    except _FormError as error:
-        problems = list(error.problems)
-        if any(each.file != node.at.file for each in problems):
-            raise
-    problems += [
-        each for each in _further_problems(node, problems, params, access) if each not in problems
-    ]
-    raise ScenarioError(sorted(problems, key=lambda each: (each.file, each.line, each.column)))
-
-
-def _further_problems(
-    node: Node, problems: list[Problem], params: Values[str, str], access: FileAccess
-) -> list[Problem]:
-    """Problems that appear when those of types and keys are repaired, without those that the repair
-    itself causes.
-    """
-    tree, thinned = repaired(node, problems)
-    for last in (False, True):
-        try:
-            _resolved(tree, params, access)
-        except _FormError as again:
-            left = None if last else without_steps(tree, again.problems)
-            if left is None:
-                return []
-            tree = left
-        except ScenarioError as further:
-            return [each for each in further.problems if (each.line, each.column) not in thinned]
-        else:
-            return []
-    return []
-
-
 def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
     chain = _chain(node, access, 0)
-    parameter_values: dict[str, str] = {}
-    for each in chain:
-        parameter_values |= parameters(each)
-    unknown = [name for name in params if name not in parameter_values]
-    if unknown:
-        has = (
-            f": it has {', '.join(parameter_values)}"
-            if parameter_values
-            else ": this scenario has none"
-        )
-        raise error_at(node.at, f"unknown parameter {unknown[0]!r}{has}")
     flow_files: dict[str, str] = {}
-    values = {**parameter_values, **params}
-    filled = [with_order_flow(expanded(each, values), flow_files, access) for each in chain]
+    filled = _filled(chain, params, flow_files, access)
     # Each file on its own, so that a problem has its position in the file that contains it.
     parts = [_read(each) for each in filled]
     scenario, own = parts[-1], filled[-1]
@@ -238,6 +188,23 @@ def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scena
         scenario = replace(scenario, params={**scenario.params, **params})
     check_scenario(scenario, own, flow_files)
     return scenario
+
+
+def _filled(
+    chain: list[Node], params: Values[str, str], flow_files: dict[str, str], access: FileAccess
+) -> list[Node]:
+    """The documents of a chain with parameters, loops and order flow filled in. `flow_files` gets
+    the path of each file of order flow, by name of the flow.
+    """
+    values: dict[str, str] = {}
+    for each in chain:
+        values |= parameters(each)
+    if unknown := [name for name in params if name not in values]:
+        known = f": it has {', '.join(values)}" if values else ": this scenario has none"
+        raise error_at(chain[-1].at, f"unknown parameter {unknown[0]!r}{known}")
+    return [
+        with_order_flow(expanded(each, {**values, **params}), flow_files, access) for each in chain
+    ]
 
 
 def _placed(scenario: Scenario, places: Collection[str]) -> Scenario:
@@ -292,7 +259,7 @@ def _read(node: Node) -> Scenario:
     problems: list[Problem] = []
     scenario: Scenario = record(Scenario).read(node, problems)
     if problems:
-        raise _FormError(problems)
+        raise ScenarioError(sorted(problems, key=lambda each: (each.line, each.column)))
     return scenario
 
 

@@ -32,7 +32,6 @@ from sim.world.format.expectations_format import (
     TradesExpect,
     WebhookExpect,
 )
-from sim.world.format.steps import Step
 
 _LONGEST = 200
 _ENDED = (ExecutionType.REJECTED, ExecutionType.CANCELED, ExecutionType.EXPIRED)
@@ -255,30 +254,6 @@ def rejections(events: Iterable[Event]) -> Iterator[Rejection]:
             case CancelRejected():
                 change = "change" if event.is_replace else "cancel"
                 yield Rejection(event.order_id, f"its {change} was rejected ({event.text})")
-
-
-def rejection_of(step: Step, rejected: Iterable[str]) -> str:
-    """The rejection of what a step sent, with the expectation that would accept it. Empty if
-    nothing was rejected, or if the step states the end of its order or the answer of its call.
-    """
-    expect = step.expect
-    if expect is not None and (expect.order or expects_answer(expect)):
-        return ""
-    right = "{order: {state: REJECTED}}" if step.order is not None else "{refused: true}"
-    rejections = "; ".join(rejected)
-    return f"{rejections}; if this is intended, add `expect: {right}`" if rejections else ""
-
-
-def refusal_of(expect: Expect | None, reply: Reply | None) -> str:
-    """The refusal of a step's call, with the expectation that would accept it. Empty if it was not
-    refused, or if the step states its answer.
-    """
-    if reply is None or (reply.status < 400 and not reply.code):
-        return ""
-    if expect is not None and expects_answer(expect):
-        return ""
-    right = f"{{code: {reply.code}}}" if reply.status < 400 else f"{{status: {reply.status}}}"
-    return f"refused: {answer_text(reply)}; if this is intended, add `expect: {right}`"
 
 
 def expects_answer(expect: Expect) -> bool:
