@@ -168,6 +168,16 @@ def test_numbers_of_the_run_are_in_the_document(check, capsys) -> None:
     }
 
 
+def test_a_loop_of_refused_steps_is_listed_in_part(check) -> None:
+    code, lines = check(f"""{HEAD}steps:
+- repeat: 120
+  steps:
+  - {{order: {{{BID}, qty: "0.${{n}}"}}}}
+""")
+    assert (code, len(lines)) == (2, 101)
+    assert lines[-1].endswith("there are more than 100 problems; the rest is not listed")
+
+
 def test_a_step_of_an_extended_file_has_its_place_there(check, tmp_path) -> None:
     (tmp_path / "base.yaml").write_text(f"{HEAD}steps:\n- order: {{{BID}}}\n")
     Path("child.yaml").write_text("name: child\nextends: ./base.yaml\nsteps:\n- {advance: 1s}\n")

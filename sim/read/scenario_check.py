@@ -13,7 +13,8 @@ from sim.kernel.instants import Instant
 from sim.read.headless_run import run_steps
 from sim.run.loader.load import load_scenario, scenario_positions, scenario_variants
 from sim.run.simulation import Simulation
-from sim.world.format.yaml_tree import Problem, ScenarioError, problem
+from sim.world.format.value_types import add_problem
+from sim.world.format.yaml_tree import Position, Problem, ScenarioError
 
 INPUTS_MAX = 50_000  # of all combinations of a scenario together
 COMBINATIONS_MAX = 100
@@ -44,34 +45,35 @@ def check(name: str, *, static: bool = False) -> Checked:
     variants = scenario_variants(name)
     scenarios = [load_scenario(name, values) for values in variants]
     checked = Checked(len(scenarios[0].steps), len(scenarios))
-    problems: dict[Problem, str] = {}
+    refusals: dict[tuple[Position, str], str] = {}  # with the first combination that has it
     for values, scenario in zip(variants, scenarios, strict=True):
         if static or checked.runs >= COMBINATIONS_MAX or checked.inputs >= INPUTS_MAX:
             break
         simulation = Simulation(scenario)
-        about = ", ".join(f"{key}={text}" for key, text in values.items())
-        for found in _problems(name, values, simulation, INPUTS_MAX - checked.inputs):
-            problems.setdefault(found, f" (with {about})" if about else "")
+        combination = ", ".join(f"{key}={text}" for key, text in values.items())
+        for refusal in _refusals(name, values, simulation, INPUTS_MAX - checked.inputs):
+            refusals.setdefault(refusal, f" (with {combination})" if combination else "")
         checked = checked._replace(
             runs=checked.runs + 1,
             inputs=checked.inputs + simulation.seq,
             until=simulation.now,
             complete=simulation.script.done,
         )
+    problems: list[Problem] = []
+    for (at, text), combination in sorted(refusals.items()):
+        add_problem(at, f"{text}{combination}", problems)
     if problems:
-        raise ScenarioError(
-            [each._replace(message=each.message + about) for each, about in problems.items()]
-        )
+        raise ScenarioError(problems)
     return checked
 
 
-def _problems(
+def _refusals(
     name: str, values: dict[str, str], simulation: Simulation, inputs_max: int
-) -> Iterator[Problem]:
-    """Run one combination, and yield its problems at the positions of its steps."""
-    failures = list(run_steps(simulation, inputs_max=inputs_max))
+) -> Iterator[tuple[Position, str]]:
+    """Run one combination, and yield what was refused with the positions of the steps. What ends
+    the run early has the position of the scenario.
+    """
+    ends = list(run_steps(simulation, inputs_max=inputs_max))
     document, steps = scenario_positions(name, values)
-    for index, text in simulation.script.refusals:
-        yield problem(steps[index], text)
-    for text in failures:
-        yield problem(document, text)
+    yield from ((steps[index], text) for index, text in simulation.script.refusals)
+    yield from ((document, text) for text in ends)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from sim.api.pipeline.routing import Match, MethodNotAllowed, NotFound, Router
+from sim.api.pipeline.routing import MethodNotAllowed, NotFound, Router
 from sim.contract.contract import Operation, load_contract
-from sim.run.loader.nodes import node_at, text_at, unknown
+from sim.run.loader.nodes import entries_of, node_at, text_at, unknown
 from sim.world.format.steps import PARTICIPANT_HEADER, VERBS
 from sim.world.format.suggestions import nearest, suggestion
 from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, problem
@@ -62,24 +62,25 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
     elif plane is not None and not (
         isinstance(expect, Mapping) and any(key in expect.items for key in _REFUSED)
     ):
-        yield from _path(plane.text, verb.upper(), target)
-        yield from _body(plane.text, verb.upper(), target, call)
+        yield from _path(plane.text, verb.upper(), target, call)
 
 
 def _headers(headers: Node | None) -> Iterator[Problem]:
     """Headers that a call does not send."""
-    for name, at in headers.keys.items() if isinstance(headers, Mapping) else ():
+    for name, at, _ in entries_of(headers):
         if name.lower() != PARTICIPANT_HEADER:
             text = f"`headers` accepts only {PARTICIPANT_HEADER}, not {name!r}"
             yield problem(at, f"{text}: name the caller with `as`")
 
 
-def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
-    """A path that no operation serves, in a step that does not expect a refusal."""
+def _path(plane: str, verb: str, path: Scalar, call: Mapping) -> Iterator[Problem]:
+    """A path that no operation serves, in a step that does not expect a refusal, or a body for an
+    operation that would ignore it.
+    """
     if plane not in REST_PLANES:
         return
     match = _router(plane).match(verb, path.text.partition("?")[0])
-    meant = "(to test this, add `expect: {status: 404}`)"
+    body = next((key for key in ("json", "body") if key in call.items), "")
     if isinstance(match, MethodNotAllowed):
         verbs = ", ".join(match.allowed)
         text = f"{plane} serves {path.text} with {verbs}, not with {verb}"
@@ -87,18 +88,11 @@ def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
     elif isinstance(match, NotFound):
         templates = [route.template for route in load_contract().routes(plane)]  # type: ignore[arg-type]
         near = suggestion(path.text.partition("?")[0], templates)
-        yield problem(path.at, f"{plane} has no {verb} {path.text}{near} {meant}")
-
-
-def _body(plane: str, verb: str, path: Scalar, call: Mapping) -> Iterator[Problem]:
-    """A body for an operation that reads none: the exchange would ignore it."""
-    if plane not in REST_PLANES:
-        return
-    match = _router(plane).match(verb, path.text.partition("?")[0])
-    key = next((key for key in ("json", "body") if key in call.items), "")
-    if key and isinstance(match, Match) and not match.body:
+        text = f"{plane} has no {verb} {path.text}{near}"
+        yield problem(path.at, f"{text} (to test this, add `expect: {{status: 404}}`)")
+    elif body and not match.body:
         text = f"{match.operation.name} takes parameters instead of a body: use `query`"
-        yield problem(call.keys[key], text)
+        yield problem(call.keys[body], text)
 
 
 def _subscription(subscription: Node | None) -> Iterator[Problem]:

@@ -1,17 +1,16 @@
-"""Checks of steps beyond the types of their keys: unknown names, two actions in one step, invalid
-calls.
+"""Checks of steps beyond the types of their keys: unknown names, two actions in one step, calls
+that no operation serves.
 
-A run would find these problems too; the checks report them with their lines before anything runs.
-What is known only during the run (orders of clients, accounts that a verification creates, values
-that `save` stores) is not checked.
+What a step sends is judged by the exchange when the step runs: `sim check` runs the scenario. Names
+that only the run knows (orders of clients, accounts that a verification creates, values that `save`
+stores) are not checked here either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import (
     OUT_OF_RANGE,
     format_instant,
@@ -21,15 +20,15 @@ from sim.kernel.instants import (
 )
 from sim.run.actors.script.runner import CLIENT_KEYS, STEP_ACTIONS
 from sim.run.loader.check_calls import call_problems
-from sim.run.loader.check_faults import fault_problems
+from sim.run.loader.check_settings import setting_problems
 from sim.run.loader.check_world import answer_problems
 from sim.run.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
 from sim.world.format.expectations_format import LEVEL
 from sim.world.format.fault_names import unknown_operation
 from sim.world.format.steps import Step, When
 from sim.world.format.struct_types import record
-from sim.world.format.suggestions import known_names, suggestion
-from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, problem
+from sim.world.format.suggestions import known_names
+from sim.world.format.yaml_tree import Mapping, Node, Problem, problem
 from sim.world.start.accounts import last_part
 
 if TYPE_CHECKING:
@@ -46,9 +45,8 @@ _OF_AN_ANSWER = ("status", "code", "json", "header")
 def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
     """Problems of the steps that are written in this file, not in one that it extends."""
     yield from _beyond_the_calendar(scenario, node)
-    steps = mappings_of(node_at(node, "steps"))
     checker = _Checker(scenario, world)
-    for step in steps:
+    for step in mappings_of(node_at(node, "steps")):
         yield from checker.check(step)
 
 
@@ -56,14 +54,9 @@ def unfit_steps(scenario: Scenario, node: Node, world: World) -> list[int]:
     """Positions of the steps that name something that does not exist. Each step is checked by
     itself.
     """
-    steps = mappings_of(node_at(node, "steps"))
     checker = _Checker(scenario, world)
-
-    def fits(step: Mapping) -> bool:
-        faults = mappings_of(node_at(step, "fault"))
-        return not any(checker.check(step)) and not any(any(fault_problems(one)) for one in faults)
-
-    return [number for number, step in enumerate(steps) if not fits(step)]
+    steps = mappings_of(node_at(node, "steps"))
+    return [number for number, step in enumerate(steps) if any(checker.check(step))]
 
 
 def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
@@ -80,24 +73,6 @@ def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
             if number >= 0 and (isinstance(step.at, str) or step.advance):
                 yield problem(own[number].at, OUT_OF_RANGE)
             return
-
-
-def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
-    """Problems of quirks or assumptions: unknown names, and values that an assumption does not
-    accept.
-    """
-    valid_names: Iterable[str] = quirks.catalogue() if what == "quirk" else assumptions.catalogue()
-    if not isinstance(entries, Mapping):
-        return
-    for name, value in entries.items.items():
-        if name not in valid_names:
-            near = suggestion(name, valid_names) or f"; `sim catalogue {what}s` lists them"
-            yield problem(entries.keys[name], f"unknown {what} {name!r}{near}")
-        elif what == "assumption" and isinstance(value, Scalar) and "${" not in value.text:
-            try:
-                assumptions.catalogue()[name].parse(value.text)
-            except ValueError as error:
-                yield problem(value.at, str(error))
 
 
 class _Checker:
@@ -127,8 +102,7 @@ class _Checker:
         yield from self._users(step)
         yield from self._accounts(step)
         yield from self._symbol_names(step)
-        yield from unknown_setting("quirk", node_at(step, "quirk"))
-        yield from unknown_setting("assumption", node_at(step, "assumption"))
+        yield from setting_problems(step)
         yield from _levels(step)
         yield from self._event(step)
 
