@@ -795,3 +795,21 @@ steps:
   - {{call: {{{call}}}, save: {{bid: orderId}}}}
 """)
     assert failures(report) == []
+
+
+def test_failures_count_in_english() -> None:
+    report = ran("""
+steps:
+  - {order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "5"}}
+  - {expect: {open_orders: {as: maker, symbol: w, count: 3}}}
+  - {expect: {open_orders: {as: taker, symbol: w, count: 3}}}
+  - {expect: {instrument: {symbol: w, settlement: "1"}}}
+  - {order: {as: taker, symbol: w, side: sell, price: "0.40", qty: "1"}}
+  - {expect: {trades: {symbol: w, count: 2}}}
+""")
+    assert failures(report) == [
+        "1 order is open, not 3",
+        "0 orders are open, not 3",
+        "w is not settled, and should be at 1",
+        "w traded once, not 2",
+    ]
