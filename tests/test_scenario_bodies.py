@@ -110,6 +110,13 @@ def test_saved_values_and_nulls_are_values_like_others() -> None:
 """)
 
 
+@pytest.mark.parametrize("name", ["7", "", "a.b", "a[", "zz.b", "x" * 300])
+def test_any_text_may_be_a_wrong_name(name: str) -> None:
+    order = f'{{{GOOD}, orderQty: 5, "{name}": 1}}'
+    [line] = problems(f"  - call: {{{ENTER}, json: {order}}}\n")
+    assert line.startswith(f"1:5: InsertOrderRequest has no '{name}'; known: type, side")
+
+
 def test_a_body_where_a_query_belongs_is_told() -> None:
     assert problems("  - call: {plane: gateway, get: /v1/markets, json: {limit: 5}}\n") == [
         "1:46: GatewayMarketsAPI.ListMarkets takes parameters instead of a body: use `query`"

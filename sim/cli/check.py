@@ -4,7 +4,8 @@ Every problem is printed as file:line:column: message, with the line and a caret
 values are checked first. A file without mistakes is then run with its own seed: a step that the
 exchange refuses is a problem, unless it expects the refusal. Whether other expectations hold is
 left to `sim run`. A run stops after 50,000 inputs, and a matrix after 100 combinations; the command
-then says how far it came.
+then says how far it came. A scenario whose steps need a client, which only `sim serve` has, is
+checked with --static.
 
 exit codes:
   0  every file is valid

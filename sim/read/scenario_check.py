@@ -60,7 +60,7 @@ def check(name: str, *, static: bool = False) -> Checked:
             complete=simulation.script.done,
         )
     problems: list[Problem] = []
-    for (at, text), combination in sorted(refusals.items()):
+    for (at, text), combination in sorted(refusals.items(), key=lambda item: item[0][0]):
         add_problem(at, f"{text}{combination}", problems)
     if problems:
         raise ScenarioError(problems)

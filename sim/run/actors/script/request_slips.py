@@ -67,9 +67,11 @@ def _unknown_names(request: type[Message], paths: Iterable[str]) -> str:
     """
     slips = []
     for path in dict.fromkeys(paths):
-        *way, name = _NAME.findall(path)
+        *way, name = _NAME.findall(path) or [path]
         within = _message_at(request, way)
-        if within is not None and not any(name in _spellings(row) for row in fields_of(within)):
+        if within is None or not path.endswith(name):  # the name itself has a dot or a bracket
+            within, name = request, path
+        if _field(within, name) is None:
             subject = path.removesuffix(name).rstrip(".") or _short_name(request)
             slips.append(f"{subject} has no {name!r}{_nearest_field(within, name)}")
     return "; ".join(slips)
@@ -91,7 +93,7 @@ def _short_name(message: type[Message]) -> str:
 
 
 def _spellings(field: Field) -> tuple[str, ...]:
-    return (field.name, field.json_name, field.vendor_json)
+    return tuple(filter(None, (field.name, field.json_name, field.vendor_json)))
 
 
 def _field(message: type[Message], name: str) -> Field | None:
