@@ -1,5 +1,5 @@
-"""What a step sends is read before anything runs: names, words and types of bodies, queries and
-frames, all problems of a file at once.
+"""What a step sends is held against its operation: names, words and types of bodies, queries and
+frames. `sim check` tells every step that the exchange refuses, and every name that it ignores.
 """
 
 from __future__ import annotations
@@ -7,6 +7,8 @@ from __future__ import annotations
 import pytest
 
 from sim import load_scenario
+from sim.read.headless_run import run_scenario
+from sim.read.scenario_check import check
 from sim.world.format.yaml_tree import ScenarioError
 
 HEAD = """\
@@ -23,46 +25,57 @@ GOOD = 'type: ORDER_TYPE_LIMIT, side: SIDE_BUY, symbol: rain, price: "40"'
 def problems(steps: str) -> list[str]:
     """What is wrong with steps, each with its place in them: line:column: message."""
     try:
-        load_scenario(HEAD + steps)
+        check(HEAD + steps)
     except ScenarioError as error:
         first = HEAD.count("\n")
         return [f"{each.line - first}:{each.column}: {each.message}" for each in error.problems]
     return []
 
 
+REFUSED = 'refused: 400 {"code":3,"message":"%s","details":[]}; if this is intended, add'
+MEANT = f"{REFUSED} `expect: {{status: 400}}`"
+
+
 def test_every_slip_of_a_file_is_told_with_its_place_and_what_would_be_right() -> None:
     assert problems(f"""\
-  - call:
-      {ENTER.replace(", ", chr(10) + "      ")}
-      json:
-        type: LIMIT
-        side: SIDE_BUYY
-        symbol: rain
-        orderQty: five
-        qty: 5
+  - call: {{{ENTER}, json: {{{GOOD}, orderQty: five, qty: 5}}}}
+  - call: {{{ENTER}, json: {{{GOOD}, qty: 5}}}}
+  - call: {{{ENTER}, json: {{{GOOD.replace("SIDE_BUY", "SIDE_BUYY")}, orderQty: 5}}}}
   - call: {{plane: gateway, get: /v1/markets, query: {{limt: 5, order_direction: down}}}}
   - call: {{plane: gateway, get: "/v1/asset-prices/history?assets=crypto:btc&frm=0"}}
   - call: {{plane: grpc, rpc: OrderBookAPI.GetOrderBook, as: atlas, json: {{symbols: [rain]}}}}
+  - call: {{plane: grpc, rpc: OrderBookAPI.GetOrderBook, as: atlas, json: {{symbol: rain, depth: x}}}}
 """) == [
-        "6:15: type: 'LIMIT' is not a member of OrderType; did you mean 'ORDER_TYPE_LIMIT'?",
-        "7:15: side: 'SIDE_BUYY' is not a member of Side; did you mean 'SIDE_BUY'?",
-        "9:19: orderQty: expected a whole number",
-        "10:9: InsertOrderRequest has no 'qty'; did you mean 'orderQty'?",
-        "11:54: GatewayMarketsAPI.ListMarkets has no parameter 'limt'; did you mean 'limit'?",
-        "12:33: GatewayAssetPricesAPI.GetAssetPriceHistory has no parameter 'frm'; did you mean"
-        " 'from'?",
-        "12:33: the query needs from, bucket (to test a refusal, add `expect: {refused: true}`)",
-        "13:74: GetOrderBookRequest needs symbol"
-        " (to test a refusal, add `expect: {refused: true}`)",
-        "13:75: GetOrderBookRequest has no 'symbols'; did you mean 'symbol'?",
+        f"1:5: {MEANT % 'orderQty: expected a whole number'}",
+        f"2:5: {MEANT % 'order_qty is required'}",
+        "2:5: InsertOrderRequest has no 'qty'; did you mean 'orderQty'?",
+        "3:5: "
+        + MEANT % "side: 'SIDE_BUYY' is not a member of Side"
+        + "; did you mean 'SIDE_BUY'?",
+        f"4:5: {MEANT % 'orderDirection must be asc or desc'}",
+        "4:5: ListMarketsRequest has no 'limt'; did you mean 'limit'?",
+        "5:5: "
+        + MEANT.replace(";", " (ASSET_PRICE_BUCKET_1S to ASSET_PRICE_BUCKET_1D);")
+        % "bucket is required",
+        "5:5: GetAssetPriceHistoryRequest has no 'frm'; did you mean 'from'?",
+        "6:5: refused: this is not a valid GetOrderBookRequest: GetOrderBookRequest has no"
+        " 'symbols'; did you mean 'symbol'?",
+        "7:5: refused: this is not a valid GetOrderBookRequest: depth: expected a whole number",
     ]
+
+
+def test_a_name_that_the_exchange_would_ignore_fails_the_run_too() -> None:
+    steps = "  - call: {plane: gateway, get: /v1/markets, query: {limt: 5}}\n"
+    [result] = run_scenario(load_scenario(HEAD + steps)).results
+    assert result.failures == ("ListMarketsRequest has no 'limt'; did you mean 'limit'?",)
 
 
 def test_frames_of_streams_are_read_too() -> None:
     socket = "web_socket: /v1/ws/markets, as: firms/retail/accounts/5c1e90d2"
     frame = "{subscribe: {requestId: a, subscriptionType: SUBSCRIPTION_TYPE_TRADES}}"
     assert problems(f"""\
-  - subscribe: {{name: s, {socket}, send: [{frame}]}}
+  - subscribe: {{name: s, {socket}}}
+  - subscribe: {{name: t, {socket}, send: [{frame}]}}
   - send:
       stream: s
       frames:
@@ -70,11 +83,13 @@ def test_frames_of_streams_are_read_too() -> None:
   - subscribe: {{name: books, rpc: MarketDataSubscriptionAPI.CreateMarketDataSubscription, as: atlas,
       json: {{symbol: rain}}}}
 """) == [
-        "1:142: subscribe.subscriptionType: 'SUBSCRIPTION_TYPE_TRADES' is not a member of"
-        " SubscriptionType; did you mean 'SUBSCRIPTION_TYPE_TRADE'?",
-        "5:24: unsubscribe needs requestId (to test a refusal, add `expect: {refused: true}`)",
-        "5:25: unsubscribe has no 'request'; did you mean 'requestId'?",
-        "7:14: CreateMarketDataSubscriptionRequest has no 'symbol'; did you mean 'symbols'?",
+        "2:5: refused: this is not a valid MarketsRequestFrame: subscribe.subscriptionType:"
+        " 'SUBSCRIPTION_TYPE_TRADES' is not a member of SubscriptionType; did you mean"
+        " 'SUBSCRIPTION_TYPE_TRADE'?",
+        "3:5: refused: this is not a valid MarketsRequestFrame: unsubscribe has no 'request'; did"
+        " you mean 'requestId'?",
+        "7:5: refused: this is not a valid CreateMarketDataSubscriptionRequest:"
+        " CreateMarketDataSubscriptionRequest has no 'symbol'; did you mean 'symbols'?",
     ]
 
 
@@ -85,14 +100,21 @@ def test_a_step_that_may_be_refused_may_send_what_it_likes(expect: str) -> None:
     assert len(problems(odd.replace(expect, "status: 200"))) == 2
 
 
-def test_what_only_the_run_knows_is_left_to_it() -> None:
+def test_saved_values_and_nulls_are_values_like_others() -> None:
+    order = GOOD.replace("ORDER_TYPE_LIMIT", "'${x}'")
     assert not problems(f"""\
-  - call: {{plane: gateway, get: /v2/leagues, query: {{limit: "2"}}}}
-    save: {{id: leagues.0.slug, body: leagues.0.slug}}
-  - {{call: {{{ENTER}, json: {{{GOOD.replace("ORDER_TYPE_LIMIT", "'${id}'")}, order_qty: "${{id}}"}}}}}}
-  - {{call: {{{ENTER}, json: "${{body}}"}}}}
-  - {{call: {{{ENTER}, json: {{{GOOD}, clordId: null, cashOrderQty: 5}}}}}}
+  - call: {{{ENTER}, json: {{{GOOD}, orderQty: 5}}}}
+    save: {{id: orderId}}
+  - {{call: {{plane: exchange, as: mara-voss, get: "/v1/report/orders/${{id}}"}}}}
+  - {{call: {{{ENTER}, json: {{{order}, clordId: null, order_qty: 5}}}}}}
 """)
+
+
+@pytest.mark.parametrize("name", ["7", "", "a.b", "a[", "zz.b", "x" * 300])
+def test_any_text_may_be_a_wrong_name(name: str) -> None:
+    order = f'{{{GOOD}, orderQty: 5, "{name}": 1}}'
+    [line] = problems(f"  - call: {{{ENTER}, json: {order}}}\n")
+    assert line.startswith(f"1:5: InsertOrderRequest has no '{name}'; known: type, side")
 
 
 def test_a_body_where_a_query_belongs_is_told() -> None:

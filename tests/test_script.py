@@ -733,15 +733,18 @@ steps:
     assert said.startswith("its change was rejected (10000.00 USD available, requested ")
 
 
-def test_what_check_advises_for_a_rejected_order_holds() -> None:
+def test_what_is_advised_for_a_rejected_order_holds() -> None:
     steps = """
 steps:
   - {state: {symbol: w, state: SUSPENDED}}
   - {order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "5"}EXPECT}
 """
-    with pytest.raises(ScenarioError, match=r"to test this, add `expect: \{refused: true\}`"):
-        ran(steps.replace("EXPECT", ""))
-    assert failures(ran(steps.replace("EXPECT", ", expect: {refused: true}"))) == []
+    right = "`expect: {order: {state: REJECTED}}`"
+    assert failures(ran(steps.replace("EXPECT", ""))) == [
+        f"its order was rejected (Book is SUSPENDED); if this is intended, add {right}"
+    ]
+    for expect in ("order: {state: REJECTED}", "refused: true"):
+        assert failures(ran(steps.replace("EXPECT", f", expect: {{{expect}}}"))) == []
 
 
 def test_an_order_that_must_be_refused_and_is_not_fails_its_step() -> None:
@@ -792,3 +795,21 @@ steps:
   - {{call: {{{call}}}, save: {{bid: orderId}}}}
 """)
     assert failures(report) == []
+
+
+def test_failures_count_in_english() -> None:
+    report = ran("""
+steps:
+  - {order: {as: maker, symbol: w, side: buy, price: "0.40", qty: "5"}}
+  - {expect: {open_orders: {as: maker, symbol: w, count: 3}}}
+  - {expect: {open_orders: {as: taker, symbol: w, count: 3}}}
+  - {expect: {instrument: {symbol: w, settlement: "1"}}}
+  - {order: {as: taker, symbol: w, side: sell, price: "0.40", qty: "1"}}
+  - {expect: {trades: {symbol: w, count: 2}}}
+""")
+    assert failures(report) == [
+        "1 order is open, not 3",
+        "0 orders are open, not 3",
+        "w is not settled, and should be at 1",
+        "w traded once, not 2",
+    ]

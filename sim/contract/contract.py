@@ -81,6 +81,12 @@ class Contract:
         }
         self._services = frozenset(method[1:].partition("/")[0] for method in self._by_rpc)
         self._routes = {plane: tuple(_routes(self.operations, plane)) for plane in PLANES}
+        self.web_sockets = {
+            path: operation
+            for operation in self.operations
+            if operation.content == "web_socket"
+            for _, path, _ in operation.bindings
+        }
         contradictions = list(self._contradictions())
         if contradictions:
             raise ContractError("\n".join(contradictions))

@@ -183,7 +183,8 @@ def run_scenario(
     recorders = tuple(one for one in (recorder, features) if one is not None)
     for one in recorders:
         one.begin(sim)
-    invariants = tuple(_run(sim, check_invariants, recorders))
+    checks = InvariantChecks(sim) if check_invariants else None
+    invariants = tuple(run_steps(sim, checks, recorders))
     report = Report(
         scenario=scenario.name,
         seed=sim.seed,
@@ -260,15 +261,21 @@ def file_name(name: str) -> str:
     return "".join(letters).lstrip(".")[:200] or "scenario"
 
 
-def _run(sim: Simulation, check_invariants: bool, recorders: Recorders) -> Iterator[str]:
-    """Run every step.
+def run_steps(
+    sim: Simulation,
+    checks: InvariantChecks | None = None,
+    recorders: Recorders = (),
+    inputs_max: int | None = None,
+) -> Iterator[str]:
+    """Run every step, or until the run has `inputs_max` inputs.
 
     Yield the invariants of the first failed check, an internal error, and a note about steps beyond
     the end of the calendar.
     """
-    checks = InvariantChecks(sim) if check_invariants else None
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
+            if inputs_max is not None and sim.seq >= inputs_max:
+                return
             _answer_webhooks(sim, sim.advance_to(due), recorders)
             if checks is not None:
                 yield from checks.after_input()

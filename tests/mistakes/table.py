@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from sim.read.scenario_check import check
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.world.format.yaml_tree import ScenarioError
@@ -35,12 +36,12 @@ world: {instruments: [{symbol: rain, tick_size: "0.01", state: OPEN}]}
 
 
 def of_scenario(mistake: str) -> list[str]:
-    """Return the problems of a scenario, or of a part of one."""
+    """Return what `sim check` says of a scenario, or of a part of one."""
     whole = mistake.startswith(("name:", "- name:", "just", "extends:"))
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("m.yaml").write_text(mistake if whole else BEGINNING + mistake)
         try:
-            load_scenario("m.yaml")
+            check("m.yaml")
         except ScenarioError as error:
             return [str(problem) for problem in error.problems]
     return ["fine"]

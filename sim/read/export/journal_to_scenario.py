@@ -28,6 +28,8 @@ from sim.api.pipeline.inputs import (
     by_script,
     recorded_input,
 )
+from sim.contract.contract import load_contract
+from sim.contract.messages import Message
 from sim.contract.wire_fields import BadInput
 from sim.core.model.enums import ExecutionType
 from sim.core.model.refusals import InvalidRequest, Refusal
@@ -36,13 +38,13 @@ from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import UNREADABLE, read_line
 from sim.read.replay import at_the_start, journal_lines, replaying, simulation_of
 from sim.run.actors.operator.actions import ACTIONS
-from sim.run.loader.check_bodies import body_problems, subscribed
+from sim.run.actors.script.request_slips import fits
 from sim.run.loader.check_steps import unfit_steps
 from sim.run.loader.load import scenario_from_document
 from sim.run.simulation import Simulation
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.steps import PARTICIPANT_HEADER
-from sim.world.format.yaml_tree import Mapping, ScenarioError, tree_of
+from sim.world.format.yaml_tree import ScenarioError, tree_of
 from sim.world.start.world import build_world
 
 Step = dict[str, Any]
@@ -95,6 +97,7 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
             if not by_script(recorded_input(line)):
                 writer.add(line)
             sim.handle(recorded_input(line))
+            writer.allow_ignored_names()
         document = _document(sim, writer)
         # An omitted step may have saved values that others use, so all steps are written again.
         if not (further := _unfit_inputs(document, writer)):
@@ -103,7 +106,7 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
 
 
 def _document(sim: Simulation, writer: _Writer) -> dict[str, Any]:
-    _allow_odd_requests(writer.steps)
+    _allow_odd_frames(writer.steps)
     document = {**sim.scenario.plain(), "seed": sim.seed}
     document["steps"] = [*document.get("steps", ()), *writer.steps]
     if writer.instruments:
@@ -133,16 +136,18 @@ def _is_scenario_step(step: Step) -> bool:
     return REFERENCE.search(json.encode(step).decode()) is None
 
 
-def _allow_odd_requests(steps: list[Step]) -> None:
-    """Allow names that the exchange ignores in requests of clients.
-
-    Without this, they would be refused as mistakes of a scenario's author.
+def _allow_odd_frames(steps: list[Step]) -> None:
+    """Allow clients' frames on WebSockets that do not fit: they would be refused as mistakes of a
+    scenario's author.
     """
-    nodes = [tree_of(step, "session") for step in steps]
-    mappings = [node for node in nodes if isinstance(node, Mapping)]
-    streams = subscribed(mappings)
-    for step, node in zip(steps, mappings, strict=True):
-        if any(body_problems(node, streams)):
+    requests: dict[str, type[Message]] = {}
+    for step in steps:
+        subscription, sent = step.get("subscribe", {}), step.get("send", {})
+        if socket := load_contract().web_sockets.get(subscription.get("web_socket", "")):
+            requests[subscription["name"]] = socket.request
+        name = sent.get("stream", subscription.get("name", ""))
+        frames = (*subscription.get("send", ()), *sent.get("frames", ()))
+        if name in requests and not all(fits(requests[name], frame) for frame in frames):
             step.setdefault("expect", {"refused": "maybe"})
 
 
@@ -207,6 +212,14 @@ class _Writer:
             self._streams[out.get("stream", 0)] = step
         for identifier, path in _identifiers(out.get("body")):
             self._answered.setdefault(identifier, (step, path))
+
+    def allow_ignored_names(self) -> None:
+        """Allow names that the exchange ignored in the call that it has just handled: a step would
+        be refused for them as a mistake of the scenario's author.
+        """
+        call = self._sim.engine.log.last(self._sim.seq)
+        if call is not None and call.ignored and self.inputs and self.inputs[-1] == call.seq:
+            self.steps[-1].setdefault("expect", {"refused": "maybe"})
 
     def _step(self, entry: Input, out: dict[str, Any]) -> Step | None:
         """Return the step of an input.

@@ -9,7 +9,7 @@ from functools import cache
 
 from sim.api.pipeline.routing import MethodNotAllowed, NotFound, Router
 from sim.contract.contract import Operation, load_contract
-from sim.run.loader.nodes import node_at, text_at, unknown
+from sim.run.loader.nodes import entries_of, node_at, text_at, unknown
 from sim.world.format.steps import PARTICIPANT_HEADER, VERBS
 from sim.world.format.suggestions import nearest, suggestion
 from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, problem
@@ -25,46 +25,8 @@ def _rpcs() -> dict[str, Operation]:
 
 
 @cache
-def _sockets() -> dict[str, Operation]:
-    operations = [each for each in load_contract().operations if each.content == "web_socket"]
-    return {path: operation for operation in operations for _, path, _ in operation.bindings}
-
-
-@cache
 def _router(plane: str) -> Router:
     return Router(load_contract().routes(plane))  # type: ignore[arg-type]
-
-
-def operation_called(step: Mapping) -> tuple[Operation, str, Mapping] | None:
-    """The operation that a step calls or subscribes to, its plane, and the part of the step that
-    names it. None if there is none or it is known only during the run.
-    """
-    for key in ("call", "subscribe"):
-        part = node_at(step, key)
-        if not isinstance(part, Mapping):
-            continue
-        plane, rpc, path = (text_at(part, name) for name in ("plane", "rpc", "web_socket"))
-        if rpc is not None:
-            operation = _rpcs().get(rpc.text)
-            return (operation, "grpc", part) if operation is not None else None
-        if path is not None or plane is None or plane.text not in REST_PLANES:
-            return None
-        for verb in VERBS:
-            target = text_at(part, verb)
-            if target is not None:
-                match = _router(plane.text).match(verb.upper(), target.text.partition("?")[0])
-                if isinstance(match, MethodNotAllowed | NotFound):
-                    return None
-                return match.operation, plane.text, part
-    return None
-
-
-def operation_subscribed(part: Node | None) -> Operation | None:
-    """The operation of a subscription, by its rpc or its path; None where there is none."""
-    rpc, path = text_at(part, "rpc"), text_at(part, "web_socket")
-    if rpc is not None:
-        return _rpcs().get(rpc.text)
-    return _sockets().get(path.text) if path is not None else None
 
 
 def call_problems(step: Mapping) -> Iterator[Problem]:
@@ -100,23 +62,25 @@ def _call(call: Node | None, expect: Node | None) -> Iterator[Problem]:
     elif plane is not None and not (
         isinstance(expect, Mapping) and any(key in expect.items for key in _REFUSED)
     ):
-        yield from _path(plane.text, verb.upper(), target)
+        yield from _path(plane.text, verb.upper(), target, call)
 
 
 def _headers(headers: Node | None) -> Iterator[Problem]:
     """Headers that a call does not send."""
-    for name, at in headers.keys.items() if isinstance(headers, Mapping) else ():
+    for name, at, _ in entries_of(headers):
         if name.lower() != PARTICIPANT_HEADER:
             text = f"`headers` accepts only {PARTICIPANT_HEADER}, not {name!r}"
             yield problem(at, f"{text}: name the caller with `as`")
 
 
-def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
-    """A path that no operation serves, in a step that does not expect a refusal."""
+def _path(plane: str, verb: str, path: Scalar, call: Mapping) -> Iterator[Problem]:
+    """A path that no operation serves, in a step that does not expect a refusal, or a body for an
+    operation that would ignore it.
+    """
     if plane not in REST_PLANES:
         return
     match = _router(plane).match(verb, path.text.partition("?")[0])
-    meant = "(to test this, add `expect: {status: 404}`)"
+    body = next((key for key in ("json", "body") if key in call.items), "")
     if isinstance(match, MethodNotAllowed):
         verbs = ", ".join(match.allowed)
         text = f"{plane} serves {path.text} with {verbs}, not with {verb}"
@@ -124,7 +88,11 @@ def _path(plane: str, verb: str, path: Scalar) -> Iterator[Problem]:
     elif isinstance(match, NotFound):
         templates = [route.template for route in load_contract().routes(plane)]  # type: ignore[arg-type]
         near = suggestion(path.text.partition("?")[0], templates)
-        yield problem(path.at, f"{plane} has no {verb} {path.text}{near} {meant}")
+        text = f"{plane} has no {verb} {path.text}{near}"
+        yield problem(path.at, f"{text} (to test this, add `expect: {{status: 404}}`)")
+    elif body and not match.body:
+        text = f"{match.operation.name} takes parameters instead of a body: use `query`"
+        yield problem(call.keys[body], text)
 
 
 def _subscription(subscription: Node | None) -> Iterator[Problem]:
@@ -135,8 +103,8 @@ def _subscription(subscription: Node | None) -> Iterator[Problem]:
         yield problem(subscription.at, "`subscribe` needs either `rpc` or `web_socket`")
     elif rpc is not None:
         yield from _rpc(rpc, unary=False)
-    elif path is not None and path.text not in _sockets():
-        yield unknown("no WebSocket is served at", path, _sockets())
+    elif path is not None and path.text not in (sockets := load_contract().web_sockets):
+        yield unknown("no WebSocket is served at", path, sockets)
 
 
 def _rpc(name: Scalar, *, unary: bool) -> Iterator[Problem]:

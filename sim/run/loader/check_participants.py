@@ -57,7 +57,7 @@ class _Checker:
             if self._world.parties.user(flow.as_) is None:
                 users = "maker, taker, noise, a participant, or firms/<firm>/users/<user>"
                 yield problem(
-                    _place(at, "as"), f"there is no firm or participant {flow.as_!r}: {users}"
+                    _position(at, "as"), f"there is no firm or participant {flow.as_!r}: {users}"
                 )
         traders = sum(len(list(matching(self._symbols, each.symbols))) for each in section.traders)
         if traders > TRADERS_MAX:
@@ -80,50 +80,52 @@ class _Checker:
         for pattern in entry.windows:
             if not any(named(product, (pattern,)) for product in products):
                 near = suggestion(pattern, products)
-                yield problem(_place(at, "windows"), f"unknown product {pattern!r}{near}")
+                yield problem(_position(at, "windows"), f"unknown product {pattern!r}{near}")
         for pattern in entry.symbols:
             if not any(matching(self._symbols, (pattern,))):
                 near = suggestion(pattern, self._symbols)
-                yield problem(_place(at, "symbols"), f"unknown symbol {pattern!r}{near}")
+                yield problem(_position(at, "symbols"), f"unknown symbol {pattern!r}{near}")
         if entry.as_ and self._world.parties.user(entry.as_) is None:
             users = "maker, taker, noise, or firms/<firm>/users/<user>"
             yield problem(
-                _place(at, "as"), f"there is no firm or participant {entry.as_!r}: {users}"
+                _position(at, "as"), f"there is no firm or participant {entry.as_!r}: {users}"
             )
         if isinstance(entry, TakerEntry | NoiseEntry):
             low, high = entry.size.low, entry.size.high
             if scaled_down(low, UNIT) > scaled_down(high, UNIT):
-                yield problem(_place(at, "size"), f"low {low} is above high {high}")
+                yield problem(_position(at, "size"), f"low {low} is above high {high}")
 
     def _name(self, name: str, at: Mapping) -> Iterator[Problem]:
         if self._names[name] > 1:
-            yield problem(_place(at, "name"), f"two participants are called {name!r}")
+            yield problem(_position(at, "name"), f"two participants are called {name!r}")
 
     def _fair_price(self, entry: FairEntry, at: Mapping) -> Iterator[Problem]:
         symbol, asset, start = entry.symbol, entry.asset, entry.start
         if symbol not in self._symbols:
             near = suggestion(symbol, self._symbols)
-            yield problem(_place(at, "symbol"), f"unknown symbol {symbol!r}{near}")
+            yield problem(_position(at, "symbol"), f"unknown symbol {symbol!r}{near}")
         if entry.path and asset:
             yield problem(
-                _place(at, "asset"),
+                _position(at, "asset"),
                 "a fair price follows a path or an asset, not both: remove one of them",
             )
         if asset and not asset.startswith("crypto:"):
-            yield problem(_place(at, "asset"), f"write an asset as crypto:<symbol>, not {asset!r}")
+            yield problem(
+                _position(at, "asset"), f"write an asset as crypto:<symbol>, not {asset!r}"
+            )
         if start is not None and scaled_down(start, UNIT) >= UNIT:
             message = f"a price must be between 0 and 1 dollar, not {start}"
-            yield problem(_place(at, "start"), message)
+            yield problem(_position(at, "start"), message)
         instants = [moment for moment, _ in path_of(entry.path, self._start)]
         if instants != sorted(instants):
-            yield problem(_place(at, "path"), "the points of a path must be in order of time")
+            yield problem(_position(at, "path"), "the points of a path must be in order of time")
         volatility = scaled_down(entry.volatility or "0", UNIT)
         if volatility > HIGHEST_VOLATILITY:
             message = f"volatility must be at most 0.05 dollars in an hour, not {entry.volatility}"
-            yield problem(_place(at, "volatility"), message)
+            yield problem(_position(at, "volatility"), message)
 
 
-def _place(at: Mapping, key: str) -> Position:
+def _position(at: Mapping, key: str) -> Position:
     """The position of an entry's key, or of the entry if the key is in a file that this one
     extends.
     """

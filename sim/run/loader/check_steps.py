@@ -1,19 +1,16 @@
-"""Checks of steps beyond the types of their keys: unknown names, two actions in one step, invalid
-calls.
+"""Checks of steps beyond the types of their keys: unknown names, two actions in one step, calls
+that no operation serves.
 
-A run would find these problems too; the checks report them with their lines before anything runs.
-What is known only during the run (orders of clients, accounts that a verification creates, values
-that `save` stores) is not checked.
+What a step sends is judged by the exchange when the step runs: `sim check` runs the scenario. Names
+that only the run knows (orders of clients, accounts that a verification creates, values that `save`
+stores) are not checked here either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sim.core.catalogue import assumptions, quirks
-from sim.core.model.enums import OrderState
-from sim.core.model.quantities import scaled_down
 from sim.kernel.instants import (
     OUT_OF_RANGE,
     format_instant,
@@ -22,20 +19,17 @@ from sim.kernel.instants import (
     parse_span,
 )
 from sim.run.actors.script.runner import CLIENT_KEYS, STEP_ACTIONS
-from sim.run.loader.check_access import access_problems
-from sim.run.loader.check_bodies import body_problems, subscribed
 from sim.run.loader.check_calls import call_problems
-from sim.run.loader.check_faults import fault_problems
-from sim.run.loader.check_prices import price_problems
-from sim.run.loader.check_states import state_problems
+from sim.run.loader.check_settings import setting_problems
 from sim.run.loader.check_world import answer_problems
 from sim.run.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
 from sim.world.format.expectations_format import LEVEL
 from sim.world.format.fault_names import unknown_operation
 from sim.world.format.steps import Step, When
 from sim.world.format.struct_types import record
-from sim.world.format.suggestions import known_names, suggestion
-from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, problem
+from sim.world.format.suggestions import known_names
+from sim.world.format.yaml_tree import Mapping, Node, Problem, problem
+from sim.world.start.accounts import last_part
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
@@ -51,25 +45,18 @@ _OF_AN_ANSWER = ("status", "code", "json", "header")
 def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
     """Problems of the steps that are written in this file, not in one that it extends."""
     yield from _beyond_the_calendar(scenario, node)
-    steps = mappings_of(node_at(node, "steps"))
-    checker = _Checker(scenario, steps, world)
-    for step in steps:
+    checker = _Checker(scenario, world)
+    for step in mappings_of(node_at(node, "steps")):
         yield from checker.check(step)
-    yield from state_problems(scenario, steps, world, rejects=checker.rejects)
 
 
 def unfit_steps(scenario: Scenario, node: Node, world: World) -> list[int]:
     """Positions of the steps that name something that does not exist. Each step is checked by
     itself.
     """
+    checker = _Checker(scenario, world)
     steps = mappings_of(node_at(node, "steps"))
-    checker = _Checker(scenario, steps, world)
-
-    def fits(step: Mapping) -> bool:
-        faults = mappings_of(node_at(step, "fault"))
-        return not any(checker.check(step)) and not any(any(fault_problems(one)) for one in faults)
-
-    return [number for number, step in enumerate(steps) if not fits(step)]
+    return [number for number, step in enumerate(steps) if any(checker.check(step))]
 
 
 def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
@@ -88,30 +75,11 @@ def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
             return
 
 
-def unknown_setting(what: str, entries: Node | None) -> Iterator[Problem]:
-    """Problems of quirks or assumptions: unknown names, and values that an assumption does not
-    accept.
-    """
-    valid_names: Iterable[str] = quirks.catalogue() if what == "quirk" else assumptions.catalogue()
-    if not isinstance(entries, Mapping):
-        return
-    for name, value in entries.items.items():
-        if name not in valid_names:
-            near = suggestion(name, valid_names) or f"; `sim catalogue {what}s` lists them"
-            yield problem(entries.keys[name], f"unknown {what} {name!r}{near}")
-        elif what == "assumption" and isinstance(value, Scalar) and "${" not in value.text:
-            try:
-                assumptions.catalogue()[name].parse(value.text)
-            except ValueError as error:
-                yield problem(value.at, str(error))
-
-
 class _Checker:
     """Checks steps one by one. A stream is known if any step of the scenario opens it."""
 
-    def __init__(self, scenario: Scenario, nodes: list[Mapping], world: World) -> None:
+    def __init__(self, scenario: Scenario, world: World) -> None:
         self._world = world
-        self._subscribed = subscribed(nodes)
         self._start = scenario.clock.start
         steps = scenario.steps
         self._streams = {step.subscribe.name for step in steps if step.subscribe is not None}
@@ -121,8 +89,6 @@ class _Checker:
         self._receivers = [receiver.name for receiver in scenario.world.receivers]
         self._participants = [trader.name for trader in scenario.participants.traders]
         self._symbols = [instrument.symbol for instrument in world.instruments]
-        expected = [each for step in steps if step.expect is not None for each in step.expect.order]
-        self.rejects = any(each.state is OrderState.REJECTED for each in expected)
 
     def check(self, step: Mapping) -> Iterator[Problem]:
         """All problems of a step."""
@@ -132,16 +98,11 @@ class _Checker:
         yield from _answer_without_a_call(step)
         yield from self._moment(step)
         yield from call_problems(step)
-        yield from body_problems(step, self._subscribed)
         yield from self._stream_names(step)
         yield from self._users(step)
-        yield from access_problems(step, self._world.parties)
         yield from self._accounts(step)
         yield from self._symbol_names(step)
-        yield from self._order_price(step)
-        yield from self._dollar(step)
-        yield from unknown_setting("quirk", node_at(step, "quirk"))
-        yield from unknown_setting("assumption", node_at(step, "assumption"))
+        yield from setting_problems(step)
         yield from _levels(step)
         yield from self._event(step)
 
@@ -173,6 +134,14 @@ class _Checker:
             if caller is not None and not self._exists(caller.text):
                 names = known_names(caller.text, self._world.parties.short_names())
                 yield problem(caller.at, f"there is no firm or participant {caller.text!r}{names}")
+        for breaker in mappings_of(node_at(step, "expect", "breaker")):
+            firm = text_at(breaker, "firm")
+            if firm is not None and self._world.parties.firm(firm.text) is None:
+                prefix = "firms/" if firm.text.startswith("firms/") else ""
+                firms = [prefix + last_part(each.name) for each in self._world.parties.firms]
+                yield problem(
+                    firm.at, f"there is no firm {firm.text!r}{known_names(firm.text, firms)}"
+                )
         name = text_at(step, "participant", "name")
         if name is not None and name.text not in self._participants:
             names = known_names(name.text, self._participants) or ": this scenario has none"
@@ -212,21 +181,6 @@ class _Checker:
             symbol = text_at(part, "symbol")
             if symbol is not None and not self._world.has(symbol.text):
                 yield unknown("unknown symbol", symbol, self._symbols)
-
-    def _order_price(self, step: Mapping) -> Iterator[Problem]:
-        """A price that the exchange would reject, in a step that does not expect it."""
-        entry = node_at(step, "order")
-        if not self.rejects and "expect" not in step.items and isinstance(entry, Mapping):
-            yield from price_problems(entry, self._world)
-
-    def _dollar(self, step: Mapping) -> Iterator[Problem]:
-        """A settlement or fair price that is not between 0 and 1 dollar."""
-        if node_at(step, "expect", "refused") is not None:
-            return
-        for key in ("settle", "fair_price"):
-            price = text_at(step, key, "price")
-            if price is not None and not 0 <= scaled_down(price.text, 10**18) <= 10**18:
-                yield problem(price.at, f"a price must be between 0 and 1 dollar, not {price.text}")
 
     def _event(self, step: Mapping) -> Iterator[Problem]:
         event, reference = text_at(step, "event", "slug"), self._world.reference

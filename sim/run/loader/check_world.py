@@ -1,5 +1,6 @@
-"""Checks of a scenario's world: books, orders and incentive programs of unknown instruments, and
-unknown users and accounts.
+"""Checks of a scenario's world: terms that nothing can be listed with, and names that nothing has.
+
+A world is built of the terms, so they are checked before it. Names are looked up in it.
 """
 
 from __future__ import annotations
@@ -7,29 +8,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from sim.contract.contract import SCOPES
+from sim.core.catalogue.bounds import MONEY
+from sim.core.model.quantities import CASH_SCALE, cash_text
 from sim.core.webhooks.payloads import url_problem
-from sim.kernel.instants import Instant, format_instant
-from sim.run.loader.check_prices import book_problems, inherited_problems, price_problems
-from sim.run.loader.nodes import items_of, text_at, unknown
-from sim.world.format.yaml_tree import Node, Problem, problem
-from sim.world.start.world import World
+from sim.kernel import resources
+from sim.run.loader.nodes import items_of, mappings_of, node_at, text_at, unknown
+from sim.world.format.instrument_terms import ListingError, list_instrument
+from sim.world.format.scenario import Scenario
+from sim.world.format.yaml_tree import Node, Problem, Scalar, problem
+from sim.world.reference.leagues import fixture
+from sim.world.reference.recurring_markets import incomplete
+from sim.world.start.world import World, asset_of, windows_of
 
 _ANSWERS = ("status", "hang", "reset")
-SECTIONS = ("books", "orders", "incentives")
+_OF_INSTRUMENTS = ("books", "orders", "incentives")
+# The sections of a world whose names are looked up.
+SECTIONS = (*_OF_INSTRUMENTS, "firms", "accounts", "api_keys", "receivers")
 
 
-def world_problems(node: Node, world: World, start: Instant) -> Iterator[Problem]:
+def term_problems(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """Problems of the terms of instruments, assets, recurring markets, events and firms."""
+    yield from _terms(scenario, node)
+    yield from _assets(scenario, node)
+    yield from _windows(scenario, node)
+    yield from _leagues(node)
+    yield from _firms(node)
+
+
+def world_problems(node: Node, world: World) -> Iterator[Problem]:
     """Problems of the entries that are written in this file, not in one that it extends."""
     symbols = [instrument.symbol for instrument in world.instruments]
-    for order in items_of(node, "world", "orders"):
-        yield from price_problems(order, world)
-        yield from _unlisted(order, world, start)
-    for book in items_of(node, "world", "books"):
-        yield from book_problems(book, world)
-        yield from _unlisted(book, world, start)
-    yield from _inherited(node, world)
+    yield from _money(node, world)
     yield from _receivers(node, world)
-    for item in (each for section in SECTIONS for each in items_of(node, "world", section)):
+    for item in (each for section in _OF_INSTRUMENTS for each in items_of(node, "world", section)):
         symbol, user = (text_at(item, key, empty=True) for key in ("symbol", "as"))
         if symbol is not None and not world.has(symbol.text):
             yield unknown("unknown symbol", symbol, symbols)
@@ -43,30 +55,86 @@ def world_problems(node: Node, world: World, start: Instant) -> Iterator[Problem
                 yield problem(account.at, text)
 
 
-def _inherited(node: Node, world: World) -> Iterator[Problem]:
-    """Problems of orders that this file inherits, in an instrument that it changes."""
-    own = (*items_of(node, "world", "books"), *items_of(node, "world", "orders"))
-    checked = {symbol.text for item in own if (symbol := text_at(item, "symbol")) is not None}
-    for item in items_of(node, "world", "instruments"):
-        symbol = text_at(item, "symbol")
-        if symbol is not None and symbol.text not in checked:
-            yield from inherited_problems(symbol, world)
+def _money(node: Node, world: World) -> Iterator[Problem]:
+    """Problems of opening balances that exceed what the exchange can represent."""
+    accounts = world.parties.accounts
+    total = sum(account.opening_balance for account in accounts)
+    if total > MONEY.high * CASH_SCALE:
+        section = node_at(node, "world", "accounts") or node_at(node, "world") or node
+        total_text = f"the {len(accounts)} opening balances are {cash_text(total)} dollars together"
+        yield problem(section.at, f"{total_text}; {MONEY.text()}")
 
 
-def _unlisted(entry: Node, world: World, start: Instant) -> Iterator[Problem]:
-    """The problem of orders in a recurring market that is not listed yet, or is closed already."""
-    symbol = text_at(entry, "symbol")
-    slot = None if symbol is None else world.reference.recurring.slot_of_symbol(symbol.text)
-    if symbol is None or slot is None:
-        return
-    terms = world.reference.recurring.instrument(slot)
-    if terms.created > start:
-        listed = format_instant(terms.created)
-        text = f"{symbol.text} is not listed before {listed}: place its orders in a step"
-        yield problem(symbol.at, text)
-    elif terms.closes <= start:
-        closed = format_instant(terms.closes)
-        yield problem(symbol.at, f"{symbol.text} closed at {closed} and accepts no orders")
+def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    by_symbol = {entry.symbol: entry for entry in scenario.world.instruments}
+    for item in mappings_of(node_at(node, "world", "instruments")):
+        symbol = item.items.get("symbol")
+        entry = by_symbol.get(symbol.text) if isinstance(symbol, Scalar) else None
+        if entry is None:
+            continue
+        try:
+            list_instrument(entry, scenario.clock.start)
+        except ListingError as error:
+            for key, message in error.faults:
+                yield problem(item.items[key].at if key in item.items else item.at, message)
+
+
+def _assets(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    by_id = {entry.id: entry for entry in scenario.world.assets}
+    for item in items_of(node, "world", "assets"):
+        name = node_at(item, "id")
+        entry = by_id.get(name.text) if isinstance(name, Scalar) else None
+        if entry is not None:
+            try:
+                asset_of(entry)
+            except ValueError as error:
+                yield problem(item.at, str(error))
+
+
+def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """Problems of new recurring markets without an asset or an interval."""
+    lacking = {entry.name: incomplete(entry) for entry in windows_of(scenario.world)}
+    for item in items_of(node, "world", "windows"):
+        name = node_at(item, "name")
+        if isinstance(name, Scalar) and (message := lacking.get(name.text)):
+            yield problem(item.at, message)
+
+
+def _leagues(node: Node) -> Iterator[Problem]:
+    """Problems of events in an unknown league."""
+    valid_names: list[str] = []
+    for item in items_of(node, "world", "events"):
+        league = node_at(item, "league")
+        if isinstance(league, Scalar):
+            valid_names = valid_names or [row["slug"] for row in fixture("leagues.json")["leagues"]]
+            if league.text not in valid_names:
+                yield unknown("there is no league", league, valid_names)
+
+
+def _firms(node: Node) -> Iterator[Problem]:
+    """Problems of firms with an unknown key pair or scope, or with two funding sources of the same
+    id.
+    """
+    for firm in items_of(node, "world", "firms"):
+        for scope in items_of(firm, "scopes"):
+            if isinstance(scope, Scalar) and scope.text not in SCOPES:
+                hint = f"; known: {', '.join(sorted(SCOPES))}"
+                yield unknown("unknown scope", scope, SCOPES, hint)
+        pair = node_at(firm, "key")
+        if isinstance(pair, Scalar) and pair.text:
+            files = resources.path("fixtures", "keys").glob("*.pub.pem")
+            pairs = sorted(file.name.removesuffix(".pub.pem") for file in files)
+            if pair.text not in pairs:
+                valid_names = f"the sandbox has {', '.join(pairs)}"
+                yield problem(pair.at, f"there is no key pair {pair.text!r}: {valid_names}")
+        positions: set[str] = set()
+        for source in items_of(firm, "funding_sources"):
+            name = node_at(source, "id")
+            if isinstance(name, Scalar):
+                if name.text in positions:
+                    text = f"two funding sources have the id {name.text!r}: give each its own id"
+                    yield problem(name.at, text)
+                positions.add(name.text)
 
 
 def _receivers(node: Node, world: World) -> Iterator[Problem]:
@@ -76,7 +144,7 @@ def _receivers(node: Node, world: World) -> Iterator[Problem]:
     urls: dict[str, int] = {}
     for item in items_of(node, "world", "receivers"):
         firm, url = text_at(item, "firm"), text_at(item, "url")
-        names = [one.name for one in world.parties.firms]
+        names = [each.name for each in world.parties.firms]
         if firm is not None and "firms/" + firm.text.removeprefix("firms/") not in names:
             yield unknown("there is no firm", firm, names)
         if url is not None:

@@ -11,7 +11,7 @@ A scenario passes five stages. Each stage reports all its problems at once, with
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from collections.abc import Mapping as Values
 from functools import lru_cache
 from pathlib import Path
@@ -21,13 +21,13 @@ from msgspec import json
 from msgspec.structs import replace
 
 from sim.kernel import resources
+from sim.kernel.release import RELEASE
 from sim.run.loader.check_scenario import MERGE_KEYS, check_scenario
+from sim.run.loader.nodes import items_of, node_at
 from sim.run.loader.order_flow_files import flow_problems, with_order_flow
-from sim.run.loader.release import about_older, refuse_newer
-from sim.run.loader.repair import repaired, without_steps
 from sim.world.format.expansion import expanded, parameters, variants
 from sim.world.format.file_access import INLINE, FileAccess
-from sim.world.format.scenario import Scenario
+from sim.world.format.scenario import RELEASE_FORM, Scenario
 from sim.world.format.struct_types import record
 from sim.world.format.suggestions import nearest
 from sim.world.format.yaml_tree import (
@@ -39,6 +39,7 @@ from sim.world.format.yaml_tree import (
     ScenarioError,
     Sequence,
     error_at,
+    problem,
     read_file,
     read_text,
     tree_of,
@@ -49,23 +50,23 @@ from sim.world.start.world import build_world
 EXTENDS_MAX = 8
 
 
-def reload_scenario(what: str, params: Values[str, str]) -> Scenario:
+def reload_scenario(source: str, params: Values[str, str]) -> Scenario:
     """Load a scenario like `load_scenario`, from the present content of the files."""
-    node, access = _open(what)
+    node, access = _open(source)
     return _resolve(node, params, access)
 
 
-def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario:
+def load_scenario(source: str, params: Values[str, str] | None = None) -> Scenario:
     """A scenario by bundled name, file path, or as YAML text.
 
     `params` sets its parameters; a name of a matrix has its first value unless `params` sets it.
     ScenarioError lists all problems with line and column.
     """
-    if not params and "\n" not in what:
-        path = FileAccess().named(what)
-        if not path.suffix and not path.exists() and what in resources.bundled_scenarios():
-            return _bundled(str(resources.path("scenarios", f"{what}.yaml")))
-    node, access = _open(what)
+    if not params and "\n" not in source:
+        path = FileAccess().named(source)
+        if not path.suffix and not path.exists() and source in resources.bundled_scenarios():
+            return _bundled(str(resources.path("scenarios", f"{source}.yaml")))
+    node, access = _open(source)
     return _resolve(node, params or {}, access)
 
 
@@ -89,31 +90,37 @@ def load_submitted(
     return _resolve(node, params or {}, access)
 
 
-def scenario_files(what: str, params: Values[str, str] | None = None) -> list[Path]:
+def scenario_files(source: str, params: Values[str, str] | None = None) -> list[Path]:
     """The files from which a scenario is read: its own, those that it extends, and its order
     flow.
     """
-    node, access = _open(what)
-    chain = _chain(node, access, 0)
-    parameter_values = {name: text for each in chain for name, text in parameters(each).items()}
+    node, access = _open(source)
     flow_files: dict[str, str] = {}
-    for each in chain:
-        with_order_flow(expanded(each, parameter_values | dict(params or {})), flow_files, access)
+    chain = _filled(_chain(node, access, 0), params or {}, flow_files, access)
     return list(dict.fromkeys(map(Path, (*(each.at.file for each in chain), *flow_files.values()))))
 
 
-def scenario_variants(what: str) -> list[dict[str, str]]:
+def scenario_positions(
+    source: str, params: Values[str, str] | None = None
+) -> tuple[Position, list[Position]]:
+    """The position of a scenario, and those of its steps."""
+    node, access = _open(source)
+    chain = _filled(_chain(node, access, 0), params or {}, {}, access)
+    return node.at, [step.at for each in chain for step in items_of(each, "steps")]
+
+
+def scenario_variants(source: str) -> list[dict[str, str]]:
     """Every combination of a scenario's matrix, as parameters for `load_scenario`."""
-    return variants(_open(what)[0])
+    return variants(_open(source)[0])
 
 
-def scenario_from_source(source: bytes, places: Collection[str] = ()) -> Scenario:
-    """A scenario from its canonical JSON, as journals contain it, and the places of its steps if
-    they are known. Order flow is checked again.
+def scenario_from_source(source: bytes, positions: Collection[str] = ()) -> Scenario:
+    """A scenario from its canonical JSON, as journals contain it, and the positions of its steps,
+    such as "file.yaml:12", if they are known. Order flow is checked again.
     """
     scenario = _read(tree_of(json.decode(source), "journal"))
-    if len(places) == len(scenario.steps):
-        scenario = _placed(scenario, places)
+    if len(positions) == len(scenario.steps):
+        scenario = _with_positions(scenario, positions)
     if scenario.participants.flows:
         problems = list(flow_problems(scenario, build_world(scenario), {}))
         if problems:
@@ -126,23 +133,23 @@ def scenario_from_document(document: dict[str, Any]) -> Scenario:
     return _read(tree_of(document, "document"))
 
 
-def _open(what: str) -> tuple[Node, FileAccess]:
+def _open(source: str) -> tuple[Node, FileAccess]:
     """The tree of a scenario, and the files that it may read."""
     access = FileAccess()
-    if "\n" in what:
-        return read_text(what, INLINE), access
-    path = access.named(what)
+    if "\n" in source:
+        return read_text(source, INLINE), access
+    path = access.named(source)
     if not path.suffix and not path.exists():
         names = resources.bundled_scenarios()
-        if what not in names:
-            near = nearest(what, names)
+        if source not in names:
+            near = nearest(source, names)
             hint = f"; did you mean {near!r}?" if near else "."
             bundled = f"Bundled scenarios: {', '.join(names)}"
-            at = Position(what, 0, 0)
+            at = Position(source, 0, 0)
             raise error_at(
                 at, f"there is no bundled scenario and no file of this name{hint} {bundled}"
             )
-        path = resources.path("scenarios", f"{what}.yaml")
+        path = resources.path("scenarios", f"{source}.yaml")
     return read_file(path), access
 
 
@@ -151,79 +158,55 @@ def _bundled(path: str) -> Scenario:
     return _resolve(read_file(Path(path)), {}, FileAccess())
 
 
-class _FormError(ScenarioError):
-    """Problems of the types and keys of one file, found before names are checked against the
-    world.
-    """
-
-
 def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
     """The scenario of a tree, merged with everything that it extends. ScenarioError lists
     problems.
     """
-    refuse_newer(node)
+    _refuse_newer(node)
     try:
-        return _with_every_problem(node, params, access)
+        return _resolved(node, params, access)
     except ScenarioError as error:
-        if older := [*about_older(node)]:
+        if older := [*_about_older(node)]:
             raise ScenarioError([*error.problems, *older]) from None
         raise
 
 
-def _with_every_problem(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
-    """The scenario of a tree. ScenarioError has the problems of types and keys, and also those of
-    names and terms that appear once the former are repaired as they were probably meant.
+def _refuse_newer(node: Node) -> None:
+    """Refuse a scenario that was written for a later release. It may have keys that this release
+    does not know, and each would be reported as a mistake.
     """
-    try:
-        return _resolved(node, params, access)
-    except _FormError as error:
-        problems = list(error.problems)
-        if any(each.file != node.at.file for each in problems):
-            raise
-    problems += [
-        each for each in _further_problems(node, problems, params, access) if each not in problems
-    ]
-    raise ScenarioError(sorted(problems, key=lambda each: (each.file, each.line, each.column)))
+    release = _release(node)
+    if release is not None and _number(release.text) > _number(RELEASE):
+        message = (
+            f"written for release {release.text} of the sandbox, and this is {RELEASE}: upgrade it"
+        )
+        raise error_at(release.at, message)
 
 
-def _further_problems(
-    node: Node, problems: list[Problem], params: Values[str, str], access: FileAccess
-) -> list[Problem]:
-    """Problems that appear when those of types and keys are repaired, without those that the repair
-    itself causes.
-    """
-    tree, thinned = repaired(node, problems)
-    for last in (False, True):
-        try:
-            _resolved(tree, params, access)
-        except _FormError as again:
-            left = None if last else without_steps(tree, again.problems)
-            if left is None:
-                return []
-            tree = left
-        except ScenarioError as further:
-            return [each for each in further.problems if (each.line, each.column) not in thinned]
-        else:
-            return []
-    return []
+def _about_older(node: Node) -> Iterator[Problem]:
+    """A hint for a scenario with problems that was written for an earlier release."""
+    release = _release(node)
+    if release is not None and _number(release.text) < _number(RELEASE):
+        message = f"written for release {release.text}, and this is {RELEASE}"
+        yield problem(release.at, f"{message}: the changelog says what has changed")
+
+
+def _release(node: Node) -> Scalar | None:
+    release = node_at(node, "release")
+    if isinstance(release, Scalar) and RELEASE_FORM.fullmatch(release.text):
+        return release
+    return None  # reported when the scenario is read
+
+
+def _number(release: str) -> tuple[int, ...]:
+    numbers = tuple(map(int, release.split(".")))
+    return (*numbers, 0)[:3]
 
 
 def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
     chain = _chain(node, access, 0)
-    parameter_values: dict[str, str] = {}
-    for each in chain:
-        parameter_values |= parameters(each)
-    unknown = [name for name in params if name not in parameter_values]
-    if unknown:
-        has = (
-            f": it has {', '.join(parameter_values)}"
-            if parameter_values
-            else ": this scenario has none"
-        )
-        raise error_at(node.at, f"unknown parameter {unknown[0]!r}{has}")
     flow_files: dict[str, str] = {}
-    values = {**parameter_values, **params}
-    filled = [with_order_flow(expanded(each, values), flow_files, access) for each in chain]
+    filled = _filled(chain, params, flow_files, access)
     # Each file on its own, so that a problem has its position in the file that contains it.
     parts = [_read(each) for each in filled]
     scenario, own = parts[-1], filled[-1]
@@ -233,16 +216,33 @@ def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scena
             merged = _merge(merged, value_of(each))
         merged.pop("extends", None)
         scenario = _read(tree_of(merged, own.at.file))
-        scenario = _placed(scenario, [step.where for part in parts for step in part.steps])
+        scenario = _with_positions(scenario, [step.where for part in parts for step in part.steps])
     if params:
         scenario = replace(scenario, params={**scenario.params, **params})
     check_scenario(scenario, own, flow_files)
     return scenario
 
 
-def _placed(scenario: Scenario, places: Collection[str]) -> Scenario:
-    """The scenario with the places of its steps, such as "file.yaml:12"."""
-    steps = zip(scenario.steps, places, strict=True)
+def _filled(
+    chain: list[Node], params: Values[str, str], flow_files: dict[str, str], access: FileAccess
+) -> list[Node]:
+    """The documents of a chain with parameters, loops and order flow filled in. `flow_files` gets
+    the path of each file of order flow, by name of the flow.
+    """
+    values: dict[str, str] = {}
+    for each in chain:
+        values |= parameters(each)
+    if unknown := [name for name in params if name not in values]:
+        listed = f": it has {', '.join(values)}" if values else ": this scenario has none"
+        raise error_at(chain[-1].at, f"unknown parameter {unknown[0]!r}{listed}")
+    return [
+        with_order_flow(expanded(each, {**values, **params}), flow_files, access) for each in chain
+    ]
+
+
+def _with_positions(scenario: Scenario, positions: Collection[str]) -> Scenario:
+    """The scenario with the positions of its steps."""
+    steps = zip(scenario.steps, positions, strict=True)
     return replace(scenario, steps=tuple(replace(step, where=where) for step, where in steps))
 
 
@@ -268,11 +268,11 @@ def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in changes.items():
-        parameter_values = merged.get(key)
-        if isinstance(parameter_values, dict) and isinstance(value, dict):
-            merged[key] = _merge(parameter_values, value)
-        elif isinstance(parameter_values, list) and isinstance(value, list):
-            merged[key] = _merge_lists(parameter_values, value, MERGE_KEYS.get(key))
+        present = merged.get(key)
+        if isinstance(present, dict) and isinstance(value, dict):
+            merged[key] = _merge(present, value)
+        elif isinstance(present, list) and isinstance(value, list):
+            merged[key] = _merge_lists(present, value, MERGE_KEYS.get(key))
         else:
             merged[key] = value
     return merged
@@ -292,7 +292,7 @@ def _read(node: Node) -> Scenario:
     problems: list[Problem] = []
     scenario: Scenario = record(Scenario).read(node, problems)
     if problems:
-        raise _FormError(problems)
+        raise ScenarioError(sorted(problems, key=lambda each: (each.line, each.column)))
     return scenario
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.suggestions import suggestion
-from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, problem
+from sim.world.format.yaml_tree import Mapping, Node, Position, Problem, Scalar, Sequence, problem
 
 
 def node_at(node: Node | None, *path: str) -> Node | None:
@@ -28,11 +28,18 @@ def mappings_of(node: Node | None) -> list[Mapping]:
     return [each for each in nodes if isinstance(each, Mapping)]
 
 
-def unknown(what: str, name: Scalar, known: Iterable[str], hint: str = "") -> Problem:
-    """The problem of an unknown name, with the nearest known one or else a hint. `what` begins the
-    message.
+def entries_of(node: Node | None) -> Iterator[tuple[str, Position, Node]]:
+    """The keys of a mapping, with their positions and values; nothing for other nodes."""
+    if isinstance(node, Mapping):
+        for key, value in node.items.items():
+            yield key, node.keys[key], value
+
+
+def unknown(subject: str, name: Scalar, names: Iterable[str], hint: str = "") -> Problem:
+    """The problem of a name that is not one of these, with the nearest one or else a hint.
+    `subject` begins the message.
     """
-    return problem(name.at, f"{what} {name.text!r}{suggestion(name.text, known) or hint}")
+    return problem(name.at, f"{subject} {name.text!r}{suggestion(name.text, names) or hint}")
 
 
 def text_at(node: Node | None, *path: str, empty: bool = False) -> Scalar | None:

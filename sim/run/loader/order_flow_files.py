@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from sim.world.start.world import World
 
 
-def with_order_flow(node: Node, places: dict[str, str], access: FileAccess) -> Node:
+def with_order_flow(node: Node, paths: dict[str, str], access: FileAccess) -> Node:
     """The document with the content of every file of order flow.
 
-    `places` gets the path of each file, by name of the flow.
+    `paths` gets the path of each file, by name of the flow.
     """
     if not isinstance(node, yaml_tree.Mapping):
         return node
@@ -31,12 +31,12 @@ def with_order_flow(node: Node, places: dict[str, str], access: FileAccess) -> N
     flows = section.items.get("flows") if isinstance(section, yaml_tree.Mapping) else None
     if not isinstance(section, yaml_tree.Mapping) or not isinstance(flows, Sequence):
         return node
-    read = Sequence(flows.at, [_with_content(item, places, access) for item in flows.items])
+    read = Sequence(flows.at, [_with_content(item, paths, access) for item in flows.items])
     within = yaml_tree.Mapping(section.at, {**section.items, "flows": read}, section.keys)
     return yaml_tree.Mapping(node.at, {**node.items, "participants": within}, node.keys)
 
 
-def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Node:
+def _with_content(item: Node, paths: dict[str, str], access: FileAccess) -> Node:
     if not isinstance(item, yaml_tree.Mapping) or "content" in item.items:
         return item
     named = item.items.get("file")
@@ -56,24 +56,24 @@ def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Nod
         raise error_at(pinned.at, message)
     name = item.items.get("name")
     if isinstance(name, Scalar):
-        places[name.text] = str(path)
+        paths[name.text] = str(path)
     added = {"sha256": packed.sha256, "content": PARTS.write(packed.parts)}
     scalars = {key: Scalar(named.at, text, plain=False) for key, text in added.items()}
-    places_added = dict.fromkeys(added, named.at)
-    return yaml_tree.Mapping(item.at, item.items | scalars, item.keys | places_added)
+    positions = dict.fromkeys(added, named.at)
+    return yaml_tree.Mapping(item.at, item.items | scalars, item.keys | positions)
 
 
-def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -> Iterator[Problem]:
+def flow_problems(scenario: Scenario, world: World, paths: Mapping[str, str]) -> Iterator[Problem]:
     """Problems of the rows of every flow, up to a limit for each file."""
     scales = {terms.symbol: (terms.price_scale, terms.qty_scale) for terms in world.instruments}
     for entry in scenario.participants.flows:
-        place, packed = places.get(entry.name, entry.file), packed_of(entry)
+        file, packed = paths.get(entry.name, entry.file), packed_of(entry)
         if not is_intact(packed):
-            yield Problem(place, 1, 1, "the content does not match its SHA-256")
+            yield Problem(file, 1, 1, "the content does not match its SHA-256")
             continue
         try:
             reader = Reader(packed, scenario.clock.start, entry.as_)
             for error in reader.check(scales, lambda name: world.parties.user(name) is not None):
-                yield Problem(place, error.line, error.column, str(error))
+                yield Problem(file, error.line, error.column, str(error))
         except FlowError as error:
-            yield Problem(place, error.line, error.column, str(error))
+            yield Problem(file, error.line, error.column, str(error))

@@ -11,25 +11,20 @@ from msgspec import structs
 from sim.core.accounts.fee_schedule import FeeSchedule
 from sim.core.catalogue import observations
 from sim.core.exchange import Exchange
-from sim.core.model.commands import PlaceOrder
-from sim.core.model.enums import BUY, SCRIPT, SELL, LedgerEntryType, TimeInForce
+from sim.core.model.enums import LedgerEntryType
 from sim.core.model.funding_records import FundingType
 from sim.core.model.games import Game
-from sim.core.model.quantities import scaled
 from sim.core.service import presets
 from sim.world.format.fees_entries import fee_rows, rebate_steps
 from sim.world.format.world_entries import BookEntry
 from sim.world.start.event_overrides import FACTS
 from sim.world.start.maintenance_windows import add_maintenance
-from sim.world.start.orders import levels_of, order_command
+from sim.world.start.orders import book_commands, order_command
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
     from sim.world.start.accounts import Parties
     from sim.world.start.world import World
-
-
-_GTC = TimeInForce.GOOD_TILL_CANCEL
 
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
@@ -147,21 +142,5 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     """Place resting orders around a price: on each side one for each size, one tick apart."""
     instrument = exchange.instruments.require(book.symbol)
     user = world.parties.require_user(book.as_)
-    for size, bid, offer in levels_of(book, instrument):
-        qty = scaled(size, instrument.qty_scale)
-        for side, price in ((BUY, bid), (SELL, offer)):
-            if instrument.price_low <= price <= instrument.price_high:
-                exchange.trading.order_service.place(
-                    PlaceOrder(
-                        symbol=book.symbol,
-                        account=user.account,
-                        participant=user.name,
-                        side=side,
-                        qty=qty,
-                        price=price,
-                        tif=_GTC,
-                        channel=SCRIPT,
-                        deferred=True,
-                        submitter=user.name,
-                    )
-                )
+    for command in book_commands(instrument, user, book):
+        exchange.trading.order_service.place(command)

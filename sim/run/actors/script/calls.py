@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeAlias, cast
 from urllib.parse import quote_plus
 
@@ -30,7 +31,9 @@ from sim.contract.contract import Operation, Plane, UnknownOperation
 from sim.contract.messages import Message
 from sim.core.model.refusals import Code, InvalidRequest, NotFound
 from sim.run.actors.script.expectations import answer_of, answer_text
-from sim.run.actors.script.streams import SavedSubscription, ScriptStreams
+from sim.run.actors.script.request_slips import read_request
+from sim.run.actors.script.step_end import may_be_refused
+from sim.run.actors.script.streams import Encode, SavedSubscription, ScriptStreams
 from sim.run.engine.engine import Engine
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.steps import CallStep, Step, SubscribeStep
@@ -39,7 +42,6 @@ from sim.world.format.steps import CallStep, Step, SubscribeStep
 _encode = json.Encoder(order="sorted").encode
 
 Decode: TypeAlias = Callable[[bytes], Any]
-Encode: TypeAlias = Callable[[Any], bytes]
 
 
 class ClientCalls:
@@ -85,22 +87,25 @@ class ClientCalls:
         InvalidRequest for a message that does not fit its operation.
         """
         inputs: list[Input] = []
+        strict = not may_be_refused(step.expect)
         if step.subscribe is not None:
-            inputs += self._subscription(step.subscribe)
+            inputs += self._subscription(step.subscribe, strict=strict)
         if step.send is not None:
-            stream, messages = self.streams.encoded(step.send.stream, step.send.frames)
+            stream, messages = self.streams.encoded(
+                step.send.stream, step.send.frames, strict=strict
+            )
             inputs += [StreamFrame(stream, message, SCRIPT) for message in messages]
         if step.disconnect:
             inputs.append(StreamHungUp(self.streams.id_of(step.disconnect), SCRIPT))
         if step.call is not None:
-            call = self._rpc if step.call.plane == "grpc" else self._rest
-            inputs.append(call(step.call))
+            rpc = step.call.plane == "grpc"
+            inputs.append(self._rpc(step.call, strict=strict) if rpc else self._rest(step.call))
         return inputs
 
-    def _rpc(self, step: CallStep) -> RpcCall:
+    def _rpc(self, step: CallStep, *, strict: bool) -> RpcCall:
         credential, participant = self._caller(step)
         operation = self._operation(step.rpc)
-        message = _message(operation.request, step.json)
+        message = _message(operation.request, step.json, strict=strict)
         return RpcCall(operation.full_methods[0], message, participant, credential, SCRIPT)
 
     def _operation(self, name: str, *, streams: bool = False) -> Operation:
@@ -133,32 +138,33 @@ class ClientCalls:
             peer=SCRIPT,
         )
 
-    def _subscription(self, step: SubscribeStep) -> Iterator[Input]:
+    def _subscription(self, step: SubscribeStep, *, strict: bool) -> Iterator[Input]:
         if bool(step.rpc) is bool(step.web_socket):
             raise InvalidRequest("`subscribe` needs either `rpc` or `web_socket`", rule="T1")
         credential, participant = self._identity(step.as_)
         operation = None if step.web_socket else self._operation(step.rpc, streams=True)
         message = b""
         if operation is not None and operation.kind == "server":
-            message = _message(operation.request, step.json)
+            message = _message(operation.request, step.json, strict=strict)
         method = operation.full_methods[0] if operation else step.web_socket
         web_socket = bool(step.web_socket)
         yield StreamOpened(method, message, participant, credential, SCRIPT, web_socket)
         _, encode = self._coding(step)
         for frame in step.send:
-            yield StreamFrame(0, encode(frame), SCRIPT)
+            yield StreamFrame(0, encode(frame, strict=strict), SCRIPT)
 
     def _coding(self, step: SubscribeStep) -> tuple[Decode, Encode]:
         """How frames of a stream become JSON values, and how JSON values become frames of its
         client.
         """
         if step.web_socket:
-            return json.decode, _encode
+            socket = self._engine.contract.web_sockets.get(step.web_socket)
+            return json.decode, partial(_frame, socket.request if socket is not None else None)
         operation = self._engine.contract.by_name(step.rpc)
-        request, response = operation.request, operation.response
+        response = operation.response
         return (
             lambda frame: json.decode(as_json(response, frame)),
-            lambda frame: _message(request, frame),
+            partial(_message, operation.request),
         )
 
     # ---- answers and streams
@@ -226,15 +232,19 @@ def truncated_reply(reply: Reply, fault: str, *, rpc: bool) -> Reply:
     return replace(reply, status=503, code=code, message=text, body=body, headers=())
 
 
-def _message(kind: type[Message], content: Any) -> bytes:
-    """Protobuf bytes of a request that is written as JSON."""
-    from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
+def _message(kind: type[Message], content: Any, *, strict: bool) -> bytes:
+    """Protobuf bytes of a request that is written as JSON. InvalidRequest if it does not fit."""
+    from sim.api.codecs.codecs import protobuf_encoder
 
-    text = _encode(content) if content is not UNSET else b"{}"
-    try:
-        return protobuf_encoder(kind)(json_decoder(kind)(text))
-    except BadInput as error:
-        raise InvalidRequest(f"this is not a valid {kind.__name__}: {error}", rule="T1") from error
+    plain = content if content is not UNSET else {}
+    return protobuf_encoder(kind)(read_request(kind, plain, strict=strict))
+
+
+def _frame(kind: type[Message] | None, content: Any, *, strict: bool) -> bytes:
+    """A client's frame on a WebSocket. InvalidRequest if it is `strict` and does not fit."""
+    if strict and kind is not None:
+        read_request(kind, content, strict=True)
+    return _encode(content)
 
 
 def as_json(kind: type[Message], message: bytes) -> bytes:

@@ -32,7 +32,6 @@ from sim.world.format.expectations_format import (
     TradesExpect,
     WebhookExpect,
 )
-from sim.world.format.steps import Step
 
 _LONGEST = 200
 _ENDED = (ExecutionType.REJECTED, ExecutionType.CANCELED, ExecutionType.EXPIRED)
@@ -172,8 +171,9 @@ def _instrument(engine: Engine, expect: InstrumentExpect) -> Iterator[str]:
         yield f"{symbol} is {state.name}, not {expect.state.name}"
     if expect.settlement is not None:
         price = trading.stats(symbol).settlement_px
-        text = "not settled" if price is None else decimal_text(price, instrument.price_scale)
-        if price is None or not _equal(expect.settlement, text):
+        if price is None:
+            yield f"{symbol} is not settled, and should be at {expect.settlement}"
+        elif not _equal(expect.settlement, text := decimal_text(price, instrument.price_scale)):
             yield f"settlement of {symbol} is {text}, not {expect.settlement}"
 
 
@@ -189,7 +189,7 @@ def _open_orders(engine: Engine, expect: OpenOrdersExpect | int | None) -> Itera
     else:
         count = sum(not symbols or order.symbol == expect.symbol for order in orders.open())
     if count != expect.count:
-        yield f"{count} orders are open, not {expect.count}"
+        yield f"{count} {'order is' if count == 1 else 'orders are'} open, not {expect.count}"
 
 
 def _balance(engine: Engine, expect: BalanceExpect) -> Iterator[str]:
@@ -257,30 +257,6 @@ def rejections(events: Iterable[Event]) -> Iterator[Rejection]:
                 yield Rejection(event.order_id, f"its {change} was rejected ({event.text})")
 
 
-def rejection_of(step: Step, rejected: Iterable[str]) -> str:
-    """The rejection of what a step sent, with the expectation that would accept it. Empty if
-    nothing was rejected, or if the step states the end of its order or the answer of its call.
-    """
-    expect = step.expect
-    if expect is not None and (expect.order or expects_answer(expect)):
-        return ""
-    right = "{order: {state: REJECTED}}" if step.order is not None else "{refused: true}"
-    rejections = "; ".join(rejected)
-    return f"{rejections}; if this is intended, add `expect: {right}`" if rejections else ""
-
-
-def refusal_of(expect: Expect | None, reply: Reply | None) -> str:
-    """The refusal of a step's call, with the expectation that would accept it. Empty if it was not
-    refused, or if the step states its answer.
-    """
-    if reply is None or (reply.status < 400 and not reply.code):
-        return ""
-    if expect is not None and expects_answer(expect):
-        return ""
-    right = f"{{code: {reply.code}}}" if reply.status < 400 else f"{{status: {reply.status}}}"
-    return f"refused: {answer_text(reply)}; if this is intended, add `expect: {right}`"
-
-
 def expects_answer(expect: Expect) -> bool:
     """Whether a step states the answer of its call."""
     answer = (expect.status, expect.code, expect.header or None)
@@ -339,7 +315,8 @@ def _trades(engine: Engine, expect: TradesExpect) -> Iterator[str]:
     instrument = engine.exchange.instruments.require(symbol)
     trades = [log[seq] for seq in log.of_symbol(symbol)]
     if expect.count is not None and len(trades) != expect.count:
-        yield f"{symbol} traded {len(trades)} times, not {expect.count}"
+        times = "once" if len(trades) == 1 else f"{len(trades)} times"
+        yield f"{symbol} traded {times}, not {expect.count}"
     if expect.last_price is not None:
         last = decimal_text(trades[-1].price, instrument.price_scale) if trades else "none"
         if not _equal(expect.last_price, last):
@@ -363,7 +340,8 @@ def _webhook(engine: Engine, expect: WebhookExpect) -> Iterator[str]:
         how = f" {expect.outcome}" if expect.outcome else ""
         which = f" (attempt {expect.attempt})" if expect.attempt else ""
         what = expect.type or "any type"
-        yield f"{len(rows)} deliveries of {what}{how}{which}, not {expect.count}"
+        noun = "delivery" if len(rows) == 1 else "deliveries"
+        yield f"{len(rows)} {noun} of {what}{how}{which}, not {expect.count}"
 
 
 def _breaker(engine: Engine, expect: BreakerExpect) -> Iterator[str]:

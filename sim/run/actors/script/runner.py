@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import json
-from msgspec.structs import replace
 
 from sim.api.pipeline.inputs import (
     SCRIPT,
@@ -41,19 +40,15 @@ from sim.kernel.timers import Timer
 from sim.run.actors.operator.action import check_steps
 from sim.run.actors.operator.actions import ACTIONS
 from sim.run.actors.script.calls import ClientCalls, truncated_reply
-from sim.run.actors.script.expectations import (
-    Rejection,
-    failures,
-    refusal_of,
-    rejection_of,
-    rejections,
-)
+from sim.run.actors.script.expectations import Rejection, rejections
 from sim.run.actors.script.state import ScriptState, StepUnderWay
+from sim.run.actors.script.step_end import end_of, with_order_id
 from sim.run.actors.script.step_order import LATE_TIMER, STEP_TIMER, StepOrder
 from sim.run.actors.script.triggers import describe, matches_call, matches_event
 from sim.run.engine.engine import Engine
 from sim.run.engine.extension import Extension
 from sim.world.format.steps import Step, When
+from sim.world.start.orders import in_keys
 
 # Keys of a step for when and how it runs, and keys for what a client does. All other keys are
 # operator actions.
@@ -73,10 +68,12 @@ class Script(Extension):
         self._order = StepOrder(engine)
         self._clients = ClientCalls(engine)
         # of the present input: answers of pending steps, and rejections
-        self._answered: list[tuple[int, Instant, Reply]] = []
+        self._answered: list[tuple[StepUnderWay, Reply]] = []
         self._rejected: list[Rejection] = []
         self._watched: When | None = None
         self.seen = False
+        # Like `seen` not part of the state: (index, sentence) of what was refused unexpectedly.
+        self.refusals: list[tuple[int, str]] = []
 
     def plan(self) -> None:
         """Set timers for the steps up to the first that has a `when`, or arm the first step."""
@@ -180,10 +177,15 @@ class Script(Extension):
         """
         state, reply = self._order.state, outcome.reply
         if self._is_next(input_):
+            assert state.under_way is not None
+            if (logged := self._engine.log.last(outcome.seq)) is not None:
+                state.under_way.operation = logged.operation
+                state.under_way.ignored = logged.ignored
+                state.under_way.remedy = logged.why.remedy if logged.why is not None else ""
             if reply is not None and reply.pending_on:
-                assert state.under_way is not None
-                index, at = state.under_way.index, state.under_way.at
-                state.pending[reply.pending_on] = (index, at, reply.connection_fault)
+                state.under_way.fault = reply.connection_fault
+                state.under_way.inputs.clear()
+                state.pending[reply.pending_on] = state.under_way
                 state.under_way = None
         elif (armed := self._order.armed) is not None:
             call = self._engine.log.last(outcome.seq)
@@ -194,10 +196,9 @@ class Script(Extension):
         """Take a deferred answer. The step whose call it answers ends with this input."""
         pending = self._state.pending.pop(name, None)
         if pending is not None:
-            index, at, fault = pending
-            step = self.steps[index].call
+            step = self.steps[pending.index].call
             rpc = step is not None and step.plane == "grpc"
-            self._answered.append((index, at, truncated_reply(reply, fault, rpc=rpc)))
+            self._answered.append((pending, truncated_reply(reply, pending.fault, rpc=rpc)))
 
     def on_done(self, input_: Input, outcome: Outcome) -> None:
         """An input is complete: keep frames of the script's own streams, and end the steps that
@@ -209,11 +210,13 @@ class Script(Extension):
         self._clients.streams.absorb(outcome)
         if self._answered:
             answered, self._answered = self._answered, []
-            for index, at, reply in answered:
-                reasons = [
-                    one.says for one in self._rejected if one.order_id.encode() in reply.body
+            for pending, reply in answered:
+                pending.rejected = [
+                    rejection.says
+                    for rejection in self._rejected
+                    if rejection.order_id.encode() in reply.body
                 ]
-                self._check(StepUnderWay(index, at, [], rejected=reasons), reply, outcome)
+                self._check(pending, reply, outcome)
         if ours:
             self._continue_step(input_, outcome)
         self._rejected.clear()
@@ -251,7 +254,7 @@ class Script(Extension):
         if following < len(self.steps) and self.steps[following].when is not None:
             # before this step acts, because it may cause the event that the armed step waits for
             self._order.arm(following)
-        step = _with_order_id(self._step(index))
+        step = with_order_id(self._step(index))
         under_way = StepUnderWay(index, at, [input_], outcome.seq)
         try:
             self._require_values(step, index)
@@ -287,7 +290,9 @@ class Script(Extension):
         if isinstance(input_, StreamHungUp):
             self._clients.streams.leave(input_.stream)
         if isinstance(outcome.value, Refusal):
-            under_way.refusal = _sentence(outcome.value)
+            sentence = _sentence(outcome.value)
+            places_order = self.steps[under_way.index].order is not None
+            under_way.refusal = in_keys(sentence) if places_order else sentence
         under_way.rejected += [one.says for one in self._rejected]
         if under_way.inputs and not under_way.refusal:
             return
@@ -295,6 +300,7 @@ class Script(Extension):
         if under_way.refusal and isinstance(input_, Stepped) and self._must_work(under_way.index):
             # It has no other input at which it could be checked
             at, problems = under_way.at, [under_way.refusal]
+            self.refusals.append((under_way.index, under_way.refusal))
             self._end(under_way.index, at, problems, outcome, refused=True)
             return
         reply = outcome.reply and self._clients.readable(input_, outcome.reply)
@@ -302,30 +308,16 @@ class Script(Extension):
 
     def _check(self, ended: StepUnderWay, reply: Reply | None, outcome: Outcome) -> None:
         """Save parts of the answer, check the expectations of a step, and end it."""
-        index = ended.index
-        step = self._step(index)
-        expected = step.expect.refused if step.expect is not None else "false"
-        refusal = ended.refusal or refusal_of(step.expect, reply)
-        refused = bool(refusal) and expected == "false"
-        problems = [refusal] if refused else []
-        if expected == "true" and not refusal and not ended.rejected:
-            problems.append("it was not refused")
-        if not refusal and expected == "false" and (step.order or step.call):
-            problems += filter(None, [rejection_of(step, ended.rejected)])
+        index, step = ended.index, self._step(ended.index)
         missing: list[str] = []
         if step.save:
             missing = list(self._clients.keep(step.save, reply, self._state.values))
+        frames: list[str] = []
         if step.expect is not None:
-            problems += self._clients.streams.failures(step.expect.stream)
-            own_order = _with_order_id(step).order
-            own = own_order.clord_id if own_order is not None else ""
-            try:
-                problems += failures(self._engine, step.expect, reply, own or step.name)
-            except Refusal as unknown:  # the expectation names something that does not exist
-                problems.append(unknown.message)
-        if expected != "maybe" and not problems:  # otherwise a message already contains the answer
-            problems += missing
-        self._end(index, ended.at, problems, outcome, refused=refused)
+            frames = list(self._clients.streams.failures(step.expect.stream))
+        end = end_of(self._engine, step, ended, reply, frames, missing)
+        self.refusals += ((index, refusal) for refusal in end.unexpected)
+        self._end(index, ended.at, end.failures, outcome, refused=end.refused)
 
     def _end(
         self,
@@ -372,10 +364,3 @@ def _actions(step: Step) -> Iterator[Controlled]:
 def _sentence(refusal: Refusal) -> str:
     remedy = f" ({refusal.remedy})" if refusal.remedy else ""
     return f"refused: {refusal.message}{remedy}"
-
-
-def _with_order_id(step: Step) -> Step:
-    """The step. Its order gets the name of the step as client order id if it has none."""
-    if step.order is None or step.order.clord_id or not step.name:
-        return step
-    return replace(step, order=replace(step.order, clord_id=step.name))

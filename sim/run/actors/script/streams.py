@@ -7,7 +7,7 @@ only later ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import UNSET, json
 
@@ -32,15 +32,19 @@ class SavedSubscription(NamedTuple):
     is_open: bool
 
 
+class Encode(Protocol):
+    """Makes the bytes of a client's frame. InvalidRequest if it does not fit its message; with
+    `strict` also if it has unknown names.
+    """
+
+    def __call__(self, content: Any, *, strict: bool) -> bytes: ...
+
+
 class _Subscription:
     """One stream of the script. `encode` makes a client's frame from a JSON value."""
 
     def __init__(
-        self,
-        step: SubscribeStep,
-        stream: int,
-        decode: Callable[[bytes], Any],
-        encode: Callable[[Any], bytes],
+        self, step: SubscribeStep, stream: int, decode: Callable[[bytes], Any], encode: Encode
     ) -> None:
         self.step = step
         self.id = stream
@@ -61,11 +65,7 @@ class ScriptStreams:
         self._open_by_id: dict[int, _Subscription] = {}
 
     def begin(
-        self,
-        step: SubscribeStep,
-        stream: int,
-        decode: Callable[[bytes], Any],
-        encode: Callable[[Any], bytes],
+        self, step: SubscribeStep, stream: int, decode: Callable[[bytes], Any], encode: Encode
     ) -> None:
         """Follow a stream that a step opened."""
         subscription = _Subscription(step, stream, decode, encode)
@@ -82,10 +82,7 @@ class ScriptStreams:
         ]
 
     def resume(
-        self,
-        saved: SavedSubscription,
-        decode: Callable[[bytes], Any],
-        encode: Callable[[Any], bytes],
+        self, saved: SavedSubscription, decode: Callable[[bytes], Any], encode: Encode
     ) -> None:
         """Follow a stream of a snapshot, in the order in which `save` returned them."""
         one = _Subscription(saved.step, saved.id, decode, encode)
@@ -94,13 +91,13 @@ class ScriptStreams:
         if saved.is_open:
             self._open_by_id[saved.id] = one
 
-    def encoded(self, name: str, frames: Sequence[Any]) -> tuple[int, list[bytes]]:
+    def encoded(self, name: str, frames: Sequence[Any], *, strict: bool) -> tuple[int, list[bytes]]:
         """The id of a stream, and frames of its client as bytes.
 
         NotFound if no step opened a stream of this name; Conflict if it has ended.
         """
         subscription = self._open(name)
-        return subscription.id, [subscription.encode(frame) for frame in frames]
+        return subscription.id, [subscription.encode(frame, strict=strict) for frame in frames]
 
     def id_of(self, name: str) -> int:
         """The id of an open stream. Refused like `encoded`."""
