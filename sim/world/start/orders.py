@@ -134,7 +134,7 @@ def _exact(instrument: Instrument, field: str, text: str) -> int:
     if field in _QUANTITIES and units > ORDER_QUANTITY.high:
         most = decimal_text(ORDER_QUANTITY.high, scale)
         message = f"{field} {text} is more than an order of {instrument.symbol} can have, {most}"
-        raise InvalidRequest(message, rule="bounds")
+        raise InvalidRequest(message, rule="T3")
     return units
 
 
