@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
 from msgspec import Struct
+
+from sim.evidence.witness.observation import Observation, Seen, Stream
 
 EVIDENCE_MAX = 5  # lines that one contradiction names
 KEPT_MAX = 100  # listed contradictions of one check; all are counted
@@ -34,6 +36,9 @@ class Check:
         self.cannot_tell = 0
         self.count = 0
         self.contradictions: list[Contradiction] = []
+        self._first: dict[Hashable, tuple[Any, int]] = {}
+        self._latest: dict[Hashable, tuple[Any, Seen, int]] = {}
+        self._on_streams: list[tuple[Stream, str, list[int]]] = []
 
     def contradict(self, says: str, evidence: Iterable[int]) -> None:
         """Report a contradiction."""
@@ -42,8 +47,40 @@ class Check:
             lines = sorted(set(evidence))[:EVIDENCE_MAX]
             self.contradictions.append(Contradiction(says, lines))
 
+    def contradict_on(self, stream: Stream, says: str, evidence: list[int]) -> None:
+        """Report a contradiction at the end, unless a fault has disturbed the stream by then."""
+        self._on_streams.append((stream, says, evidence))
+
+    def first_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
+        """Return the first content under a key, with its line, if another line showed it."""
+        first = self._first.setdefault(key, (content, line))
+        if first[1] == line:
+            return None
+        self.applied += 1
+        return first
+
+    def state_before(
+        self, key: Hashable, state: Any, observation: Observation
+    ) -> tuple[Any, int] | None:
+        """Return the latest state under a key, with its line, if this one was observed after it.
+        States that were observed at the same time have no order.
+        """
+        latest = self._latest.get(key)
+        if latest is not None and latest[1] >= observation.began:
+            return None
+        self._latest[key] = state, observation.ended, observation.n
+        if latest is None:
+            return None
+        self.applied += 1
+        return latest[0], latest[2]
+
     def finish(self) -> None:
-        """Judge what can be judged only when everything has been seen."""
+        """Judge what can be judged only when everything has been observed."""
+        for stream, says, evidence in self._on_streams:
+            if stream.disturbed:
+                self.cannot_tell += 1
+            else:
+                self.contradict(says, evidence)
 
 
 def short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The facts that answers and frames state.
+"""The facts that answers and frames state, with the words of the contract.
 
 Numbers are exact, instants are text that sorts as it counts. Quantities and prices of the exchange
 are scaled integers, those of the retail API decimals, so facts of both are never compared
@@ -31,12 +31,12 @@ class Order(Struct, frozen=True, gc=False):
     account: str
     state: str
     type: str
-    qty: Number
-    cum: Number
-    leaves: Number
+    order_qty: Number
+    cum_qty: Number
+    leaves_qty: Number
     price: Number
-    average: Number
-    cash: bool
+    avg_px: Number
+    cash_order_qty: Number
     at: str
 
     @property
@@ -46,22 +46,22 @@ class Order(Struct, frozen=True, gc=False):
 
 
 class Execution(Struct, frozen=True, gc=False):
-    """Something that happened to an order."""
+    """Something that happened to an order. `leg_prices`: whether it is of a combo."""
 
     id: str
     type: str
     order: Order
-    qty: Number
-    price: Number
-    trade: str
+    last_shares: Number
+    last_px: Number
+    trade_id: str
     aggressor: bool
-    legs: bool
+    leg_prices: bool
     at: str
 
     @property
     def is_fill(self) -> bool:
         """Whether it traded."""
-        return self.qty > 0 and self.type.endswith("FILL")
+        return self.last_shares > 0 and self.type.endswith("FILL")
 
 
 class Trade(Struct, frozen=True, gc=False):
@@ -89,7 +89,7 @@ class Book(Struct, frozen=True, gc=False):
     state: str
     bids: tuple[Level, ...]
     offers: tuple[Level, ...]
-    hidden: bool
+    book_hidden: bool
     at: str
 
 
@@ -99,23 +99,23 @@ class Position(Struct, frozen=True, gc=False):
     account: str
     symbol: str
     dialect: str
-    net: Number
-    bought: Number
-    sold: Number
+    net_position: Number
+    qty_bought: Number
+    qty_sold: Number
     expired: bool
     at: str
 
 
 class Cash(Struct, frozen=True, gc=False):
-    """One change of a balance of money; `type` is without its prefix, such as DEPOSIT."""
+    """One change of a balance; `entry_type` is without its prefix, such as DEPOSIT."""
 
     id: str
     account: str
     currency: str
     dialect: str
-    before: Decimal
-    after: Decimal
-    type: str
+    before_balance: Number
+    after_balance: Number
+    entry_type: str
     symbol: str
     at: str
 
@@ -126,8 +126,8 @@ class Holding(Struct, frozen=True, gc=False):
     id: str
     account: str
     symbol: str
-    change: Number
-    net: Number
+    quantity_change: Number
+    net_position: Number
     at: str
 
 
@@ -155,7 +155,10 @@ Fact: TypeAlias = (
 
 
 def number(value: Any) -> Number:
-    """A number as JSON has it: an integer, text, or an amount. ArithmeticError for other text."""
+    """A number as JSON has it: an integer, text, an amount, or the present one of some balances.
+
+    ArithmeticError for other text.
+    """
     kind = type(value)
     if kind is str:
         try:
@@ -166,7 +169,7 @@ def number(value: Any) -> Number:
         exact: Number = value
         return exact
     if kind is dict:
-        return number(value.get("value"))
+        return number(value.get("value", value.get("currentBalance")))
     return int(value) if value else 0
 
 

@@ -29,7 +29,7 @@ class BookForm(Check):
     rests_on = "§2.5: a book's levels"
 
     def book(self, fact: Book, seen: Observation) -> None:
-        if fact.hidden:
+        if fact.book_hidden:
             self.cannot_tell += 1
             return
         self.applied += 1
@@ -62,29 +62,21 @@ class BooksInOrder(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._latest: dict[tuple[int, str, str], tuple[str, int, Stream]] = {}
-        self._back: list[tuple[str, int, int, Stream]] = []
+        self._last: dict[tuple[int, str, str], tuple[str, int]] = {}
 
     def book(self, fact: Book, seen: Observation) -> None:
         stream = seen.stream
         if stream is None or not fact.at:
             return
         key = stream.number, seen.request.get("requestId", ""), fact.symbol
-        known = self._latest.get(key)
-        self._latest[key] = fact.at, seen.n, stream
-        if known is None:
+        before = self._last.get(key)
+        self._last[key] = fact.at, seen.n
+        if before is None:
             return
         self.applied += 1
-        if fact.at < known[0]:
-            says = f"the book of {fact.symbol} at {fact.at}Z came after the book at {known[0]}Z"
-            self._back.append((says, known[1], seen.n, stream))
-
-    def finish(self) -> None:
-        for says, one, other, stream in self._back:
-            if stream.disturbed:
-                self.cannot_tell += 1
-            else:
-                self.contradict(says, [one, other])
+        if fact.at < before[0]:
+            says = f"the book of {fact.symbol} at {fact.at}Z came after the book at {before[0]}Z"
+            self.contradict_on(stream, says, [before[1], seen.n])
 
 
 class _Between(Struct):
@@ -110,7 +102,6 @@ class BookBetween(Check):
     def __init__(self) -> None:
         super().__init__()
         self._streams: dict[tuple[str, str], dict[int, tuple[Stream, _Between]]] = defaultdict(dict)
-        self._wrong: list[tuple[Stream, str, list[int]]] = []
 
     def book(self, fact: Book, seen: Observation) -> None:
         streams = self._streams[fact.dialect, fact.symbol]
@@ -123,7 +114,7 @@ class BookBetween(Check):
             return
         request = seen.request
         merged = request.get("responsesDebounced") or request.get("slowConsumerSkipToHead")
-        if merged or request.get("unaggregated") or fact.hidden:
+        if merged or request.get("unaggregated") or fact.book_hidden:
             return
         _, between = streams.setdefault(stream.number, (stream, _Between()))
         before = between.book
@@ -140,14 +131,7 @@ class BookBetween(Check):
         self.applied += 1
         if not _same(frame, answer):
             says = f"the book of {frame.symbol} differs from the equal frames before and after it"
-            self._wrong.append((stream, says, [first, line, second]))
-
-    def finish(self) -> None:
-        for stream, says, lines in self._wrong:
-            if stream.disturbed:
-                self.cannot_tell += 1
-            else:
-                self.contradict(says, lines)
+            self.contradict_on(stream, says, [first, line, second])
 
 
 def _same(one: Book, other: Book) -> bool:
@@ -194,21 +178,21 @@ class OwnOrders(Check):
         resting = fact.state in self._RESTING and fact.type == "ORDER_TYPE_LIMIT"
         if "STOP" in fact.type:
             self._waiting.add(fact.id)
-        if not resting or not fact.at or not fact.leaves:
+        if not resting or not fact.at or not fact.leaves_qty:
             return
         key = fact.dialect, fact.id
         known = self._rests.get(key)
         if known is None or known.order.at < fact.at:
             rest = self._rests[key] = _Rest(fact, fact.at, seen.n, seen.n)
             self._known[fact.dialect, fact.symbol].append(rest)
-        elif known.order.at == fact.at and known.order.leaves != fact.leaves:
+        elif known.order.at == fact.at and known.order.leaves_qty != fact.leaves_qty:
             known.until = ""  # several things happened in one instant
         elif known.order.at == fact.at and known.until and seen.stream is None:
             if seen.now > known.until:
                 known.until, known.last = seen.now, seen.n
 
     def book(self, fact: Book, seen: Observation) -> None:
-        if seen.request.get("unaggregated") or fact.hidden or not fact.at:
+        if seen.request.get("unaggregated") or fact.book_hidden or not fact.at:
             return
         if fact.state in _OPEN:
             self._books[fact.dialect, fact.symbol].append((fact.at, fact, seen.n))
@@ -250,7 +234,7 @@ class OwnOrders(Check):
                 self.cannot_tell += 1
                 continue
             self.applied += 1
-            total = sum(rest.order.leaves for rest in own)
+            total = sum(rest.order.leaves_qty for rest in own)
             visible = next((level.qty for level in levels if level.price == price), 0)
             if Decimal(visible) < Decimal(total):
                 self.contradict(

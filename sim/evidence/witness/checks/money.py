@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from decimal import Decimal
 from itertools import accumulate, pairwise
 
 from msgspec import Struct, field
@@ -52,10 +51,10 @@ class PositionSum(Check):
             self.cannot_tell += 1
             return
         self.applied += 1
-        if fact.bought - fact.sold != fact.net:
+        if fact.qty_bought - fact.qty_sold != fact.net_position:
             says = (
-                f"{seen.source} shows a net position of {fact.net} in {fact.symbol}, but "
-                f"{fact.bought} bought and {fact.sold} sold"
+                f"{seen.source} shows a net position of {fact.net_position} in {fact.symbol}, but "
+                f"{fact.qty_bought} bought and {fact.qty_sold} sold"
             )
             self._wrong.append((seen.client, fact.symbol, says, seen.n))
 
@@ -90,9 +89,9 @@ class PositionFills(Check):
 
     def execution(self, fact: Execution, seen: Observation) -> None:
         account = fact.order.account
-        if fact.is_fill and account and not fact.legs:
+        if fact.is_fill and account and not fact.leg_prices:
             buying = fact.order.side.endswith("BUY")
-            fill = fact.at, buying, fact.qty, seen.n
+            fill = fact.at, buying, fact.last_shares, seen.n
             self._fills[account, fact.order.symbol].setdefault(fact.id, fill)
 
     def finish(self) -> None:
@@ -116,7 +115,7 @@ class PositionFills(Check):
             first = bisect_left(fills, one.at + "~", key=lambda fill: fill[0])
             last = bisect_left(fills, other.at, key=lambda fill: fill[0])
             known = sums[last] - sums[first] if last > first else 0
-            grown = other.bought - one.bought if buying else other.sold - one.sold
+            grown = other.qty_bought - one.qty_bought if buying else other.qty_sold - one.qty_sold
             self.applied += 1
             if grown < known:
                 word = "bought" if buying else "sold"
@@ -153,10 +152,10 @@ class HoldingChain(Check):
         if before is None or seen.request.get("newestFirst") or before[0].at == fact.at:
             return
         self.applied += 1
-        if before[0].net + fact.change != fact.net:
+        if before[0].net_position + fact.quantity_change != fact.net_position:
             self.contradict(
-                f"entry {fact.id}: the position in {fact.symbol} was {before[0].net}, changed by "
-                f"{fact.change}, and is now {fact.net}",
+                f"entry {fact.id}: the position in {fact.symbol} was {before[0].net_position}, "
+                f"changed by {fact.quantity_change}, and is now {fact.net_position}",
                 [seen.n],
             )
 
@@ -178,8 +177,7 @@ class CashChain(Check):
         super().__init__()
         self._entries: dict[str, tuple[Cash, int]] = {}
         self._told: dict[int, set[str]] = defaultdict(set)  # by stream
-        self._last: dict[tuple[str, str, int], tuple[Cash, int, Observation]] = {}
-        self._breaks: list[tuple[Observation, str, list[int]]] = []
+        self._last: dict[tuple[str, str, int], tuple[Cash, int]] = {}
 
     def cash(self, fact: Cash, seen: Observation) -> None:
         if fact.id:
@@ -200,20 +198,17 @@ class CashChain(Check):
         chain = stream.number if stream is not None else -seen.n
         key = fact.account, fact.currency, chain
         before = self._last.get(key)
-        self._last[key] = fact, seen.n, seen
+        self._last[key] = fact, seen.n
         if before is None or before[0].id == fact.id:
             return
         self.applied += 1
-        if before[0].after != fact.before:
-            says = f"balance was {before[0].after}, but the next entry starts from {fact.before}"
-            self._breaks.append((seen, says, [before[1], seen.n]))
-
-    def finish(self) -> None:
-        for seen, says, lines in self._breaks:
-            if seen.stream is not None and seen.stream.disturbed:
-                self.cannot_tell += 1
-            else:
+        if before[0].after_balance != fact.before_balance:
+            next_ = f"the next entry starts from {fact.before_balance}"
+            says, lines = f"balance was {before[0].after_balance}, but {next_}", [before[1], seen.n]
+            if stream is None:
                 self.contradict(says, lines)
+            else:
+                self.contradict_on(stream, says, lines)
 
 
 class _Page(Struct):
@@ -242,7 +237,6 @@ class SettledOnce(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._prices: dict[tuple[str, str], tuple[Number, int]] = {}
         self._paid: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         self._corrected: set[str] = set()
         self._changed: dict[tuple[str, Number], tuple[str, str, list[int]]] = {}
@@ -250,22 +244,19 @@ class SettledOnce(Check):
         self._page = _Page(-1, "", whole=False)
 
     def settlement(self, fact: Settlement, seen: Observation) -> None:
-        known = self._prices.setdefault((fact.dialect, fact.symbol), (fact.price, seen.n))
-        if known[1] == seen.n:
-            return
-        self.applied += 1
-        if Decimal(known[0]) != Decimal(fact.price):
-            says = f"{fact.symbol} was settled at {known[0]} and again at {fact.price}"
-            told = says, seen.now, [known[1], seen.n]
-            self._changed.setdefault((fact.symbol, fact.price), told)
+        first = self.first_content((fact.dialect, fact.symbol), fact.price, seen.n)
+        if first is not None and first[0] != fact.price:
+            says = f"{fact.symbol} was settled at {first[0]} and again at {fact.price}"
+            change = says, seen.now, [first[1], seen.n]
+            self._changed.setdefault((fact.symbol, fact.price), change)
 
     def cash(self, fact: Cash, seen: Observation) -> None:
         self._follow_page(fact, seen)
         if not fact.symbol or not fact.id:
             return
-        if fact.type == "CORRECTION":
+        if fact.entry_type == "CORRECTION":
             self._corrected.add(fact.symbol)
-        elif fact.type == "RESOLUTION":
+        elif fact.entry_type == "RESOLUTION":
             self._paid[fact.account, fact.symbol].setdefault(fact.id, seen.n)
 
     def _follow_page(self, fact: Cash, seen: Observation) -> None:
@@ -275,7 +266,7 @@ class SettledOnce(Check):
             whole = seen.stream is None and "entryTypes" not in seen.request
             page = self._page = _Page(seen.n, fact.account, whole)
         page.last = max(page.last, fact.at)
-        if fact.type == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
+        if fact.entry_type == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
             page.paid[fact.symbol] = fact.at
             self._pages[fact.symbol].append(page)
 

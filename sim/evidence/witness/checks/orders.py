@@ -24,19 +24,20 @@ class OrderFigures(Check):
     rests_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
 
     def order(self, fact: Order, seen: Observation) -> None:
-        if fact.cash or not fact.qty:
+        if fact.cash_order_qty or not fact.order_qty:
             self.cannot_tell += 1
             return
         self.applied += 1
         wrong = ""
-        if fact.cum < 0 or fact.leaves < 0 or fact.cum > fact.qty:
-            wrong = f"filled {fact.cum}, open {fact.leaves}, ordered {fact.qty}"
-        elif fact.is_over and fact.leaves:
-            wrong = f"state {_state(fact)}, but {fact.leaves} still open"
-        elif not fact.is_over and fact.cum + fact.leaves != fact.qty:
-            wrong = f"filled {fact.cum} plus open {fact.leaves} is not the ordered {fact.qty}"
-        elif fact.state == "ORDER_STATE_FILLED" and fact.cum != fact.qty:
-            wrong = f"state FILLED, but only {fact.cum} of {fact.qty} filled"
+        if fact.cum_qty < 0 or fact.leaves_qty < 0 or fact.cum_qty > fact.order_qty:
+            wrong = f"filled {fact.cum_qty}, open {fact.leaves_qty}, ordered {fact.order_qty}"
+        elif fact.is_over and fact.leaves_qty:
+            wrong = f"state {_state(fact)}, but {fact.leaves_qty} still open"
+        elif not fact.is_over and fact.cum_qty + fact.leaves_qty != fact.order_qty:
+            sum_ = f"filled {fact.cum_qty} plus open {fact.leaves_qty}"
+            wrong = f"{sum_} is not the ordered {fact.order_qty}"
+        elif fact.state == "ORDER_STATE_FILLED" and fact.cum_qty != fact.order_qty:
+            wrong = f"state FILLED, but only {fact.cum_qty} of {fact.order_qty} filled"
         if wrong:
             self.contradict(f"{seen.source} shows order {fact.id}: {wrong}", [seen.n])
 
@@ -57,18 +58,16 @@ class OrderLife(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._latest: dict[tuple[str, str], tuple[Order, int]] = {}
+        self._views: dict[tuple[str, str], tuple[Order, int]] = {}
 
     def order(self, fact: Order, seen: Observation) -> None:
         if not fact.at:
             self.cannot_tell += 1
             return
         key = fact.dialect, fact.id
-        known = self._latest.get(key)
-        if known is None:
-            self._latest[key] = fact, seen.n
+        latest, line = self._views.setdefault(key, (fact, seen.n))
+        if latest is fact:
             return
-        latest, line = known
         if (latest.symbol, latest.side) != (fact.symbol, fact.side):
             self.contradict(
                 f"order {fact.id} is shown as {latest.side} {latest.symbol} and as {fact.side} "
@@ -80,14 +79,15 @@ class OrderLife(Check):
         self.applied += 1
         old, new = (fact, latest) if fact.at < latest.at else (latest, fact)
         if fact.at > latest.at:
-            self._latest[key] = fact, seen.n
-        if new.cum < old.cum:
-            says = f"order {fact.id}: filled {old.cum} at {old.at}Z, only {new.cum} at {new.at}Z"
+            self._views[key] = fact, seen.n
+        if new.cum_qty < old.cum_qty:
+            earlier, later = (f"{view.cum_qty} at {view.at}Z" for view in (old, new))
+            says = f"order {fact.id}: filled {earlier}, only {later}"
             self.contradict(says, [line, seen.n])
-        elif old.is_over and (new.state, new.cum) != (old.state, old.cum):
+        elif old.is_over and (new.state, new.cum_qty) != (old.state, old.cum_qty):
             self.contradict(
-                f"order {fact.id} was closed at {old.at}Z ({_state(old)}, filled {old.cum}), but "
-                f"at {new.at}Z it is {_state(new)}, filled {new.cum}",
+                f"order {fact.id} was closed at {old.at}Z ({_state(old)}, filled {old.cum_qty}), "
+                f"but at {new.at}Z it is {_state(new)}, filled {new.cum_qty}",
                 [line, seen.n],
             )
 
@@ -104,26 +104,18 @@ class ExecutionContent(Check):
     name = "execution content"
     rests_on = "§2.7: clients drop duplicates by the id of an execution"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._first: dict[tuple[str, str], tuple[tuple[object, ...], int]] = {}
-
     def execution(self, fact: Execution, seen: Observation) -> None:
         order = fact.order
         content = (
-            *(fact.type, fact.qty, fact.price, fact.trade, fact.aggressor, fact.at),
-            *(order.id, order.symbol, order.side, order.cum, order.leaves, order.state),
+            *(fact.type, fact.last_shares, fact.last_px, fact.trade_id, fact.aggressor, fact.at),
+            *(order.id, order.symbol, order.side, order.cum_qty, order.leaves_qty, order.state),
         )
-        known = self._first.setdefault((order.dialect, fact.id), (content, seen.n))
-        if known[1] == seen.n:
-            return
-        self.applied += 1
-        if known[0] != content:
-            other = next(
-                f"{one} or {two}" for one, two in zip(known[0], content, strict=True) if one != two
-            )
-            says = f"execution {fact.id} of order {order.id} is reported with {other}"
-            self.contradict(says, [known[1], seen.n])
+        first = self.first_content((order.dialect, fact.id), content, seen.n)
+        if first is not None and first[0] != content:
+            pairs = zip(first[0], content, strict=True)
+            differing = next(f"{before} or {now}" for before, now in pairs if before != now)
+            says = f"execution {fact.id} of order {order.id} is reported with {differing}"
+            self.contradict(says, [first[1], seen.n])
 
 
 class _Filled(NamedTuple):
@@ -157,11 +149,13 @@ class FillsOnce(Check):
             return
         order = fact.order
         key = order.dialect, order.id
-        stretch = _Filled(order.cum - fact.qty, order.cum, fact.price, fact.id, seen.n)
+        stretch = _Filled(
+            order.cum_qty - fact.last_shares, order.cum_qty, fact.last_px, fact.id, seen.n
+        )
         self._fills[key].setdefault(fact.id, stretch)
         known = self._means.get(key)
-        if known is None or order.cum > known[0]:
-            self._means[key] = order.cum, order.average, seen.n
+        if known is None or order.cum_qty > known[0]:
+            self._means[key] = order.cum_qty, order.avg_px, seen.n
 
     def finish(self) -> None:
         for key, fills in self._fills.items():
@@ -209,7 +203,7 @@ class OneEnd(Check):
     def __init__(self) -> None:
         super().__init__()
         self._ends: dict[tuple[str, str], tuple[Execution, int]] = {}
-        self._latest: dict[tuple[str, str], tuple[Execution, int]] = {}
+        self._fills: dict[tuple[str, str], tuple[Execution, int]] = {}
 
     def execution(self, fact: Execution, seen: Observation) -> None:
         key = fact.order.dialect, fact.order.id
@@ -223,20 +217,20 @@ class OneEnd(Check):
                     [known[1], seen.n],
                 )
         elif fact.is_fill:
-            latest = self._latest.get(key)
+            latest = self._fills.get(key)
             if latest is None or latest[0].at < fact.at:
-                self._latest[key] = fact, seen.n
+                self._fills[key] = fact, seen.n
 
     def finish(self) -> None:
         for key, (end, line) in self._ends.items():
-            fill = self._latest.get(key)
+            fill = self._fills.get(key)
             if fill is None:
                 continue
             self.applied += 1
-            if fill[0].at > end.at or fill[0].order.cum > end.order.cum:
+            if fill[0].at > end.at or fill[0].order.cum_qty > end.order.cum_qty:
                 self.contradict(
-                    f"order {key[1]} was {_type(end)} at {end.at}Z with {end.order.cum} filled, "
-                    f"but execution {fill[0].id} fills it at {fill[0].at}Z",
+                    f"order {key[1]} was {_type(end)} at {end.at}Z with {end.order.cum_qty} "
+                    f"filled, but execution {fill[0].id} fills it at {fill[0].at}Z",
                     [line, fill[1]],
                 )
 

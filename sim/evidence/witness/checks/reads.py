@@ -6,7 +6,7 @@ from typing import Any
 
 from sim.evidence.witness.check import Check, short
 from sim.evidence.witness.facts import Book, Instrument, Order, Position
-from sim.evidence.witness.observation import Observation, Seen
+from sim.evidence.witness.observation import Observation
 
 
 class ReadsGoOn(Check):
@@ -20,10 +20,6 @@ class ReadsGoOn(Check):
     name = "reads go on"
     rests_on = "§4: an answer shows the state at the time of the call"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: dict[tuple[str, ...], tuple[str, Seen, int]] = {}
-
     def order(self, fact: Order, seen: Observation) -> None:
         self._look(("order", fact.id), fact.at, seen)
 
@@ -34,20 +30,14 @@ class ReadsGoOn(Check):
     def book(self, fact: Book, seen: Observation) -> None:
         self._look(("book", fact.symbol), fact.at, seen)
 
-    def _look(self, what: tuple[str, ...], at: str, seen: Observation) -> None:
+    def _look(self, subject: tuple[str, ...], at: str, seen: Observation) -> None:
         operation = seen.operation
         if seen.stream is not None or not at or operation.cache or _tells_history(seen):
             return
-        key = (seen.client, operation.name, *what)
-        known = self._seen.get(key)
-        if known is None or known[1] < seen.began:
-            self._seen[key] = at, seen.ended, seen.n
-        if known is None or known[1] >= seen.began:
-            return
-        self.applied += 1
-        if at < known[0]:
-            says = f"{operation.rpc} showed {' '.join(what)} at {known[0]}Z, and later at {at}Z"
-            self.contradict(says, [known[2], seen.n])
+        before = self.state_before((seen.client, operation.name, *subject), at, seen)
+        if before is not None and at < before[0]:
+            name = f"{operation.rpc} showed {' '.join(subject)}"
+            self.contradict(f"{name} at {before[0]}Z, and later at {at}Z", [before[1], seen.n])
 
 
 def _tells_history(seen: Observation) -> bool:
@@ -67,10 +57,6 @@ class StatesGoOn(Check):
 
     _LAST = {"EXPIRED": 1, "TERMINATED": 2}
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._states: dict[tuple[str, str, int, str], tuple[str, Seen, int]] = {}
-
     def instrument(self, fact: Instrument, seen: Observation) -> None:
         stream = seen.stream
         if stream is not None and stream.disturbed:
@@ -79,15 +65,10 @@ class StatesGoOn(Check):
         number = stream.number if stream is not None else 0
         key = (seen.client, seen.operation.name, number, fact.symbol)
         state = fact.state.removeprefix("INSTRUMENT_STATE_")
-        known = self._states.get(key)
-        if known is None or known[1] < seen.began:
-            self._states[key] = state, seen.ended, seen.n
-        if known is None or known[1] >= seen.began:
-            return
-        self.applied += 1
-        if self._LAST.get(state, 0) < self._LAST.get(known[0], 0):
-            says = f"{fact.symbol} was {known[0]} and later {state}"
-            self.contradict(says, [known[2], seen.n])
+        before = self.state_before(key, state, seen)
+        if before is not None and self._LAST.get(state, 0) < self._LAST.get(before[0], 0):
+            says = f"{fact.symbol} was {before[0]} and later {state}"
+            self.contradict(says, [before[1], seen.n])
 
 
 class KeysMeanOne(Check):
@@ -100,10 +81,6 @@ class KeysMeanOne(Check):
     name = "keys mean one"
     rests_on = "§7.2: the same key and body give the same movement or order"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._first: dict[tuple[str, ...], tuple[str, int]] = {}
-
     def observation(self, seen: Observation) -> None:
         """Look at answers to calls with a key."""
         if seen.kind != "answer" or not seen.ok or not isinstance(seen.body, dict):
@@ -112,15 +89,11 @@ class KeysMeanOne(Check):
         answer = key and _id(seen.body)
         if not answer:
             return
-        body = repr(sorted(seen.request.items(), key=str))
-        asked = seen.client, seen.operation.rpc, body
-        known = self._first.setdefault(asked, (answer, seen.n))
-        if known[1] == seen.n:
-            return
-        self.applied += 1
-        if known[0] != answer:
-            says = f"{seen.operation.rpc} with key {short(key)} gave {known[0]} and then {answer}"
-            self.contradict(says, [known[1], seen.n])
+        rpc, request = seen.operation.rpc, repr(sorted(seen.request.items(), key=str))
+        first = self.first_content((seen.client, rpc, request), answer, seen.n)
+        if first is not None and first[0] != answer:
+            says = f"{rpc} with key {short(key)} gave {first[0]} and then {answer}"
+            self.contradict(says, [first[1], seen.n])
 
 
 _IDS = ("workflowId", "orderId", "id")
