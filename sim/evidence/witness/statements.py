@@ -33,6 +33,10 @@ from sim.evidence.witness.facts import (
 )
 
 Stated: TypeAlias = Iterator[tuple[str, Fact]]
+KINDS = (
+    *("order", "past_order", "execution", "trade", "book", "instrument"),
+    *("position", "settlement", "cash", "holding"),
+)
 Reads: TypeAlias = Callable[[type[Message], dict[str, Any], str], Stated]
 # What is asked about an order that does not exist.
 _IMAGINED = frozenset(("PreviewOrder",))
