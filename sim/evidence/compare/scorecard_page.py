@@ -1,4 +1,4 @@
-"""The scorecard as a page: blocks of Markdown, as a part of the documentation or on its own.
+"""The scorecard as a page in Markdown, as a part of the documentation or on its own.
 
 Cells are short, so that the long table of operations can be shown as lines of text on a narrow
 screen. Links lead to statements, observations and assumptions: on pages of the
@@ -11,24 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from sim.core.catalogue.observations import READINGS, catalogue
 from sim.core.catalogue.observations.observation import Observation
 from sim.evidence.compare.scorecard import OperationScore, Scorecard, SwitchScore, does
+from sim.read.tables import as_markdown
 
 Rows: TypeAlias = list[dict[str, Any]]
 Link: TypeAlias = Callable[[str, str], str]  # kind and name to an address
 
 NOTHING = "no evidence"
-
-
-class Block(Struct, frozen=True):
-    """A heading, paragraphs, or a table; a table has no text, and a heading a level."""
-
-    text: str = ""
-    level: int = 0
-    rows: Rows = []
 
 
 def anchor(name: str) -> str:
@@ -254,32 +245,33 @@ def _against(one: SwitchScore, observed: Observation) -> str:
 # ---- the page on its own
 
 
-def page(card: Scorecard) -> list[Block]:
-    """Return the whole page, including the targets of its links."""
-    return [*_head(card), *_operation_blocks(card), *_rest(card), *_appendix(card)]
+def page(card: Scorecard) -> str:
+    """Return the page in Markdown, including the targets of its links."""
+    blocks = [*_head(card), *_operations(card), *_rest(card), *_appendix(card)]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _head(card: Scorecard) -> Iterator[Block]:
-    yield Block("How close the sandbox is to the recorded service", 1)
-    yield Block(INTRODUCTION)
+def _head(card: Scorecard) -> Iterator[str]:
+    yield "# How close the sandbox is to the recorded service"
+    yield INTRODUCTION
     if card.evidence.sources:
-        yield Block(rows=sources(card))
+        yield as_markdown(sources(card))
         if card.evidence.of_this_machine:
-            yield Block(
+            yield (
                 f"{', '.join(card.evidence.of_this_machine)}: recorded from a server on this"
                 " machine. If that was a sandbox, nothing here is evidence of the service."
             )
     scenario = card.evidence.scenario
     if scenario:
-        yield Block(f"Values, order and causality are compared too, by a replay into `{scenario}`.")
+        yield f"Values, order and causality are compared too, by a replay into `{scenario}`."
     elif card.evidence.sources:
-        yield Block(
+        yield (
             "Answers and frames are compared with the contract only. To compare values too, name a"
             " scenario with --scenario."
         )
     else:
-        yield Block("No recording was read, so the page shows public evidence only.")
-    yield Block(rows=summary(card))
+        yield "No recording was read, so the page shows public evidence only."
+    yield as_markdown(summary(card))
 
 
 INTRODUCTION = (
@@ -291,29 +283,29 @@ INTRODUCTION = (
 )
 
 
-def _operation_blocks(card: Scorecard) -> Iterator[Block]:
-    yield Block("Operations and streams", 2)
+def _operations(card: Scorecard) -> Iterator[str]:
+    yield "## Operations and streams"
     for service, scores in services(card):
-        yield Block(service, 3)
-        yield Block(rows=operations(scores, here))
+        yield f"### {service}"
+        yield as_markdown(operations(scores, here))
 
 
-def _rest(card: Scorecard) -> Iterator[Block]:
+def _rest(card: Scorecard) -> Iterator[str]:
     if card.evidence.sources:
         yield from _with_rows("Differences", differences(card), "Nothing differs in any reading.")
         nothing = "Every answer and frame belongs to a documented address or method."
         yield from _with_rows("What no document describes", unknown(card), nothing)
-    yield Block("Statements that concern no single operation", 2)
-    yield Block(rows=loose_statements(card, here))
-    yield Block("Observations of the service as a whole", 2)
-    yield Block(rows=loose_observations(card, here))
-    yield Block("Assumptions and quirks", 2)
-    yield Block(rows=[_anchored(row) for row in switches(card, here)])
+    yield "## Statements that concern no single operation"
+    yield as_markdown(loose_statements(card, here))
+    yield "## Observations of the service as a whole"
+    yield as_markdown(loose_observations(card, here))
+    yield "## Assumptions and quirks"
+    yield as_markdown([_anchored(row) for row in switches(card, here)])
 
 
-def _with_rows(title: str, rows: Rows, nothing: str) -> Iterator[Block]:
-    yield Block(title, 2)
-    yield Block(rows=rows) if rows else Block(nothing)
+def _with_rows(title: str, rows: Rows, nothing: str) -> Iterator[str]:
+    yield f"## {title}"
+    yield as_markdown(rows) if rows else nothing
 
 
 def _anchored(row: dict[str, Any]) -> dict[str, Any]:
@@ -322,10 +314,10 @@ def _anchored(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"assumption or quirk": f'<a id="{anchor(name)}"></a>`{name}`'}
 
 
-def _appendix(card: Scorecard) -> Iterator[Block]:
-    yield Block("Statements of the specification", 2)
-    yield Block(
-        rows=[
+def _appendix(card: Scorecard) -> Iterator[str]:
+    yield "## Statements of the specification"
+    yield as_markdown(
+        [
             {
                 "statement": f'<a id="{anchor(name)}"></a>{name}',
                 "says": _safe(text),
@@ -334,9 +326,9 @@ def _appendix(card: Scorecard) -> Iterator[Block]:
             for name, text in card.statements.items()
         ]
     )
-    yield Block("Observations", 2)
-    yield Block(
-        rows=[
+    yield "## Observations"
+    yield as_markdown(
+        [
             _observation(card, one, f'<a id="{anchor(one.name)}"></a>`{one.name}`')
             | {"what was seen": _safe(one.summary)}
             for one in catalogue().values()
