@@ -246,6 +246,5 @@ def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None
         with naming_file(path):
             inference.run()
     finally:
-        inference.session.close()
         gc.unfreeze()
     return inference

@@ -14,7 +14,7 @@ from sim.evidence.compare.difference import Difference, shown
 WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
 _DRAWN = re.compile(r"(?:id|Id|ids|Ids|token|Token|cursor|Cursor|uuid)(?:\[\d+\])?$")
 CERTAIN = 3  # a trial ends once this many lines more got worse than can still get better
-ALL = 1 << 60  # steps
+ALL = 1 << 60  # a trial does not end early
 
 
 class Decisions(Struct, frozen=True):
@@ -69,10 +69,6 @@ class Outcome(Struct):
     asked: set[str] = field(default_factory=set)  # assumptions that were read
     # by quirk: the line of each time it was asked
     asks: dict[str, list[int]] = field(default_factory=dict)
-    # by assumption: the step of the first read; -1: before the first
-    asked_after: dict[str, int] = field(default_factory=dict)
-    # by quirk: the step of each time it was asked
-    asks_after: dict[str, list[int]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # the operations of differing lines
     until: int = 0  # the last line that was compared
     whole: bool = True
@@ -95,28 +91,19 @@ class Outcome(Struct):
             return False
         return worse >= certain + sum(n not in self.lines for n in against.lines)
 
-    def same_steps(self, now: Setting, other: Setting) -> int:
-        """Return the number of steps that a replay with `other` has in common with this one, made
-        with `now`: until the first read of a value in which they differ. -1: none; `ALL`: all.
+    def depends_on(self, now: Setting, other: Setting) -> bool:
+        """Return whether a replay with `other` reads anything that is not as with `now`, which gave
+        this outcome.
         """
         names = now.values.keys() | other.values.keys()
-        asked = [
-            self.asked_after.get(name, ALL)
-            for name in names
-            if now.values.get(name) != other.values.get(name)
-        ]
+        if any(now.values.get(name) != other.values.get(name) for name in names & self.asked):
+            return True
         for name in now.quirks.keys() | other.quirks.keys():
-            one, two = now.quirks.get(name), other.quirks.get(name)
-            if one != two:
-                asked += self._first_flip(name, one, two)
-        return min(asked, default=ALL)
-
-    def _first_flip(self, name: str, one: Decisions | None, two: Decisions | None) -> list[int]:
-        """Return the step of the first decision that differs as a list of one, or []."""
-        for time, steps in enumerate(self.asks_after.get(name, ())):
-            if one is None or two is None or one.at(time) != two.at(time):
-                return [steps]
-        return []
+            before, after = now.quirks.get(name), other.quirks.get(name)
+            for time in range(len(self.asks.get(name, ()))):
+                if before is None or after is None or before.at(time) != after.at(time):
+                    return before != after
+        return False
 
 
 class Change(Struct, frozen=True):

@@ -8,13 +8,11 @@ recording.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
-from sim.core.catalogue.assumptions import catalogue
 from sim.evidence.compare.answers import NoEvidence
 from sim.evidence.compare.difference import Difference
 from sim.evidence.compare.identities import Unmatched
@@ -38,9 +36,9 @@ class TrialContext:
         self.scenario, self.seed, self.entries = scenario, seed, entries
         self.clock = ServiceClock(entries)
         self.silent: dict[int, bool] = {}  # by line: whether no document describes it
+        self.compared: dict[int, ComparedAnswer] = {}  # by line: its first comparison
         ctx = Simulation(scenario, seed=seed).exchange.ctx
         self.base: dict[str, Value] = dict(ctx.assumptions.save())
-        self.written = {name: ctx.assumptions.as_written(name) for name in catalogue()}
         self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
         self.asked_to_begin = asked_to_begin(scenario, seed=seed)
 
@@ -62,61 +60,30 @@ class ComparedAnswer(NamedTuple):
 class Trial(SessionComparison):
     """A replay that notes differences and decides when quirks strike.
 
-    `compared` has answers of another trial; an equal answer is not compared again. Raises Unmatched
-    if the scenario has no identity for a client of the recording.
+    An answer that an earlier trial gave too is not compared again. Raises Unmatched if the scenario
+    has no identity for a client of the recording.
     """
 
-    def __init__(
-        self,
-        facts: TrialContext,
-        setting: Setting,
-        seed: int | None,
-        compared: dict[int, ComparedAnswer] | None = None,
-    ) -> None:
-        self.outcome = outcome = Outcome()
-        scenario, notes = facts.scenario_with(setting), _Notes(outcome)
-        super().__init__(scenario, seed, facts.entries, notes, facts.clock)
-        self._facts, self._line, self._steps = facts, 0, 0
+    def __init__(self, context: TrialContext, setting: Setting, seed: int | None) -> None:
+        self._outcome = outcome = Outcome()
+        scenario, notes = context.scenario_with(setting), _Notes(outcome)
+        super().__init__(scenario, seed, context.entries, notes, context.clock)
+        self._context, self._line = context, 0
         self._setting, self._times = setting, Counter[str]()
-        self.compared = {} if compared is None else compared
         ctx = self._player.world.simulation.exchange.ctx
         ctx.quirks.decided_by(self._decide)
         outcome.asked = ctx.assumptions.watch()
-        outcome.asked |= facts.asked_to_begin
-        outcome.asked_after = dict.fromkeys(facts.asked_to_begin, -1)
+        outcome.asked |= context.asked_to_begin
 
-    def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
-        for n in super().steps(on_line):
-            self._note_asked()
-            self._steps += 1
-            self._line = n
-            self.outcome.until = max(self.outcome.until, n)
-            yield n
-        self._note_asked()
-
-    def _note_asked(self) -> None:
-        outcome = self.outcome
-        if len(outcome.asked) > len(outcome.asked_after):
-            for name in outcome.asked - outcome.asked_after.keys():
-                outcome.asked_after[name] = self._steps
-
-    def go_on_with(self, setting: Setting) -> None:
-        """Continue with another setting. Nothing in which it differs may have been read yet."""
-        ctx, values = self._player.world.simulation.exchange.ctx, setting.values
-        before, self._setting = self._setting.values, setting
-        for name in sorted(before.keys() | values.keys()):
-            if before.get(name) != values.get(name):
-                ctx.assumptions.change(name, values.get(name, self._facts.written[name]))
-
-    def finish(
-        self, steps: Iterator[int], against: Outcome | None = None, certain: int = CERTAIN
-    ) -> Outcome:
-        """Do the remaining steps and return the outcome. Against another outcome the trial ends
-        once it cannot become better. Raises Unmatched.
+    def finish(self, against: Outcome | None = None, certain: int = CERTAIN) -> Outcome:
+        """Replay the recording and return the outcome. Against another outcome the trial ends once
+        it cannot become better. Raises Unmatched.
         """
-        outcome, entries = self.outcome, self._facts.entries
+        outcome, entries = self._outcome, self._context.entries
         try:
-            for _ in steps:
+            for n in self.steps():
+                self._line = n
+                outcome.until = max(outcome.until, n)
                 if against is not None and outcome.is_lost(against, certain):
                     outcome.whole = False
                     return outcome
@@ -129,37 +96,33 @@ class Trial(SessionComparison):
 
     def _decide(self, name: str) -> bool:
         time, self._times[name] = self._times[name], self._times[name] + 1
-        self.outcome.asks.setdefault(name, []).append(self._line + 1)
-        self.outcome.asks_after.setdefault(name, []).append(self._steps)
-        odds = self._facts.odds[name]
+        self._outcome.asks.setdefault(name, []).append(self._line + 1)
+        odds = self._context.odds[name]
         decisions = self._setting.quirks.get(name) or Decisions(odds != "never")
         return decisions.at(time)
 
     def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
-        known = self._facts.silent
-        silent = known.get(event.entry.n)
-        if silent is None:
+        silent, n = self._context.silent, event.entry.n
+        if n not in silent:
             try:
                 self._checker.check(event)
-                silent = False
+                silent[n] = False
             except NoEvidence:
-                silent = True
-            known[event.entry.n] = silent
-        return None if silent else []
+                silent[n] = True
+        return None if silent[n] else []
 
     def _compare_answer(
         self, event: RecordedEvent, recorded: Message, ours: Message
     ) -> list[Difference]:
-        names = self._player.names
-        before, mark, known = names.state, names.mark(), self.compared.get(event.entry.n)
-        if known is not None and known.before == before and known.ours == ours:
-            for pair in known.pairs:
+        names, compared, n = self._player.names, self._context.compared, event.entry.n
+        before, mark, first = names.state, names.mark(), compared.get(n)
+        if first is not None and first.before == before and first.ours == ours:
+            for pair in first.pairs:
                 names.pair(*pair)
-            return known.differences
+            return first.differences
         differences = super()._compare_answer(event, recorded, ours)
-        if known is None:
-            compared = ComparedAnswer(before, ours, differences, names.pairs_since(mark))
-            self.compared[event.entry.n] = compared
+        if first is None:
+            compared[n] = ComparedAnswer(before, ours, differences, names.pairs_since(mark))
         return differences
 
     def _with_culprits(
