@@ -28,7 +28,6 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.core.catalogue.bounds import SEED
@@ -37,7 +36,7 @@ from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.compare.identities import Unmatched
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import Tally, without_positions
+from sim.evidence.compare.tally import Results, Tally, without_positions
 from sim.evidence.recording.files import Entry
 from sim.read.progress import Progress
 from sim.run.client.client import RpcError
@@ -52,7 +51,7 @@ _LINES_MAX = 200_000  # limit on lines replayed with further seeds, in total
 _SPREAD = 4  # so many different values at a place show that it is drawn from a wide range
 _INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
 # If one of these differs, nothing else of the line is compared.
-_WHOLE = frozenset(("answer.status", "closed.code"))
+_STATUSES = frozenset(("answer.status", "closed.code"))
 _MISSING, _EXTRA = "missing frame", "extra frame"
 _UNPAIRED = (_MISSING, _EXTRA)
 
@@ -83,7 +82,6 @@ class DeferredTally(Tally):
         self.lines: list[_DifferingLine] = []
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Note that an answer or a frame differs."""
         self.lines.append(_DifferingLine(name, n, differences, seen))
 
     def settle(self, excused: Collection[Place]) -> None:
@@ -98,32 +96,26 @@ class DeferredTally(Tally):
         self.lines.clear()
 
 
-class _Run(Struct):
+class _Replay(Results):
     """The differences of a replay. `streams` maps the numbers of lines to their streams."""
 
-    streams: dict[int, int]
-    # maps a place to our value there if it is an instant or a number, else to ""
-    places: dict[Place, str] = {}
-    whole: set[int] = set()  # lines of which only the status was compared
-    unpaired: Counter[tuple[int | None, str]] = field(default_factory=Counter)  # by stream and kind
-    names: IdentifierMap = field(default_factory=IdentifierMap)
+    def __init__(self, streams: dict[int, int]) -> None:
+        self.streams = streams
+        # maps a place to our value there if it is an instant or a number, else to ""
+        self.places: dict[Place, str] = {}
+        self.status_only: set[int] = set()  # lines of which only the status was compared
+        self.unpaired = Counter[tuple[int | None, str]]()  # by stream and kind
+        self.names = IdentifierMap()
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Note that an answer or a frame differs."""
-        for one in differences:
-            self.places[_place(n, one)] = _drawn_value(one.ours)
-            if one.where in _WHOLE:
-                self.whole.add(n)
-            elif one.kind in _UNPAIRED:
-                self.unpaired[self.streams.get(n), one.kind] += 1
+        for difference in differences:
+            self.places[_place(n, difference)] = _drawn_value(difference.ours)
+            if difference.where in _STATUSES:
+                self.status_only.add(n)
+            elif difference.kind in _UNPAIRED:
+                self.unpaired[self.streams.get(n), difference.kind] += 1
 
-    def agree(self, name: str) -> None:
-        """Nothing to note."""
-
-    def no_evidence(self, name: str, why: str) -> None:
-        """Nothing to note."""
-
-    def compares(self, place: Place, ours: _Run) -> bool:
+    def compares(self, place: Place, ours: _Replay) -> bool:
         """Return whether this replay compared the place as our own did."""
         n, where = place
         stream = self.streams.get(n)
@@ -136,7 +128,7 @@ class _Run(Struct):
         if where.startswith("frame"):
             is_paired = (n, _EXTRA) not in self.places
             return is_paired and missing + extra <= our_missing + our_extra
-        return n not in self.whole or where in _WHOLE
+        return n not in self.status_only or where in _STATUSES
 
 
 def decided_by_chance(
@@ -152,7 +144,7 @@ def decided_by_chance(
     `names` pairs the identifiers of the recording with ours.
     """
     streams = {entry.n: entry.stream for entry in entries if entry.stream is not None}
-    ours = _Run(streams)
+    ours = _Replay(streams)
     for line in lines:
         ours.differ(line.name, line.n, [one for one in line.differences if _may_be_chance(one)])
     places = ours.places
@@ -164,7 +156,7 @@ def decided_by_chance(
     quirks = list(_with_quirks(scenario, seed))
     excused = set[Place]()
     with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
-        others = list[_Run]()
+        others = list[_Replay]()
         for other in seeds[:_FIRST]:
             progress.step()
             others += replay(scenario, other)
@@ -211,13 +203,13 @@ def _replayed(
     seed: int | None,
     entries: Collection[Entry],
     clock: ServiceClock,
-) -> Iterator[_Run]:
+) -> Iterator[_Replay]:
     """Replay the session and yield what differs.
 
     Yields nothing if the scenario, changed like this, has no identity for a client of the
     recording.
     """
-    notes = _Run(streams)
+    notes = _Replay(streams)
     with suppress(RpcError, Unmatched):
         replayed = SessionComparison(scenario, seed, entries, notes, clock)
         replayed.run()
@@ -225,7 +217,7 @@ def _replayed(
         yield notes
 
 
-def _varies(place: Place, ours: _Run, others: list[_Run]) -> bool:
+def _varies(place: Place, ours: _Replay, others: list[_Replay]) -> bool:
     """Return whether we answer as recorded under some other seed, or differently under nearly each
     one.
     """
@@ -235,7 +227,7 @@ def _varies(place: Place, ours: _Run, others: list[_Run]) -> bool:
     return spread or any(place not in one.places for one in comparing)
 
 
-def _has_our_seed(names: IdentifierMap, others: list[_Run]) -> bool:
+def _has_our_seed(names: IdentifierMap, others: list[_Replay]) -> bool:
     """Return whether the recording was made with our seed: most drawn identifiers are then ours."""
     first, *more = (one.names for one in others)
     drawn = [

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, TextIO
 
 from sim.contract.contract import load_contract
 from sim.evidence.compare.answers import Checker, NoEvidence, observation_of, other_reading
 from sim.evidence.compare.arrival_order import Remaining, likely_order
 from sim.evidence.compare.chance import Chance, DeferredTally, decided_by_chance
-from sim.evidence.compare.difference import CULPRITS, shown
+from sim.evidence.compare.difference import CULPRITS
 from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
@@ -158,24 +157,9 @@ def agreement(comparison: Comparison) -> Iterator[str]:
 def _places(places: list[PlaceTally]) -> Iterator[str]:
     places = sorted(places, key=lambda place: (-place.count, place.where))
     for place in places[:_PLACES_MAX]:
-        yield from _place(place)
+        yield from (f"  {line}"[:_WIDTH] for line in place.lines(_WIDTH - 2))
     if len(places) > _PLACES_MAX:
         yield f"  … and {len(places) - _PLACES_MAX} more places"
-
-
-def _place(place: PlaceTally) -> Iterator[str]:
-    one = place.first.difference
-    times = f" ×{place.count:,}" if place.count > 1 else ""
-    yield f"  {place.where}{times}"[:_WIDTH]
-    text = f"{one.kind}, {one.culprit}: recorded {short(one.recorded)}, ours {short(one.ours)}"
-    text += f", line {place.first.n + 1}"
-    yield from wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
-
-
-def short(value: Any) -> str:
-    """Return a value as short text for one line of output."""
-    text = repr(shown(value)) if isinstance(value, str) and value[:1] != "(" else str(shown(value))
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def compare(path: Path, recording: Recording, reading: str) -> Comparison:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import DecodeError, Struct, json
 
 from sim.evidence.compare.compare import Comparison
-from sim.evidence.compare.difference import KINDS, shown
+from sim.evidence.compare.difference import KINDS
 from sim.evidence.compare.tally import PlaceTally, without_positions
 from sim.world.format.struct_types import record
 from sim.world.format.value_types import INVALID
@@ -74,19 +74,19 @@ class DifferenceGroup(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return the row that `--json` prints."""
-        one = self.place.first.difference
         row = {
             "operation": self.operation,
+            **self.place.first.difference.document(),
             "where": self.where,
-            "kind": one.kind,
-            "culprit": one.culprit,
             "count": self.place.count,
             "n": self.place.first.n,
-            "recorded": shown(one.recorded),
-            "ours": shown(one.ours),
             "new": self.since,
         }
         return row | ({"reason": self.entry.reason} if self.entry else {})
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Yield the group as two or more lines."""
+        return self.place.lines(width, "  NEW" if self.since else "")
 
 
 class EarlierComparison(Struct, frozen=True):

@@ -8,9 +8,10 @@ from textwrap import wrap
 from typing import TextIO
 
 from sim.evidence.compare.answers import other_reading
-from sim.evidence.compare.compare import agreement, short
-from sim.evidence.compare.drift import DifferenceGroup, Drift
+from sim.evidence.compare.compare import agreement
+from sim.evidence.compare.drift import Drift
 from sim.read.junit import Case, Suite
+from sim.read.layout import counted
 
 _WIDTH = 80
 _PLACES_MAX = 6  # printed groups; JSON and JUnit list all
@@ -30,7 +31,7 @@ def _lines(drift: Drift) -> Iterator[str]:
     for name, group in groupby(ordered[:_PLACES_MAX], key=lambda one: one.operation):
         yield f"  {name}"
         for one in group:
-            yield from (f"    {line}" for line in described(one, _WIDTH - 4))
+            yield from (f"    {line}" for line in one.lines(_WIDTH - 4))
     if len(drift.open) > _PLACES_MAX:
         yield f"  … and {len(drift.open) - _PLACES_MAX} more: --json and --junit have all"
     yield from _as_the_other_reading(drift)
@@ -49,14 +50,16 @@ def _verdict(drift: Drift) -> str:
     operations = len({one.operation for one in drift.open})
     new = sum(1 for one in drift.open if one.since)
     suffix = f", {new} of them new" if drift.earlier else ""
-    return f"DRIFT: {_count(len(drift.open), 'place')} in {_count(operations, 'operation')}{suffix}"
+    return (
+        f"DRIFT: {counted(len(drift.open), 'place')} in {counted(operations, 'operation')}{suffix}"
+    )
 
 
 def _as_the_other_reading(drift: Drift) -> Iterator[str]:
     count = sum(1 for one in drift.open if one.place.first.difference.switch)
     if count:
         other = other_reading(drift.comparison.reading)
-        yield f"no difference in the reading {other}: {_count(count, 'place')} (--reading {other})"
+        yield f"no difference in the reading {other}: {counted(count, 'place')} (--reading {other})"
 
 
 def _since(drift: Drift) -> Iterator[str]:
@@ -72,22 +75,11 @@ def _since(drift: Drift) -> Iterator[str]:
 def _accepted(drift: Drift) -> Iterator[str]:
     if drift.accepted:
         operations = len({one.operation for one in drift.accepted})
-        places = _count(len(drift.accepted), "place")
-        yield f"accepted:    {places} in {_count(operations, 'operation')}"
+        places = counted(len(drift.accepted), "place")
+        yield f"accepted:    {places} in {counted(operations, 'operation')}"
     for entry in drift.stale:
         text = f"not needed:  {entry.operation} {entry.where} matches nothing any more"
         yield from wrap(text, _WIDTH, subsequent_indent=" " * 13, break_long_words=False)
-
-
-def described(one: DifferenceGroup, width: int) -> Iterator[str]:
-    """Return a difference as two or more lines."""
-    difference = one.place.first.difference
-    times = f" ×{one.place.count:,}" if one.place.count > 1 else ""
-    yield f"{one.where}{times}{'  NEW' if one.since else ''}"
-    recorded, ours = short(difference.recorded), short(difference.ours)
-    text = f"{one.kind}, {difference.culprit}: recorded {recorded}, ours {ours}"
-    text += f", line {one.place.first.n + 1}"
-    yield from wrap(text, width, initial_indent="  ", subsequent_indent="  ")
 
 
 def suite(drift: Drift) -> Suite:
@@ -110,15 +102,11 @@ def suite(drift: Drift) -> Suite:
 def _case(drift: Drift, name: str) -> Case:
     mine = [one for one in drift.open if one.operation == name]
     if mine:
-        text = "\n".join(line for one in mine for line in described(one, 200))
-        return Case("drift", name, failure=f"{_count(len(mine), 'place')} differ", text=text)
+        text = "\n".join(line for one in mine for line in one.lines(200))
+        return Case("drift", name, failure=f"{counted(len(mine), 'place')} differ", text=text)
     operation = drift.comparison.tally.operations[name]
     if not operation.agree and not operation.differ:
         return Case("drift", name, skipped=f"no evidence: {'; '.join(operation.unknown)}")
     known = [one for one in drift.accepted if one.operation == name]
     entries = [f"{one.where}: {one.entry.reason}" for one in known if one.entry]
     return Case("drift", name, text="\n".join(["accepted:", *entries]) if entries else "")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
@@ -93,12 +92,7 @@ class OperationScore(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return the score for `--json`."""
-        recorded = {
-            reading: {
-                name: getattr(tally, name) for name in ("seen", "agree", "differ", "no_evidence")
-            }
-            for reading, tally in self.recorded.items()
-        }
+        recorded = {reading: tally.counts() for reading, tally in self.recorded.items()}
         not_seen = sorted(".".join(place) for place in self.fields - self.seen_fields)
         return {
             "evidence": self.evidence or None,
@@ -304,23 +298,3 @@ def _switch(
     in_observed = next((one.value for one in observed if one.in_observed), default)
     values = {DOCUMENTED: default, OBSERVED: in_observed}
     return SwitchScore(name, kind, values, source, observed, inferred.get(name, {}))
-
-
-def with_tally(
-    known: dict[str, OperationTally], more: dict[str, OperationTally]
-) -> dict[str, OperationTally]:
-    """Return the tallies of two recordings as one. Only counts are kept."""
-    merged = dict(known)
-    for name, one in more.items():
-        before = merged.get(name)
-        if before is None:
-            merged[name] = one
-            continue
-        counts = {
-            count: getattr(before, count) + getattr(one, count)
-            for count in ("seen", "agree", "differ", "no_evidence")
-        }
-        places = {**one.places, **before.places}
-        unknown = before.unknown + one.unknown
-        merged[name] = replace(before, **counts, places=places, unknown=unknown)
-    return merged

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sim.evidence.compare.compare import naming_file
-from sim.evidence.compare.difference import shown
 from sim.evidence.compare.inference.joint import best_pair
 from sim.evidence.compare.inference.rivals import best_swap
 from sim.evidence.compare.inference.search import Search
@@ -82,19 +81,13 @@ class Inference:
 
     def unexplained(self) -> list[dict[str, Any]]:
         """Return the places that differ under every value."""
-        outcome = self._search.outcome
-        return [
-            {
-                "n": n,
-                "operation": outcome.names[n],
-                "where": where,
-                "recorded": shown(one.recorded),
-                "ours": shown(one.ours),
-                "kind": one.kind,
-            }
-            for n in sorted(outcome.lines)
-            for where, one in outcome.lines[n].items()
-        ]
+        outcome, rows = self._search.outcome, list[dict[str, Any]]()
+        for n in sorted(outcome.lines):
+            for where, difference in outcome.lines[n].items():
+                row = {"n": n, "operation": outcome.names[n]} | difference.document()
+                del row["culprit"]  # both sides may break the contract in the same way
+                rows.append(row | {"where": where})
+        return rows
 
     def document(self) -> dict[str, Any]:
         """Return the inference for `--json`."""

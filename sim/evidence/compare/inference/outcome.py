@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sim.evidence.compare.difference import Difference, shown
+from sim.evidence.compare.difference import Difference, reported
 
 # A difference of one of these kinds hides all others of its line.
 WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
@@ -80,7 +80,7 @@ class Outcome(Struct):
         if not line:
             return ()
         return tuple(
-            (where, one.kind, "" if _DRAWN.search(where) else str(shown(one.ours)))
+            (where, one.kind, "" if _DRAWN.search(where) else str(reported(one.ours)))
             for where, one in sorted(line.items())
         )
 

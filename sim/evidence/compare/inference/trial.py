@@ -19,6 +19,7 @@ from sim.evidence.compare.identities import Unmatched
 from sim.evidence.compare.inference.outcome import CERTAIN, WHOLE, Decisions, Outcome, Setting
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
+from sim.evidence.compare.tally import Results
 from sim.evidence.recording.files import Entry, Message
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.run.client.client import RpcError
@@ -134,17 +135,11 @@ class Trial(SessionComparison):
         return False
 
 
-class _Notes:
+class _Notes(Results):
     """Receives the results of a comparison in place of a tally."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
-
-    def agree(self, name: str) -> None:
-        """Nothing to note."""
-
-    def no_evidence(self, name: str, why: str) -> None:
-        """Nothing to note."""
 
     def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
         """Note the differing places of a line. A frame that only we sent counts at the next
