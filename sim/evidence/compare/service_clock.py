@@ -35,7 +35,7 @@ from msgspec import Struct
 
 from sim.evidence.compare.frames import is_heartbeat
 from sim.evidence.recording.files import Entry, UnreadableRecording
-from sim.evidence.recording.recorded_events import latest_event, service_body, service_date
+from sim.evidence.recording.service_times import latest_event, service_body, service_date
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, parse_instant
 
 HELD = NS_PER_S  # an answer that took this long was held

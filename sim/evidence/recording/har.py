@@ -40,7 +40,7 @@ from sim.evidence.recording.files import (
     UnreadableRecording,
     body_value,
 )
-from sim.evidence.recording.fingerprints import Fingerprints
+from sim.evidence.recording.redactor import Redactor
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, format_instant, parse_instant
 
 _SIZE_MAX = 512 << 20
@@ -145,7 +145,7 @@ def _entry_named(path: Path, number: int) -> Iterator[None]:
 
 def _in_order(path: Path, exported: list[_Exchange], planes: dict[str, Plane]) -> list[Entry]:
     """Return every line, ordered by the instant at which it was complete."""
-    secrets, lines = Fingerprints(), list[tuple[Instant, Entry]]()
+    secrets, lines = Redactor(), list[tuple[Instant, Entry]]()
     for number, one in enumerate(exported, start=1):
         plane = planes.get(one.host)
         if plane is not None:
@@ -172,7 +172,7 @@ def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
 
 
 def _entries(
-    one: _Exchange, plane: Plane, stream: int, secrets: Fingerprints
+    one: _Exchange, plane: Plane, stream: int, secrets: Redactor
 ) -> list[tuple[Instant, Entry]]:
     """Yield the call of an entry, or the lines of its stream, each with its instant."""
     request, response = one.request, one.response
@@ -182,7 +182,7 @@ def _entries(
         path=secrets.text(url.path),
         query=secrets.query(url.query),
         headers=secrets.headers(_headers(request.headers)),
-        body=_redacted(secrets, _posted(request.posted or _PostData())),
+        body=secrets.body(body_value(_posted(request.posted or _PostData()))),
     )
     at = format_instant(began)
     if one.messages is None:
@@ -201,7 +201,7 @@ def _entries(
     for message in one.messages:
         frame = Frame(
             "client" if message.type == "send" else "service",
-            _redacted(secrets, message.data.encode()),
+            secrets.body(body_value(message.data.encode())),
         )
         came_at = began if message.time is None else round(message.time * NS_PER_S)
         text = format_instant(came_at)
@@ -209,12 +209,7 @@ def _entries(
     return lines
 
 
-def _redacted(secrets: Fingerprints, body: bytes) -> Any:
-    value = body_value(body)
-    return secrets.named_text(value) if isinstance(value, str) else secrets.json(value)
-
-
-def _answer_body(secrets: Fingerprints, response: _Response) -> Any:
+def _answer_body(secrets: Redactor, response: _Response) -> Any:
     """Return the body of an answer. Browsers do not export bodies that the page never read, and
     some exports have none at all: then only the length is known, or -1.
     """
@@ -223,7 +218,7 @@ def _answer_body(secrets: Fingerprints, response: _Response) -> Any:
     size = int(length) if length.isdecimal() else content.size or 0
     if not content.text and size:
         return {"left_out": size}
-    return _redacted(secrets, _content(content))
+    return secrets.body(body_value(_content(content)))
 
 
 def _posted(posted: _PostData) -> bytes:

@@ -9,8 +9,6 @@ recorder's.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from msgspec import Struct
@@ -18,7 +16,8 @@ from msgspec import Struct
 from sim.api.pipeline.routing import Match, MethodNotAllowed, Router
 from sim.contract.contract import PLANES, Operation, load_contract
 from sim.evidence.recording.files import Entry, Frame, Message, UnreadableRecording
-from sim.kernel.instants import NS_PER_S, Instant, parse_instant
+from sim.evidence.recording.service_times import service_instant
+from sim.kernel.instants import Instant, parse_instant
 
 
 class RecordedStream(Struct, frozen=True):
@@ -142,67 +141,3 @@ class RecordingReader:
             return parse_instant(entry.at)
         except ValueError:
             raise UnreadableRecording(f"line {entry.n + 1}: at is not an instant") from None
-
-
-# Times in messages that are never later than now.
-_EVENTS = frozenset(
-    (
-        "processedSentTime",
-        "transactTime",
-        "lastTransactTime",
-        "tradeTime",
-        "changeTime",
-        "insertTime",
-        "createTime",
-        "createdTime",
-        "updateTime",
-        "updatedTime",
-        "executedTime",
-    )
-)
-
-
-def service_instant(entry: Entry) -> Instant | None:
-    """Return the earliest possible service time at a line; None if the line has no readable
-    time.
-    """
-    if entry.plane != "grpc":
-        return service_date(entry)
-    event = latest_event(service_body(entry), -1)
-    return None if event < 0 else event
-
-
-def service_date(entry: Entry) -> Instant | None:
-    """Return the second in the Date header of an answer; None if it has none that can be read."""
-    if entry.answer is None:
-        return None
-    try:
-        if entry.answer.now and entry.plane != "grpc":
-            return parse_instant(entry.answer.now)
-        date = entry.answer.headers.get("date", "")
-        return int(parsedate_to_datetime(date).timestamp()) * NS_PER_S if date else None
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def service_body(entry: Entry) -> Any:
-    """Return the body that the service sent in a line: that of an answer or a frame."""
-    if entry.answer is not None:
-        return entry.answer.body
-    frame = entry.frame
-    return frame.body if frame is not None and frame.sender == "service" else None
-
-
-def latest_event(body: Any, default: Instant) -> Instant:
-    """Return the latest instant of an event in a body."""
-    latest, left = default, [body]
-    while left:
-        value = left.pop()
-        if isinstance(value, list):
-            left += value
-        elif isinstance(value, dict):
-            left += (inner for inner in value.values() if isinstance(inner, (dict, list)))
-            for name in _EVENTS & value.keys():
-                with suppress(ValueError):
-                    latest = max(latest, parse_instant(str(value[name])))
-    return latest

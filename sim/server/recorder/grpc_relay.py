@@ -21,7 +21,8 @@ from msgspec.structs import replace
 from sim.contract.contract import Operation
 from sim.evidence.recording.files import Frame, wall_clock
 from sim.evidence.recording.grpc_bodies import GrpcBodies
-from sim.evidence.recording.writer import RecordingWriter, service_time
+from sim.evidence.recording.service_times import service_time
+from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import Instant
 from sim.server.grpc.ports import add_ports
 from sim.server.recorder.threaded_call import CallAccepted, CallEnded, ThreadedCall
