@@ -174,7 +174,7 @@ def test_single_strikes_are_taken_only_where_no_order_of_arrival_is_simpler(foun
     session = Duplicated(moves=found)
     search = Search(cast(Any, session), lambda text: None)
     search.begin()
-    search.descend()
+    search.improve()
     decisions = search.setting.quirks[QUIRK]
     if found:
         assert (decisions, search.outcome.lines, session.clock) == (Decisions(True), {}, "moved")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sim.cli.main import main
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import Chance
-from sim.evidence.compare.inference.odds import Count
+from sim.evidence.compare.inference.confidence_interval import Count
 from sim.evidence.compare.inference.session import Session
 from sim.run.client.client import Connection, RpcError
 from tests.fidelity import fresh_session as fresh
@@ -156,7 +156,6 @@ def test_odds_are_counted(
     _, found = infer(file)
     one = found["quirks"]["unfiltered_search_times_out"]
     assert (one["occurred"], one["of"]) == (occurred, count)
-    assert one["struck"] == occurred, "the former name"
     allowed = Count(occurred, count).allows(Chance(2, 3))
     assert one["verdict"] in (verdict if not allowed else {"undecided"})
     low, high = one["between"]

@@ -84,17 +84,17 @@ def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
         _, lines = _read(cls, text)
     except csv.Error:
         return []
-    names = {name: _json_path(cls, name) for name in columns_of(cls)}
+    names = {name: [field.json_name for field in _path(cls, name)] for name in columns_of(cls)}
     rows: list[dict[str, Any]] = []
     for line in lines:
-        whole: dict[str, Any] = {}
+        row: dict[str, Any] = {}
         for name, cell in line.items():
-            *outer, last = names.get(name, (name,))
-            into = whole
+            *outer, last = names.get(name, [name])
+            inner = row
             for part in outer:
-                into = into.setdefault(part, {})
-            into[last] = cell
-        rows.append(whole)
+                inner = inner.setdefault(part, {})
+            inner[last] = cell
+        rows.append(row)
     return rows
 
 
@@ -115,7 +115,9 @@ def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]
 def _checks(cls: type[Message]) -> dict[str, Callable[[str], str]]:
     """Return the check of each column: it returns the expected form, or "" if the cell fits."""
     return {
-        name: check for name in columns_of(cls) if (check := _check(_field(cls, name))) is not None
+        name: check
+        for name in columns_of(cls)
+        if (check := _check(_path(cls, name)[-1])) is not None
     }
 
 
@@ -145,21 +147,8 @@ def _is_moment(cell: str) -> bool:
     return True
 
 
-def _field(cls: type[Message], name: str) -> Field:
-    *outer, last = name.split(".")
-    for part in outer:
-        cls = find_message(_by_name(cls)[part].type_name)
-    return _by_name(cls)[last]
-
-
-def _json_path(cls: type[Message], name: str) -> tuple[str, ...]:
-    parts = name.split(".")
-    fields = [_by_name(cls)[parts[0]]]
-    for part in parts[1:]:
-        fields.append(_by_name(find_message(fields[-1].type_name))[part])
-    return tuple(field.json_name for field in fields)
-
-
-@cache
-def _by_name(cls: type[Message]) -> dict[str, Field]:
-    return {field.name: field for field in fields_of(cls)}
+def _path(cls: type[Message], name: str) -> list[Field]:
+    """Return the fields along a column's name, from the outermost message."""
+    part, _, rest = name.partition(".")
+    field = next(field for field in fields_of(cls) if field.name == part)
+    return [field, *(_path(find_message(field.type_name), rest) if rest else ())]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sim.evidence.compare.compare import naming_file
-from sim.evidence.compare.inference.joint import best_pair
-from sim.evidence.compare.inference.rivals import best_swap
+from sim.evidence.compare.inference.alternatives import best_swap
+from sim.evidence.compare.inference.combined import best_pair
 from sim.evidence.compare.inference.search import Search
 from sim.evidence.compare.inference.session import Session
 from sim.evidence.compare.inference.verdicts import Kind, Verdict, Verdicts
@@ -49,14 +49,14 @@ class Inference:
         with self._progress:
             self._search.begin()
             self.differed = len(self._search.outcome.lines)
-            self._search.descend()
+            self._search.improve()
             for _ in range(_JOINT_STEPS):
                 taken = best_pair(self._search) or best_swap(self._search)
                 if taken is not None:
                     self._search.take(*taken)
                 elif not self._search.find_order():
                     break
-                self._search.descend()
+                self._search.improve()
             self._verdicts.find()
             self.complete = True
         if not self.complete:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sim.evidence.compare.difference import Difference, reported
 
 # A difference of one of these kinds hides all others of its line.
-WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
+HIDING = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
 _DRAWN = re.compile(r"(?:id|Id|ids|Ids|token|Token|cursor|Cursor|uuid)(?:\[\d+\])?$")
 CERTAIN = 3  # a trial ends once this many lines more got worse than can still get better
 ALL = 1 << 60  # a trial does not end early
@@ -71,8 +71,13 @@ class Outcome(Struct):
     asks: dict[str, list[int]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # the operations of differing lines
     until: int = 0  # the last line that was compared
-    whole: bool = True
+    complete: bool = True
     failure: str = ""  # the reason why the recording could not be replayed
+
+    @property
+    def counts(self) -> bool:
+        """Whether the recording was replayed to its end."""
+        return self.complete and not self.failure
 
     def signature(self, n: int) -> tuple[tuple[str, str, str], ...]:
         """Return how a line differs, without drawn values."""
@@ -158,4 +163,4 @@ def _rated(before: Mapping[str, Difference] | None, after: Mapping[str, Differen
 
 
 def _hides(line: Mapping[str, Difference]) -> bool:
-    return any(one.kind in WHOLE for one in line.values())
+    return any(one.kind in HIDING for one in line.values())

@@ -1,4 +1,4 @@
-"""The descent: changes the scenario's values until a replay differs least from a recording."""
+"""The search: changes the scenario's values until a replay differs least from a recording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
-from sim.evidence.compare.inference.dull import dull_of
+from sim.evidence.compare.inference.not_exercised import SIGNED
 from sim.evidence.compare.inference.numbers import (
     FINEST,
     ladder,
@@ -24,8 +24,7 @@ from sim.evidence.compare.inference.outcome import (
     ValueTrial,
     change,
 )
-from sim.evidence.compare.inference.session import Session
-from sim.evidence.compare.inference.unseen import SIGNED
+from sim.evidence.compare.inference.session import Session, unvarying
 
 _ROUNDS = 24
 _FLIPS_MAX = 64  # maximum number of single times of a quirk that are flipped
@@ -44,7 +43,7 @@ class Search:
         self.setting = Setting()
         self.outcome = Outcome()
         self._known: dict[tuple[str, str], Outcome] = {}  # trials under the present setting
-        self._left_out = ""  # a quirk that the present descent must not use
+        self._left_out = ""  # a quirk that the present search must not use
         # by name, the lines for which values of a number were tried
         self._climbed: dict[str, set[int]] = {}
         # by name and value, the lines that changed in the last trial
@@ -115,21 +114,21 @@ class Search:
         self.session.rebase(setting, outcome)
         self._known.clear()
 
-    # ---- the descent
+    # ---- the search
 
-    def descend(self) -> None:
+    def improve(self) -> None:
         """Take changes that gain until none does.
 
         A quirk that strikes at single times explains almost everything. So such a result must be
         better than those in which the quirk strikes always or never.
         """
-        self._descend()
+        self._improve()
         for name, decisions in sorted(self.setting.quirks.items()):
             if decisions.times and self.odds[name] in ("never", "always"):
-                self._descend_without_strikes(name)
+                self._improve_without_strikes(name)
 
-    def _descend_without_strikes(self, name: str) -> None:
-        """Descend again with a quirk that strikes always or never; keep what is simpler.
+    def _improve_without_strikes(self, name: str) -> None:
+        """Search again with a quirk that strikes always or never; keep what is simpler.
 
         Another order of arrival may be needed for it: a message that the service took after an
         order changes the number of frames as a strike would.
@@ -144,7 +143,7 @@ class Search:
             self._climbed.clear()
             self._touched.clear()
             self._left_out = name
-            self._descend()
+            self._improve()
             self._left_out = ""
             if self._cost() < cost:
                 return
@@ -156,7 +155,7 @@ class Search:
         decisions = sum(len(one.times) for one in self.setting.quirks.values())
         return len(self.outcome.lines), decisions
 
-    def _descend(self) -> None:
+    def _improve(self) -> None:
         self._fit_quirks()
         for number in range(_ROUNDS):
             if not self.outcome.lines:
@@ -183,7 +182,7 @@ class Search:
                     continue
                 trial = self.trial_of(name, value)
                 self._touched[name, value] = frozenset(trial.change.touched)
-                if trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure:
+                if trial.change.gain > 0 and trial.outcome.counts:
                     gains.append(trial)
         gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
         return self._take_best(gains)
@@ -201,7 +200,7 @@ class Search:
         best = gains[0]
         if len(names) > 1:
             outcome = self.session.trial_of(together, self.outcome)
-            if change(self.outcome, outcome).gain > best.change.gain and outcome.whole:
+            if change(self.outcome, outcome).gain > best.change.gain and outcome.complete:
                 self.take(together, outcome)
                 return True
         self.take(best.setting, best.outcome)
@@ -211,7 +210,7 @@ class Search:
         """Take back changes that another change has made unnecessary."""
         for name in sorted(self.setting.values):
             trial = self.trial_of(name, self.text(name, self.base[name]))
-            if trial.outcome.failure or trial.change.worse or not trial.outcome.whole:
+            if trial.outcome.failure or trial.change.worse or not trial.outcome.complete:
                 continue
             if name not in self.outcome.asked or trial.change.better or not trial.change.touched:
                 values = {one: value for one, value in self.setting.values.items() if one != name}
@@ -219,7 +218,7 @@ class Search:
                 self.take(setting, trial.outcome)
 
     def without_effect(self) -> list[str]:
-        """Return names whose values changed nothing before the descent and, tried together, change
+        """Return names whose values changed nothing before the search and, tried together, change
         nothing now.
         """
         rows = {
@@ -230,7 +229,7 @@ class Search:
             and not any(self._touched.get((name, value), True) for value in values)
         }
         self._progress(f"{len(self.outcome.lines)} lines differ")
-        return dull_of(self.session, rows, self.setting, self.outcome)
+        return unvarying(self.session, rows, self.setting, self.outcome)
 
     # ---- numbers
 
@@ -299,7 +298,7 @@ class Search:
             if value == now or (one.span and 0 < value < FINEST):
                 continue
             trial = self.trial_of(name, text)
-            gains = trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure
+            gains = trial.change.gain > 0 and trial.outcome.counts
             if gains and (best is None or trial.change.gain > best.change.gain):
                 best = trial
         return best
@@ -347,7 +346,7 @@ class Search:
                     setting = lead.setting.with_value(name, value)
                     outcome = self.session.trial_of(setting, self.outcome)
                     self._progress("pairs")
-                    if outcome.whole and change(self.outcome, outcome).gain > 0:
+                    if outcome.complete and change(self.outcome, outcome).gain > 0:
                         self.take(setting, outcome)
                         return True
         return False
@@ -403,5 +402,5 @@ class Search:
             decisions = self.decisions(name).flipped(time)
             outcome = self._quirk(name, decisions)
             outcome_change = change(self.outcome, outcome)
-            if outcome_change.gain > 0 and outcome.whole:
+            if outcome_change.gain > 0 and outcome.complete:
                 self.take(self.setting.with_quirk(name, decisions), outcome)

@@ -6,9 +6,11 @@ reads a value that differs, the outcome is already known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+
 from sim.evidence.compare.arrival_order import Remaining, likely_order
 from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.inference.outcome import CERTAIN, Outcome, Setting
+from sim.evidence.compare.inference.outcome import ALL, CERTAIN, Outcome, Setting, change
 from sim.evidence.compare.inference.trial import Trial, TrialContext
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.recording.files import Entry
@@ -73,3 +75,30 @@ class Session(TrialContext):
                 raise Unmatched(str(error)) from None
             return Outcome(failure=str(error))
         return trial.finish(against, certain)
+
+
+def unvarying(
+    session: Session,
+    rows: Mapping[str, list[str]],
+    setting: Setting,
+    outcome: Outcome,
+    lines: Set[int] | None = None,
+) -> list[str]:
+    """Return the names of `rows` of which no value changes one of `lines` (or any line),
+    compared with the outcome of a setting. Many are tried at once, and a half that changes
+    nothing is not searched further.
+    """
+    certain = CERTAIN if lines is None else ALL
+    for turn in range(max(map(len, rows.values()), default=0)):
+        values = {name: row[turn] for name, row in rows.items() if turn < len(row)}
+        together = Setting({**setting.values, **values}, setting.quirks)
+        trial = session.trial_of(together, outcome, certain=certain)
+        touched = set(change(outcome, trial).touched)
+        if trial.failure or (touched if lines is None else touched & lines):
+            names, half = list(rows), len(rows) // 2
+            if not half:
+                return []
+            halves = [{name: rows[name] for name in part} for part in (names[:half], names[half:])]
+            parts = (unvarying(session, part, setting, outcome, lines) for part in halves)
+            return [name for part in parts for name in part]
+    return list(rows)

@@ -16,7 +16,7 @@ from sim.core.catalogue.assumption import Value
 from sim.evidence.compare.answers import NoEvidence
 from sim.evidence.compare.difference import Difference
 from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.inference.outcome import CERTAIN, WHOLE, Decisions, Outcome, Setting
+from sim.evidence.compare.inference.outcome import CERTAIN, HIDING, Decisions, Outcome, Setting
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
 from sim.evidence.compare.tally import Results
@@ -86,7 +86,7 @@ class Trial(SessionComparison):
                 self._line = n
                 outcome.until = max(outcome.until, n)
                 if against is not None and outcome.is_lost(against, certain):
-                    outcome.whole = False
+                    outcome.complete = False
                     return outcome
         except (RpcError, Unmatched) as error:
             if against is None:
@@ -149,7 +149,7 @@ class _Notes(Results):
         self._outcome.names.setdefault(n, name)
         for one in differences:
             where, count = one.where, 1
-            if one.kind in WHOLE:  # several frames that only we sent
+            if one.kind in HIDING:  # several frames that only we sent
                 while where in line and count < _FRAMES_MAX:
                     count += 1
                     where = f"{one.where} {count}"

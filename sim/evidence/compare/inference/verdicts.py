@@ -1,4 +1,4 @@
-"""The verdict on each assumption and quirk after the descent."""
+"""The verdict on each assumption and quirk after the search."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.quirks import parse_chance
 from sim.evidence.compare.inference import numbers
+from sim.evidence.compare.inference.alternatives import Alternatives
+from sim.evidence.compare.inference.confidence_interval import Count
+from sim.evidence.compare.inference.not_exercised import not_exercised
 from sim.evidence.compare.inference.numbers import Range
-from sim.evidence.compare.inference.odds import Count
 from sim.evidence.compare.inference.outcome import Change, Decisions, ValueTrial, change
-from sim.evidence.compare.inference.rivals import Rivals
 from sim.evidence.compare.inference.search import Search
-from sim.evidence.compare.inference.unseen import unseen
 
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
 _SEEDS = 8  # seeds that our value gets before it is refuted
@@ -24,7 +24,7 @@ _EVIDENCE_MAX = 20
 _TIMES_MAX = 200  # times of a quirk that are examined
 
 
-class Verdict(Struct, frozen=True, omit_defaults=True):
+class Verdict(Struct, frozen=True):
     """The verdict on one name. `consistent` has the values that the evidence allows, the best
     first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
     counts of a quirk. `or_` has values of other names that explain the lines as well. `only_with`
@@ -45,28 +45,16 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
 
     def document(self) -> dict[str, Any]:
         """Return the verdict as `--json` prints it."""
-        fields: dict[str, Any] = {
-            "verdict": self.verdict,
-            "consistent": self.consistent,
-            "evidence": self.evidence,
-            "ours": self.ours,
+        always = ("verdict", "consistent", "evidence", "ours")
+        return {
+            name.rstrip("_"): value
+            for name, value in asdict(self).items()
+            if name in always or value not in (None, {}, "")
         }
-        if self.between is not None:
-            fields["between"] = self.between
-        if self.of is not None:
-            fields |= {"occurred": self.occurred, "of": self.of}
-            fields["struck"] = self.occurred  # the former name of `occurred`
-        if self.or_:
-            fields["or"] = self.or_
-        if self.only_with:
-            fields["only_with"] = self.only_with
-        if self.why:
-            fields["why"] = self.why
-        return fields
 
 
 class Verdicts:
-    """Changes each exercised value alone, starting from the setting of the descent."""
+    """Changes each exercised value alone, starting from the setting of the search."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
@@ -93,10 +81,11 @@ class Verdicts:
         self._doubt_quirks()
         for verdicts in (self.assumptions, self.quirks):
             for name, verdict in verdicts.items():
-                if verdict.verdict == "refuted" and (rivals := Rivals(search, name).found()):
-                    consistent = [*verdict.consistent, verdict.ours]
+                others = Alternatives(search, name).values() if verdict.verdict == "refuted" else {}
+                if others:
+                    values = [*verdict.consistent, verdict.ours]
                     verdicts[name] = replace(
-                        verdict, verdict="undecided", consistent=consistent, or_=rivals
+                        verdict, verdict="undecided", consistent=values, or_=others
                     )
 
     def _doubt_quirks(self) -> None:
@@ -200,7 +189,7 @@ class Verdicts:
             other = search.decisions(name).opposite
             setting = one.setting.with_quirk(name, other)
             outcome = search.session.trial_of(setting, search.outcome)
-            fits = outcome.whole and not outcome.failure
+            fits = outcome.counts
             if fits and not change(search.outcome, outcome).worse:
                 return {name: str(other)}
         return {}
@@ -380,7 +369,7 @@ class Verdicts:
 def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
     """Add to each verdict "not observed" the reason why no recording can show the name."""
     return {
-        name: replace(one, why=unseen(name)) if one.verdict == "not observed" else one
+        name: replace(one, why=not_exercised(name)) if one.verdict == "not observed" else one
         for name, one in verdicts.items()
     }
 
@@ -388,7 +377,7 @@ def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
 def _excluded(one: ValueTrial) -> bool:
     """Return whether the present value dominates another."""
     outcome_change = one.change
-    if one.outcome.whole:
+    if one.outcome.complete:
         return bool(outcome_change.worse) and not outcome_change.better
     return len(outcome_change.worse) > len(outcome_change.better)
 

@@ -1,6 +1,6 @@
-"""Other names that explain the same lines as well as the one that the descent has changed.
+"""Other names that explain the same lines as well as the one that the search has changed.
 
-The descent takes what gains first. A life of tokens of 90 seconds and a longest life of 90 seconds
+The search takes what gains first. A life of tokens of 90 seconds and a longest life of 90 seconds
 answer alike while nobody asks for a longer one; a trade whose fields were never cleared looks like
 one whose clearing was over. Then neither is refuted, and both are named.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sim.evidence.compare.inference.joint import lively
+from sim.evidence.compare.inference.combined import varying
 from sim.evidence.compare.inference.numbers import ladder, proportional
 from sim.evidence.compare.inference.outcome import Outcome, Setting, change
 from sim.evidence.compare.inference.search import Search
@@ -22,13 +22,13 @@ def best_swap(search: Search) -> tuple[Setting, Outcome] | None:
     """
     if search.outcome.lines:
         for name in sorted(search.setting.values):
-            better = Rivals(search, name).better()
+            better = Alternatives(search, name).better()
             if better is not None:
                 return better
     return None
 
 
-class Rivals:
+class Alternatives:
     """Looks for another assumption or quirk that explains what a changed name explains."""
 
     def __init__(self, search: Search, name: str) -> None:
@@ -41,17 +41,17 @@ class Rivals:
         self._known = search.session.trial_of(self._without)
         self._against = frozenset(change(search.outcome, self._known).worse)
 
-    def found(self) -> dict[str, Any]:
-        """Return the best value of each rival, by name."""
-        rivals: dict[str, Any] = dict(self._quirks()) if self._against else {}
+    def values(self) -> dict[str, Any]:
+        """Return the best value of each alternative, by name."""
+        alternatives: dict[str, Any] = dict(self._quirks()) if self._against else {}
         for name, value, outcome in self._trials():
-            if name not in rivals and self._explains(outcome):
+            if name not in alternatives and self._explains(outcome):
                 parse = self._search.catalogue[name].parse
-                rivals[name] = self._search.catalogue[name].show(parse(value))
-        return rivals
+                alternatives[name] = self._search.catalogue[name].show(parse(value))
+        return alternatives
 
     def better(self) -> tuple[Setting, Outcome] | None:
-        """Return the best setting in which a rival explains more lines than the name does."""
+        """Return the best setting in which another name explains more lines than this one."""
         gain, best = 0, None
         for name, value, outcome in self._trials():
             gained = change(self._search.outcome, outcome).gain
@@ -65,10 +65,10 @@ class Rivals:
         if not self._against:
             return
         search.session.rebase(self._without, known)
-        for name in lively(search, self._without, known, self._against, {self._name}):
-            for value in self._values(name, known):
+        for name in varying(search, self._without, known, self._against, {self._name}):
+            for value in self._tried_values(name, known):
                 outcome = self._trial_of(name, value)
-                if outcome.whole and not outcome.failure:
+                if outcome.counts:
                     yield name, value, outcome
         search.session.rebase(search.setting, search.outcome)
 
@@ -79,7 +79,7 @@ class Rivals:
             other = search.decisions(name).opposite
             setting = self._without.with_quirk(name, other)
             outcome = search.session.trial_of(setting, search.outcome)
-            if outcome.whole and not outcome.failure and self._explains(outcome):
+            if outcome.counts and self._explains(outcome):
                 yield name, str(other)
 
     def _explains(self, outcome: Outcome) -> bool:
@@ -89,9 +89,9 @@ class Rivals:
         setting = self._without.with_value(name, value)
         return self._search.session.trial_of(setting, self._search.outcome)
 
-    def _values(self, name: str, known: Outcome) -> Iterator[str]:
+    def _tried_values(self, name: str, known: Outcome) -> Iterator[str]:
         """Yield values to try if the name affects all these lines: options, or first some values of
-        a number, then the rival's number, values derived from the lines, and round values.
+        a number, then that of the changed name, values derived from the lines, and round values.
         """
         search = self._search
         texts = search.others(name)
