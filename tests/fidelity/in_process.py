@@ -11,7 +11,7 @@ from msgspec import json
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
 from sim.contract.contract import load_contract
-from sim.evidence.recording.files import Frame, Message, RecordingFile
+from sim.evidence.recording.files import Frame, RecordedMessage, RecordingFile
 from sim.evidence.recording.grpc_bodies import GrpcBodies
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import format_instant
@@ -54,7 +54,7 @@ class RecordedSimulation(Simulation):
             self.writer.call(plane, began, client, asked, self._answer(outcome.reply, plane))
         return outcome
 
-    def _answer(self, reply: Reply, plane: str) -> Message:
+    def _answer(self, reply: Reply, plane: str) -> RecordedMessage:
         body = reply.body
         if reply.chunks is not None:
             body = b"".join(reply.chunks)
@@ -77,8 +77,10 @@ class RecordedSimulation(Simulation):
             "grpc",
             self.now,
             self.writer.client(metadata, "grpc"),
-            Message("gRPC", method, "", None, headers, asked),
-            Message(status=reply.code, body=self.writer.value(body), now=format_instant(self.now)),
+            RecordedMessage("gRPC", method, "", None, headers, asked),
+            RecordedMessage(
+                status=reply.code, body=self.writer.value(body), now=format_instant(self.now)
+            ),
         )
         return outcome
 
@@ -92,7 +94,7 @@ class RecordedSimulation(Simulation):
         client = self.writer.client(metadata, plane)
         headers = self.writer.request("GET", method, "", metadata.items(), b"").headers
         if outcome.reply is not None and outcome.reply.chunks is None and socket:
-            asked = Message("GET", method, "", None, {**headers, "upgrade": "websocket"})
+            asked = RecordedMessage("GET", method, "", None, {**headers, "upgrade": "websocket"})
             told = self._answer(outcome.reply, plane)
             self.writer.call(plane, self.now, client, asked, told)
             return outcome

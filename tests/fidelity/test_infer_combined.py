@@ -7,9 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.difference import Misfit
 from sim.evidence.compare.inference.combined import best_pair, varying
-from sim.evidence.compare.inference.outcome import Decisions, Outcome, Setting, ValueTrial, change
+from sim.evidence.compare.inference.outcome import (
+    Decisions,
+    Setting,
+    TrialOutcome,
+    ValueTrial,
+    change,
+)
 from sim.evidence.compare.inference.search import Search
 from tests.fidelity.conftest import Infer
 from tests.fidelity.wide_session import Clients, planted
@@ -26,18 +32,18 @@ class Table:
     def __init__(self) -> None:
         self.stood: list[Setting] = []
 
-    def rebase(self, setting: Setting, outcome: Outcome) -> None:
+    def rebase(self, setting: Setting, outcome: TrialOutcome) -> None:
         self.stood.append(setting)
 
     def trial_of(
-        self, setting: Setting, against: Outcome | None = None, certain: int = 3
-    ) -> Outcome:
+        self, setting: Setting, against: TrialOutcome | None = None, certain: int = 3
+    ) -> TrialOutcome:
         now = {**BASE, **setting.values}
         differ = [] if now["fee"] == "250" else [*SHOWS_FEE]
         if now["fee"] == "250" and now["session"] == "keep":
             differ += NEEDS_SESSION
-        lines = {n: {"answer.body": Difference("answer.body", 1, 2, "value")} for n in differ}
-        return Outcome(lines=lines, asked={*VALUES}, until=99)
+        lines = {n: {"answer.body": Misfit("answer.body", 1, 2, "value")} for n in differ}
+        return TrialOutcome(lines=lines, asked={*VALUES}, until=99)
 
 
 class Descent:

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.difference import Misfit
 from sim.evidence.compare.frames import is_heartbeat
 from sim.evidence.compare.heartbeats import MISSING
 from sim.evidence.compare.identities import Unmatched
 from sim.evidence.compare.service_clock import HELD, ServiceClock, done_at, sent_at
-from sim.evidence.recording.files import Entry
+from sim.evidence.recording.files import RecordedLine
 from sim.kernel.instants import NS_PER_MS, Instant
 from sim.run.client.client import RpcError
 
@@ -53,7 +53,7 @@ class Remaining(NamedTuple):
     missing: int
 
     @staticmethod
-    def of(differences: Iterable[Difference]) -> Remaining:
+    def of(differences: Iterable[Misfit]) -> Remaining:
         """Count differences."""
         kinds = [one.kind for one in differences]
         return Remaining(len(kinds), kinds.count(MISSING.kind))
@@ -61,7 +61,7 @@ class Remaining(NamedTuple):
 
 def likely_order(
     lines: Collection[int],
-    entries: Collection[Entry],
+    entries: Collection[RecordedLine],
     clock: ServiceClock,
     replay: Callable[[ServiceClock], Remaining],
 ) -> Moves:
@@ -96,7 +96,7 @@ def likely_order(
     return moves
 
 
-def overlapping(entries: Collection[Entry]) -> Iterator[Overlap]:
+def overlapping(entries: Collection[RecordedLine]) -> Iterator[Overlap]:
     """Return the messages of clients that overlap calls, in their order."""
     found, waiting = list[Overlap](), list[_Waiting]()
     opened = dict[int, str]()  # gRPC methods of streams

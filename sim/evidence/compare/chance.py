@@ -31,13 +31,13 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from sim.core.catalogue.bounds import SEED
-from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.difference import Misfit
 from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.compare.identities import Unmatched
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import Results, Tally, without_positions
-from sim.evidence.recording.files import Entry
+from sim.evidence.compare.tally import ComparisonResults, ComparisonTally, without_positions
+from sim.evidence.recording.files import RecordedLine
 from sim.read.progress import Progress
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation
@@ -56,7 +56,7 @@ _MISSING, _EXTRA = "missing frame", "extra frame"
 _UNPAIRED = (_MISSING, _EXTRA)
 
 
-class Chance(NamedTuple):
+class ExcusedPlaces(NamedTuple):
     """The places at which chance decides, of all or, after an interrupt, of those tried before."""
 
     places: frozenset[Place] = frozenset()
@@ -68,11 +68,11 @@ class _DifferingLine(NamedTuple):
 
     name: str
     n: int
-    differences: list[Difference]
+    differences: list[Misfit]
     seen: bool
 
 
-class DeferredTally(Tally):
+class DeferredTally(ComparisonTally):
     """A tally that collects differing lines and counts them once `settle` says which are due to
     chance.
     """
@@ -81,7 +81,7 @@ class DeferredTally(Tally):
         super().__init__()
         self.lines: list[_DifferingLine] = []
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
         self.lines.append(_DifferingLine(name, n, differences, seen))
 
     def settle(self, excused: Collection[Place]) -> None:
@@ -96,7 +96,7 @@ class DeferredTally(Tally):
         self.lines.clear()
 
 
-class _Replay(Results):
+class _Replay(ComparisonResults):
     """The differences of a replay. `streams` maps the numbers of lines to their streams."""
 
     def __init__(self, streams: dict[int, int]) -> None:
@@ -107,7 +107,7 @@ class _Replay(Results):
         self.unpaired = Counter[tuple[int | None, str]]()  # by stream and kind
         self.names = IdentifierMap()
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
         for difference in differences:
             self.places[_place(n, difference)] = _drawn_value(difference.ours)
             if difference.where in _STATUSES:
@@ -136,9 +136,9 @@ def decided_by_chance(
     names: IdentifierMap,
     scenario: Scenario,
     seed: int | None,
-    entries: Collection[Entry],
+    entries: Collection[RecordedLine],
     clock: ServiceClock,
-) -> Chance:
+) -> ExcusedPlaces:
     """Return the places of differing lines at which chance decides what we answer.
 
     `names` pairs the identifiers of the recording with ours.
@@ -149,7 +149,7 @@ def decided_by_chance(
         ours.differ(line.name, line.n, [one for one in line.differences if _may_be_chance(one)])
     places = ours.places
     if not places:
-        return Chance()
+        return ExcusedPlaces()
     replay = partial(_replayed, streams, entries=entries, clock=clock)
     seed = scenario.seed if seed is None else seed
     seeds = _seeds(seed, len(entries))
@@ -161,7 +161,7 @@ def decided_by_chance(
             progress.step()
             others += replay(scenario, other)
         if not others or _has_our_seed(names, others):
-            return Chance()
+            return ExcusedPlaces()
         excused |= {place for place in places if _varies(place, ours, others)}
         trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
         for decided, other in trials:
@@ -170,14 +170,14 @@ def decided_by_chance(
             progress.step()
             for one in replay(decided, other):
                 excused |= {p for p in places if p not in one.places and one.compares(p, ours)}
-    return Chance(frozenset(excused), not progress.interrupted)
+    return ExcusedPlaces(frozenset(excused), not progress.interrupted)
 
 
-def _place(n: int, difference: Difference) -> Place:
+def _place(n: int, difference: Misfit) -> Place:
     return n, difference.kind if difference.kind in _UNPAIRED else difference.where
 
 
-def _may_be_chance(difference: Difference) -> bool:
+def _may_be_chance(difference: Misfit) -> bool:
     """Return whether our answer made the difference, and no document."""
     return difference.culprit == "unknown" or difference.kind == _MISSING
 
@@ -201,7 +201,7 @@ def _replayed(
     streams: dict[int, int],
     scenario: Scenario,
     seed: int | None,
-    entries: Collection[Entry],
+    entries: Collection[RecordedLine],
     clock: ServiceClock,
 ) -> Iterator[_Replay]:
     """Replay the session and yield what differs.

@@ -1,7 +1,7 @@
 """Compare a recording with the contract and, if one is given, with a scenario.
 
-`Comparison` is what `sim compare` prints. Every line is read once, so time is linear in the number
-of answers and frames.
+`RecordingComparison` is what `sim compare` prints. Every line is read once, so time is linear in
+the number of answers and frames.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, TextIO
 from sim.contract.contract import load_contract
 from sim.evidence.compare.answers import Checker, NoEvidence, observation_of, other_reading
 from sim.evidence.compare.arrival_order import Remaining, likely_order
-from sim.evidence.compare.chance import Chance, DeferredTally, decided_by_chance
+from sim.evidence.compare.chance import DeferredTally, ExcusedPlaces, decided_by_chance
 from sim.evidence.compare.difference import CULPRITS
 from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import PlaceTally, Tally
+from sim.evidence.compare.tally import ComparisonTally, PlaceTally
 from sim.evidence.recording.files import Recording, UnreadableRecording
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.read.progress import QUIET_BELOW_LINES, Progress
@@ -35,7 +35,7 @@ _EARLIER = "this is of what was compared before"
 _MAY_BE_CHANCE = "some of what differs may be due to chance"
 
 
-class Comparison:
+class RecordingComparison:
     """The result of comparing a recording: what agrees, what differs and what has no evidence."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Comparison:
         path: Path,
         recording: Recording,
         reading: str,
-        tally: Tally,
+        tally: ComparisonTally,
         scenario: str = "",
         *,
         interrupted: str = "",
@@ -144,7 +144,7 @@ class Comparison:
         yield ""
 
 
-def agreement(comparison: Comparison) -> Iterator[str]:
+def agreement(comparison: RecordingComparison) -> Iterator[str]:
     """Yield the last lines: what agrees, and what has no evidence."""
     tally, totals = comparison.tally, comparison.tally.totals()
     agree = [name for name, one in tally.operations.items() if one.agree == one.seen]
@@ -162,9 +162,9 @@ def _places(places: list[PlaceTally]) -> Iterator[str]:
         yield f"  … and {len(places) - _PLACES_MAX} more places"
 
 
-def compare(path: Path, recording: Recording, reading: str) -> Comparison:
+def compare(path: Path, recording: Recording, reading: str) -> RecordingComparison:
     """Check every answer and frame against the contract. Raises UnreadableRecording."""
-    checker, tally = Checker(reading), Tally()
+    checker, tally = Checker(reading), ComparisonTally()
     with naming_file(path), _through(recording) as progress:
         for event in progress.each(RecordingReader(recording.entries).events()):
             try:
@@ -177,12 +177,12 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
             else:
                 tally.agree(event.name)
     interrupted = _EARLIER if progress.interrupted else ""
-    return Comparison(path, recording, reading, tally, interrupted=interrupted)
+    return RecordingComparison(path, recording, reading, tally, interrupted=interrupted)
 
 
 def compare_with(
     path: Path, recording: Recording, scenario: Scenario, seed: int | None
-) -> Comparison:
+) -> RecordingComparison:
     """Replay a recording into a scenario; compare values, order and causality as well.
 
     Raises UnreadableRecording, and Unmatched if the scenario has too few identities.
@@ -201,7 +201,7 @@ def compare_with(
         replay(clock, tally := DeferredTally())
         return Remaining.of(one for line in tally.lines for one in line.differences)
 
-    chance = Chance(complete=False)
+    chance = ExcusedPlaces(complete=False)
     with naming_file(path):
         clock, tally = ServiceClock(entries), DeferredTally()
         with _through(recording) as progress:
@@ -220,7 +220,7 @@ def compare_with(
     if progress.interrupted:
         interrupted = f"{_EARLIER}, and {_MAY_BE_CHANCE}"
     reading, name = scenario.reading, scenario.name
-    return Comparison(path, recording, reading, tally, name, interrupted=interrupted)
+    return RecordingComparison(path, recording, reading, tally, name, interrupted=interrupted)
 
 
 def _through(recording: Recording) -> Progress:

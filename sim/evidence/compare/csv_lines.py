@@ -21,7 +21,7 @@ from sim.contract.contract import Operation
 from sim.contract.messages import Message, find, find_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.contract.wire_fields import INTEGER_RANGES, Field, fields_of, read_moment
-from sim.evidence.compare.difference import ABSENT, SECRET, Difference
+from sim.evidence.compare.difference import ABSENT, SECRET, Misfit
 
 ROWS: dict[str, type[Message]] = {
     "FundingAPI.DownloadBalanceLedger": wire.BalanceLedgerEntry,
@@ -58,24 +58,24 @@ def _piece(line: Any) -> Any:
     return inner.get("filechunk") if isinstance(inner, dict) else None
 
 
-def misfits(cls: type[Message], text: str) -> Iterator[Difference]:
+def misfits(cls: type[Message], text: str) -> Iterator[Misfit]:
     """Yield what does not fit the contract: unknown columns, and cells of another form."""
     try:
         header, lines = _read(cls, text)
     except csv.Error as error:
-        yield Difference("", str(error), "CSV", "format")
+        yield Misfit("", str(error), "CSV", "format")
         return
     ours = columns_of(cls)
-    yield from (Difference(name, name, ABSENT, "unknown name") for name in header - set(ours))
+    yield from (Misfit(name, name, ABSENT, "unknown name") for name in header - set(ours))
     missing = set(ours) - header if lines or text else set()
-    yield from (Difference(name, ABSENT, name, "missing name") for name in ours if name in missing)
+    yield from (Misfit(name, ABSENT, name, "missing name") for name in ours if name in missing)
     checks = _checks(cls)
     for number, line in enumerate(lines):
         for name, cell in line.items():
             check = checks.get(name)
             if check is not None and cell and not cell.startswith(SECRET):
                 if expected := check(cell):
-                    yield Difference(f"[{number}].{name}", cell, expected, "format")
+                    yield Misfit(f"[{number}].{name}", cell, expected, "format")
 
 
 def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from sim.evidence.compare.difference import SECRET, Difference
+from sim.evidence.compare.difference import SECRET, Misfit
 
 
 class Digits(NamedTuple):
@@ -73,7 +73,7 @@ DIGITS: dict[tuple[str, str], Digits] = {
 }
 
 
-def misfit(digits: Digits, value: Any) -> Difference | None:
+def misfit(digits: Digits, value: Any) -> Misfit | None:
     """Return what is wrong with the digits of a decimal, or with the value of an amount object."""
     where = ""
     if isinstance(value, dict):
@@ -83,4 +83,4 @@ def misfit(digits: Digits, value: Any) -> Difference | None:
     if digits.pattern.fullmatch(value):
         return None
     words = "no zero in front" if _LEADING_ZERO.match(value) else digits.words
-    return Difference(where, value, words, "format")
+    return Misfit(where, value, words, "format")

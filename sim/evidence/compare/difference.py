@@ -45,7 +45,7 @@ _REPORTED_MAX = 200  # characters of a value that a report shows
 _SHORT = 60  # the same on one line of output
 
 
-class Difference(Struct, frozen=True):
+class Misfit(Struct, frozen=True):
     """A difference at one place. `where` is a path such as "answer.body.order.avgPx". `switch` is
     the assumption or quirk whose other value would give the recorded answer; "" if there is none.
     """
@@ -57,12 +57,12 @@ class Difference(Struct, frozen=True):
     switch: str = ""
     culprit: Culprit = "unknown"
 
-    def under(self, parent: str) -> Difference:
+    def under(self, parent: str) -> Misfit:
         """Return the same difference with the path seen from a parent."""
         dot = "" if not self.where or self.where[0] == "[" else "."
         return replace(self, where=f"{parent}{dot}{self.where}")
 
-    def with_culprit(self, culprit: Culprit) -> Difference:
+    def with_culprit(self, culprit: Culprit) -> Misfit:
         """Return the same difference with another culprit."""
         return replace(self, culprit=culprit)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import DecodeError, Struct, json
 
-from sim.evidence.compare.compare import Comparison
+from sim.evidence.compare.compare import RecordingComparison
 from sim.evidence.compare.difference import KINDS
 from sim.evidence.compare.tally import PlaceTally, without_positions
 from sim.world.format.struct_types import record
@@ -106,7 +106,7 @@ class Drift:
 
     def __init__(
         self,
-        comparison: Comparison,
+        comparison: RecordingComparison,
         accepted: tuple[ReviewedDifference, ...],
         earlier: EarlierComparison | None,
     ) -> None:
@@ -194,7 +194,7 @@ def proposed(drift: Drift) -> str:
 
 
 def _difference_groups(
-    comparison: Comparison,
+    comparison: RecordingComparison,
     accepted: tuple[ReviewedDifference, ...],
     earlier: EarlierComparison | None,
 ) -> Iterator[DifferenceGroup]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sim.core.catalogue.observations import READINGS
 from sim.evidence.compare.compare import compare, compare_with
 from sim.evidence.compare.fields_seen import note_fields
-from sim.evidence.compare.scorecard import Evidence, Source
+from sim.evidence.compare.scorecard import Evidence, RecordingSource
 from sim.evidence.recording.files import Recording
 from sim.evidence.recording.reading import read_recording
 from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
@@ -50,7 +50,7 @@ def read_evidence(
         answers = _note(evidence, recording)
         header = recording.header
         evidence.sources.append(
-            Source(file.name, header.started, header.upstream, header.note, answers)
+            RecordingSource(file.name, header.started, header.upstream, header.note, answers)
         )
     return evidence
 

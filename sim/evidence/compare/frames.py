@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.evidence.compare.difference import ABSENT, Difference
+from sim.evidence.compare.difference import ABSENT, Misfit
 
 AHEAD = 12
-Fit: TypeAlias = Callable[[Any, Any], "list[Difference]"]
+Fit: TypeAlias = Callable[[Any, Any], "list[Misfit]"]
 
 
 class RecordedFrame(Struct, frozen=True):
@@ -25,14 +25,14 @@ class RecordedFrame(Struct, frozen=True):
 
     n: int
     body: Any
-    from_contract: list[Difference]
+    from_contract: list[Misfit]
 
 
 class FrameVerdict(Struct, frozen=True):
     """The verdict on a recorded frame, or (`seen` is False) on a frame that only we sent."""
 
     n: int
-    differences: list[Difference]
+    differences: list[Misfit]
     seen: bool = True
 
 
@@ -83,22 +83,22 @@ class FrameQueue:
         """Take so many frames of each side that the other side lacks."""
         for _ in range(recorded):
             frame = self.recorded.popleft()
-            alone = Difference("frame", _kind(frame.body), ABSENT, "extra frame")
+            alone = Misfit("frame", _kind(frame.body), ABSENT, "extra frame")
             yield self._verdict(frame, [alone])
         for _ in range(ours):
             n, kind = (
                 self.recorded[0].n if self.recorded else self._last,
                 _kind(self.ours.popleft()),
             )
-            lacks = Difference("frame", ABSENT, kind, "missing frame", culprit="recording")
+            lacks = Misfit("frame", ABSENT, kind, "missing frame", culprit="recording")
             yield FrameVerdict(n, [lacks], seen=False)
 
-    def _verdict(self, frame: RecordedFrame, differences: list[Difference]) -> FrameVerdict:
+    def _verdict(self, frame: RecordedFrame, differences: list[Misfit]) -> FrameVerdict:
         self._last = frame.n
         return FrameVerdict(frame.n, merged(frame.from_contract, differences))
 
 
-def merged(from_contract: list[Difference], further: list[Difference]) -> list[Difference]:
+def merged(from_contract: list[Misfit], further: list[Misfit]) -> list[Misfit]:
     """Merge differences from the contract with those from our answer. The former get our values;
     the latter count only at other places.
     """

@@ -9,27 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.evidence.compare.difference import ABSENT, Difference
+from sim.evidence.compare.difference import ABSENT, Misfit
 from sim.evidence.compare.frames import merged
 from sim.evidence.compare.values import TOLERANCE
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.kernel.instants import Instant
 
-MISSING = Difference("frame", ABSENT, "a heartbeat", "missing frame", culprit="recording")
-EXTRA = Difference("frame", "a heartbeat", ABSENT, "extra frame")
+MISSING = Misfit("frame", ABSENT, "a heartbeat", "missing frame", culprit="recording")
+EXTRA = Misfit("frame", "a heartbeat", ABSENT, "extra frame")
 
 
-class Heartbeats:
+class StreamHeartbeats:
     """The heartbeats of one stream. Instants count from the beginning of each session."""
 
     def __init__(self) -> None:
         self.ours: list[Instant] = []
-        self._recorded: list[tuple[RecordedEvent, Instant, list[Difference]]] = []
+        self._recorded: list[tuple[RecordedEvent, Instant, list[Misfit]]] = []
         self._last = 0
 
-    def recorded(
-        self, event: RecordedEvent, since: Instant, from_contract: list[Difference]
-    ) -> None:
+    def recorded(self, event: RecordedEvent, since: Instant, from_contract: list[Misfit]) -> None:
         """Add a recorded heartbeat: its instant, and its differences from the contract."""
         self._recorded.append((event, since, from_contract))
 
@@ -53,7 +51,7 @@ class Heartbeats:
                 following = next(left, None)
         yield from (self._last for _ in range(lacking))
 
-    def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Difference]]]:
+    def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Misfit]]]:
         """Yield each recorded heartbeat with its differences. Those beyond the expected number are
         extra.
         """

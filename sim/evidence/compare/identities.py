@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from sim.core.identity.firms import ApiKey, Firm
 from sim.evidence.compare.difference import SECRET
 from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.recording.files import Message
+from sim.evidence.recording.files import RecordedMessage
 from sim.run.client.client import Connection
 
 _KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"
@@ -80,7 +80,7 @@ class Identities:
             return headers | named
         return headers | {_PARTICIPANT: self._participant(firm, participant)}
 
-    def form(self, request: Message, answer: Message | None) -> dict[str, str]:
+    def form(self, request: RecordedMessage, answer: RecordedMessage | None) -> dict[str, str]:
         """Return the form of a token request in the scenario; note whose token was issued."""
         body = request.body
         fields = dict(parse_qsl(body, keep_blank_values=True) if isinstance(body, str) else ())

@@ -22,7 +22,12 @@ from sim.evidence.compare.frames import is_heartbeat
 from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.compare.identities import Identities
 from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.recording.files import Entry, Message, UnreadableRecording, body_value
+from sim.evidence.recording.files import (
+    RecordedLine,
+    RecordedMessage,
+    UnreadableRecording,
+    body_value,
+)
 from sim.evidence.recording.grpc_bodies import GrpcBodies
 from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
 from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
@@ -40,7 +45,7 @@ class AnswerPair(NamedTuple):
     """
 
     event: RecordedEvent
-    ours: Message | None = None
+    ours: RecordedMessage | None = None
     held: tuple[Span, Span] | None = None
 
 
@@ -48,8 +53,8 @@ class _PendingCall(NamedTuple):
     """A call that was made: our answer, or a reply that announces it."""
 
     at: Instant
-    answer: Message | Reply
-    shown: Callable[[Reply], Message]
+    answer: RecordedMessage | Reply
+    shown: Callable[[Reply], RecordedMessage]
 
 
 class _Clients(Connection):
@@ -67,14 +72,14 @@ class _Clients(Connection):
         super().deliver(effects)
 
 
-class Player:
+class SessionPlayer:
     """Replays the lines of a recording into a simulation."""
 
     def __init__(
         self,
         scenario: Scenario,
         seed: int | None,
-        entries: Collection[Entry],
+        entries: Collection[RecordedLine],
         clock: ServiceClock | None = None,
     ) -> None:
         self.world = _Clients(Simulation(scenario, seed=seed))
@@ -122,7 +127,7 @@ class Player:
             if event is not None:
                 yield AnswerPair(event)
 
-    def _move(self, entry: Entry, now: Instant) -> None:
+    def _move(self, entry: RecordedLine, now: Instant) -> None:
         if self.recorded_begin is None:
             self.recorded_begin = now
         target = self.our_begin + now - self.recorded_begin
@@ -138,15 +143,17 @@ class Player:
 
     # ---- calls
 
-    def _call(self, entry: Entry, request: Message, answer: Message) -> _PendingCall:
+    def _call(
+        self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
+    ) -> _PendingCall:
         at, (ours, show) = self.world.simulation.now, self._send(entry, request, answer)
-        if isinstance(ours, Message) or not ours.pending_on:
-            return _PendingCall(at, ours if isinstance(ours, Message) else show(ours), show)
+        if isinstance(ours, RecordedMessage) or not ours.pending_on:
+            return _PendingCall(at, ours if isinstance(ours, RecordedMessage) else show(ours), show)
         return _PendingCall(at, ours, show)
 
     def _send(
-        self, entry: Entry, request: Message, answer: Message
-    ) -> tuple[Message | Reply, Callable[[Reply], Message]]:
+        self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
+    ) -> tuple[RecordedMessage | Reply, Callable[[Reply], RecordedMessage]]:
         """Make a call; return its reply and the function that reads it."""
         operation = self._reader.operation_at(entry, request)
         upgrade = request.headers.get("upgrade", "").lower() == "websocket"
@@ -173,18 +180,20 @@ class Player:
         outcome = simulation.rest(entry.plane, request.method, path, query, headers, content)
         return self._reply(outcome), _answer
 
-    def _answer_pair(self, entry: Entry, now: Instant) -> AnswerPair:
+    def _answer_pair(self, entry: RecordedLine, now: Instant) -> AnswerPair:
         event = self._reader.line(entry, now)
         assert event is not None
         sent = self._sent[entry.n].popleft()
-        if isinstance(sent.answer, Message):
+        if isinstance(sent.answer, RecordedMessage):
             waited = self._clock.waited(entry)
             return AnswerPair(event, sent.answer, (waited, 0) if waited else None)
         reply, took = self.world.answer(sent.answer), self._clock.took(entry)
         ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
         return AnswerPair(event, sent.shown(reply), None if took is None else (took, ours))
 
-    def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
+    def _refused_socket(
+        self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
+    ) -> RecordedMessage:
         """Call the address of a socket to which the service refused access."""
         headers = self._identities.headers(
             entry.plane, "GET", request.path, request.headers, answer.status or 0
@@ -194,7 +203,7 @@ class Player:
         if outcome.reply is not None:
             return _answer(outcome.reply)
         self.world.absorb(self.world.simulation.hangup(outcome.stream))
-        return Message(status=101)
+        return RecordedMessage(status=101)
 
     def _reply(self, outcome: Outcome) -> Reply:
         self.world.absorb(outcome)
@@ -202,10 +211,10 @@ class Player:
         assert reply is not None
         return reply
 
-    def _rpc_answer(self, operation: Operation | None, reply: Reply) -> Message:
+    def _rpc_answer(self, operation: Operation | None, reply: Reply) -> RecordedMessage:
         if reply.code:
-            return Message(status=reply.code, body=reply.message)
-        return Message(status=0, body=self._json(operation, reply.body))
+            return RecordedMessage(status=reply.code, body=reply.message)
+        return RecordedMessage(status=0, body=self._json(operation, reply.body))
 
     def _encoded(self, operation: Operation | None, body: Any) -> bytes:
         """Encode a request in JSON form as protobuf; b"" if it does not fit."""
@@ -227,7 +236,7 @@ class Player:
 
     # ---- streams
 
-    def _open(self, entry: Entry, opened: dict[str, Any]) -> None:
+    def _open(self, entry: RecordedLine, opened: dict[str, Any]) -> None:
         assert entry.stream is not None
         method = str(opened.get("rpc") or opened.get("path"))
         recorded = opened.get("request")
@@ -267,7 +276,7 @@ class Player:
             refused.receive(chunk)
         refused.end = (outcome.reply.code, outcome.reply.message)
 
-    def _frame(self, entry: Entry, body: Any) -> None:
+    def _frame(self, entry: RecordedLine, body: Any) -> None:
         assert entry.stream is not None
         self.names.note_client_values(body)
         waiting = self._waiting.pop(entry.stream, None)
@@ -281,7 +290,7 @@ class Player:
         elif (stream := self.streams.get(entry.stream)) is not None and stream.end is None:
             stream.send(message)
 
-    def _hang_up(self, entry: Entry) -> None:
+    def _hang_up(self, entry: RecordedLine) -> None:
         stream = self.streams.get(entry.stream or 0)
         if stream is not None and stream.end is None:
             stream.close()
@@ -291,8 +300,8 @@ def _content(body: Any) -> bytes:
     return body.encode() if isinstance(body, str) else _ENCODER.encode(body)
 
 
-def _answer(reply: Reply) -> Message:
+def _answer(reply: Reply) -> RecordedMessage:
     body = with_links(reply.body) if reply.chunks is None else b"".join(reply.chunks)
     headers = {name.lower(): value for name, value in reply.headers}
     headers["content-type"] = reply.content_type
-    return Message(status=reply.status, headers=headers, body=body_value(body))
+    return RecordedMessage(status=reply.status, headers=headers, body=body_value(body))

@@ -32,7 +32,7 @@ def _host(address: str) -> str:
     return urlsplit(address if "://" in address else f"//{address}").hostname or ""
 
 
-class Source(Struct, frozen=True):
+class RecordingSource(Struct, frozen=True):
     """A recording that was read."""
 
     file: str
@@ -51,7 +51,7 @@ class Source(Struct, frozen=True):
 class Evidence(Struct):
     """What recordings show: tallies by reading and operation, fields, statuses, and sources."""
 
-    sources: list[Source] = field(default_factory=list)
+    sources: list[RecordingSource] = field(default_factory=list)
     scenario: str = ""
     tallies: dict[str, dict[str, OperationTally]] = field(default_factory=dict)
     fields: dict[str, set[Place]] = field(default_factory=dict)

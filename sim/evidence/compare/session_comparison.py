@@ -22,15 +22,15 @@ from msgspec.structs import replace
 from sim.contract.contract import Operation
 from sim.evidence.compare import csv_lines
 from sim.evidence.compare.answers import Checker, NoEvidence
-from sim.evidence.compare.difference import ABSENT, Difference
+from sim.evidence.compare.difference import ABSENT, Misfit
 from sim.evidence.compare.frames import FrameQueue, RecordedFrame, is_heartbeat, merged
-from sim.evidence.compare.heartbeats import EXTRA, MISSING, Heartbeats
+from sim.evidence.compare.heartbeats import EXTRA, MISSING, StreamHeartbeats
 from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.player import Player
+from sim.evidence.compare.player import SessionPlayer
 from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.tally import Results
+from sim.evidence.compare.tally import ComparisonResults
 from sim.evidence.compare.values import TOLERANCE, ValueComparer
-from sim.evidence.recording.files import Entry, Message
+from sim.evidence.recording.files import RecordedLine, RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.kernel.instants import NS_PER_MS, Instant, Span
 from sim.run.client.client import Stream
@@ -41,7 +41,7 @@ class _End(NamedTuple):
     """The recorded end of a stream, with ours and the instant since our begin."""
 
     event: RecordedEvent
-    from_contract: list[Difference]
+    from_contract: list[Misfit]
     code: Any
     ours: Stream | None
     since: Instant
@@ -54,17 +54,17 @@ class SessionComparison:
         self,
         scenario: Scenario,
         seed: int | None,
-        entries: Collection[Entry],
-        results: Results,
+        entries: Collection[RecordedLine],
+        results: ComparisonResults,
         clock: ServiceClock | None = None,
     ) -> None:
         self._checker, self._results = Checker(scenario.reading), results
         self._clock = clock or ServiceClock(entries)
-        self._player = Player(scenario, seed, entries, self._clock)
+        self._player = SessionPlayer(scenario, seed, entries, self._clock)
         self._comparer: ValueComparer | None = None
         self._queues: dict[int, FrameQueue] = {}
         self._last_event: dict[int, RecordedEvent] = {}
-        self._heartbeats: dict[int, Heartbeats] = {}
+        self._heartbeats: dict[int, StreamHeartbeats] = {}
         self._ends: list[_End] = []  # streams that the service has ended and we have not yet
 
     @property
@@ -105,7 +105,7 @@ class SessionComparison:
         for number in list(self._heartbeats):
             self._count_heartbeats(number)
 
-    def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
+    def _contract_differences(self, event: RecordedEvent) -> list[Misfit] | None:
         """Return the differences from contract and specification; None if no document describes the
         event.
         """
@@ -118,7 +118,7 @@ class SessionComparison:
     def _count(
         self,
         event: RecordedEvent,
-        differences: list[Difference],
+        differences: list[Misfit],
         n: int | None = None,
         *,
         shown: bool = True,
@@ -137,13 +137,13 @@ class SessionComparison:
     # ---- answers
 
     def _compare_answer(
-        self, event: RecordedEvent, recorded: Message, ours: Message
-    ) -> list[Difference]:
+        self, event: RecordedEvent, recorded: RecordedMessage, ours: RecordedMessage
+    ) -> list[Misfit]:
         if recorded.status != ours.status:
             culprit: Any = (
                 "us" if ours.status == 501 or self._breaks_contract(event, ours) else "unknown"
             )
-            status = Difference("answer.status", recorded.status, ours.status, "status")
+            status = Misfit("answer.status", recorded.status, ours.status, "status")
             return [status.with_culprit(culprit)]
         refused = (recorded.status or 0) >= 400 or (event.entry.plane == "grpc" and recorded.status)
         if refused or event.operation is None:
@@ -154,8 +154,8 @@ class SessionComparison:
         return self._with_culprits(event, ours, [one.under("answer.body") for one in differences])
 
     def _with_culprits(
-        self, event: RecordedEvent, ours: Message, differences: list[Difference]
-    ) -> list[Difference]:
+        self, event: RecordedEvent, ours: RecordedMessage, differences: list[Misfit]
+    ) -> list[Misfit]:
         """Set the culprit of each difference: us where our answer breaks the contract, else
         unknown.
         """
@@ -164,20 +164,18 @@ class SessionComparison:
         places = {one.where for one in self._contract_violations(event, ours)}
         return [one.with_culprit("us" if one.where in places else "unknown") for one in differences]
 
-    def _contract_violations(self, event: RecordedEvent, ours: Message) -> list[Difference]:
+    def _contract_violations(self, event: RecordedEvent, ours: RecordedMessage) -> list[Misfit]:
         try:
             return self._checker.check(replace(event, answer=replace(ours, headers={})))
         except NoEvidence:
             return []
 
-    def _breaks_contract(self, event: RecordedEvent, ours: Message) -> bool:
+    def _breaks_contract(self, event: RecordedEvent, ours: RecordedMessage) -> bool:
         return any(one.where == "answer.status" for one in self._contract_violations(event, ours))
 
     # ---- streams
 
-    def _queue_frame(
-        self, event: RecordedEvent, body: Any, from_contract: list[Difference]
-    ) -> None:
+    def _queue_frame(self, event: RecordedEvent, body: Any, from_contract: list[Misfit]) -> None:
         stream = event.stream
         assert stream is not None
         beats = self._heartbeats_of(event)
@@ -194,10 +192,10 @@ class SessionComparison:
             comparer, operation = self._comparer, event.operation
             assert comparer is not None and operation is not None
 
-            def fit(recorded: Any, ours: Any) -> list[Difference]:
+            def fit(recorded: Any, ours: Any) -> list[Misfit]:
                 return _value_differences(comparer, operation, recorded, ours)
 
-            def trial(recorded: Any, ours: Any) -> list[Difference]:
+            def trial(recorded: Any, ours: Any) -> list[Misfit]:
                 mark = comparer.names.mark()
                 differences = _value_differences(comparer, operation, recorded, ours)
                 comparer.names.undo_to(mark)
@@ -207,9 +205,9 @@ class SessionComparison:
             self._last_event.setdefault(number, event)
         return queue
 
-    def _heartbeats_of(self, event: RecordedEvent) -> Heartbeats:
+    def _heartbeats_of(self, event: RecordedEvent) -> StreamHeartbeats:
         assert event.stream is not None
-        beats = self._heartbeats.setdefault(event.stream.number, Heartbeats())
+        beats = self._heartbeats.setdefault(event.stream.number, StreamHeartbeats())
         beats.line(event.entry.n)
         self._last_event.setdefault(event.stream.number, event)
         return beats
@@ -242,7 +240,7 @@ class SessionComparison:
             queue.ours.extend(body for body in stream.take() if not is_heartbeat(body))
 
     def _compare_end(
-        self, event: RecordedEvent, closed: dict[str, Any], from_contract: list[Difference]
+        self, event: RecordedEvent, closed: dict[str, Any], from_contract: list[Misfit]
     ) -> None:
         stream = event.stream
         assert stream is not None
@@ -251,11 +249,11 @@ class SessionComparison:
         self._heartbeats_of(event)
         self._count_heartbeats(stream.number)
         ours = self._player.streams.get(stream.number)
-        differences: list[Difference] = []
+        differences: list[Misfit] = []
         code = closed.get("code")
         if closed.get("from") == "client":
             if ours is not None and ours.end is not None and ours.end[0]:
-                differences.append(Difference("closed.from", "client", "service", "status"))
+                differences.append(Misfit("closed.from", "client", "service", "status"))
         elif closed.get("from") == "service" and code is not None:
             self._ends.append(_End(event, from_contract, code, ours, self._player.since_begin))
             return
@@ -270,26 +268,26 @@ class SessionComparison:
             if not final and now <= end.since and (end.ours is None or end.ours.end is None):
                 left.append(end)
                 continue
-            ended, differences = _our_end(end.ours, end.event.entry.plane), list[Difference]()
+            ended, differences = _our_end(end.ours, end.event.entry.plane), list[Misfit]()
             if ended != end.code:
-                differences.append(Difference("closed.code", end.code, ended, "status"))
+                differences.append(Misfit("closed.code", end.code, ended, "status"))
             self._count(end.event, merged(end.from_contract, differences))
         self._ends = left
 
 
-def _delay_difference(held: tuple[Span, Span] | None) -> list[Difference]:
+def _delay_difference(held: tuple[Span, Span] | None) -> list[Misfit]:
     """Compare how long a held answer took, in seconds. An answer that we give at once may take
     longer over a network, which is no difference.
     """
     if held is None or abs(held[0] - held[1]) <= TOLERANCE:
         return []
     theirs, ours = (Decimal(span // NS_PER_MS) / 1000 for span in held)
-    return [Difference("answer.after_s", theirs, ours, "time")]
+    return [Misfit("answer.after_s", theirs, ours, "time")]
 
 
 def _value_differences(
     comparer: ValueComparer, operation: Operation, recorded: Any, ours: Any
-) -> list[Difference]:
+) -> list[Misfit]:
     """Return the differences by value between two answers or messages; reports are compared line by
     line.
     """
@@ -307,12 +305,12 @@ def _our_end(ours: Stream | None, plane: str) -> Any:
     return ours.end[0] if plane == "grpc" else ours.close_code
 
 
-def _code_differences(recorded: Any, ours: Any) -> list[Difference]:
+def _code_differences(recorded: Any, ours: Any) -> list[Misfit]:
     """Compare refusals by code only, as clients do (§7.2)."""
     if not (isinstance(recorded, dict) and isinstance(ours, dict)):
         return []
     return [
-        Difference(f"answer.body.{name}", recorded[name], ours[name], "value")
+        Misfit(f"answer.body.{name}", recorded[name], ours[name], "value")
         for name in ("code", "status", "error")
         if name in recorded and name in ours and recorded[name] != ours[name]
     ]

@@ -32,10 +32,10 @@ from sim.contract.wire_fields import (
 )
 from sim.evidence.compare.decimals import DIGITS, Digits
 from sim.evidence.compare.decimals import misfit as misfit_of_digits
-from sim.evidence.compare.difference import ABSENT, SECRET, Difference, Kind
+from sim.evidence.compare.difference import ABSENT, SECRET, Kind, Misfit
 from sim.kernel.instants import format_instant
 
-Found: TypeAlias = list[Difference]
+Found: TypeAlias = list[Misfit]
 Check: TypeAlias = Callable[[Any], "Found | None"]
 
 _NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
@@ -75,21 +75,21 @@ class Shape(Struct):
                 misfits.append(self._unknown(name, inner))
             elif inner is None:
                 if not member.null:
-                    misfits.append(Difference(name, None, ABSENT, "null"))
+                    misfits.append(Misfit(name, None, ABSENT, "null"))
             elif not member.empty and not inner and type(inner) is not dict:
-                misfits.append(Difference(name, inner, ABSENT, "null"))
+                misfits.append(Misfit(name, inner, ABSENT, "null"))
             elif wrong := member.check(inner):
                 misfits += [misfit.under(name) for misfit in wrong]
         for name, other, switch in self.always:
             if name not in value and other not in value:
                 expected = members[name].expected
-                misfits.append(Difference(name, ABSENT, expected, "missing name", switch))
+                misfits.append(Misfit(name, ABSENT, expected, "missing name", switch))
         return misfits or None
 
-    def _unknown(self, name: str, value: Any) -> Difference:
+    def _unknown(self, name: str, value: Any) -> Misfit:
         switch = self.gone.get(name)
         kind: Kind = "unknown name" if switch is None else "date"
-        return Difference(name, value, ABSENT, kind, switch or "")
+        return Misfit(name, value, ABSENT, kind, switch or "")
 
 
 def shape_of(cls: type[Message], dialect: Dialect | None) -> Shape:
@@ -212,7 +212,7 @@ _WORDS = {
 
 
 def _misfit(value: Any, expected: str, kind: Kind, switch: str = "") -> Found:
-    return [Difference("", value, expected, kind, switch)]
+    return [Misfit("", value, expected, kind, switch)]
 
 
 def _with_digits(check: Check, digits: Digits) -> Check:

@@ -15,14 +15,14 @@ from typing import Any
 from msgspec import Struct
 
 from sim.evidence.compare.answers import observation_of
-from sim.evidence.compare.difference import CULPRITS, Difference
+from sim.evidence.compare.difference import CULPRITS, Misfit
 
 KEPT = 100  # listed differences of one kind at one place of one operation
 COUNTS = ("seen", "agree", "differ", "no_evidence")
 _INDEX = re.compile(r"\[\d+\]")
 
 
-class Results:
+class ComparisonResults:
     """Receives the results of a comparison, line by line. A subclass notes what it needs."""
 
     def agree(self, name: str) -> None:
@@ -31,7 +31,7 @@ class Results:
     def no_evidence(self, name: str, why: str) -> None:
         """Note an answer or frame without evidence."""
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
         """Note an answer or frame that differs. A frame that only we sent is not `seen`."""
 
 
@@ -39,7 +39,7 @@ class LineDifference(Struct, frozen=True):
     """A difference and the number of the line that shows it."""
 
     n: int
-    difference: Difference
+    difference: Misfit
 
 
 class PlaceTally(Struct):
@@ -93,7 +93,7 @@ class OperationTally(Struct):
         return fields
 
 
-class Tally(Results):
+class ComparisonTally(ComparisonResults):
     """The counts of all operations of a recording."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Tally(Results):
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
         operation = self._operation(name)
         operation.seen += seen
         operation.differ += 1

@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import Field, read_moment
-from sim.evidence.compare.difference import ABSENT, SECRET, Difference
+from sim.evidence.compare.difference import ABSENT, SECRET, Misfit
 from sim.evidence.compare.identifier_map import IdentifierMap, fields_by_name, is_drawn, is_resource
 from sim.kernel.instants import NS_PER_S, Instant
 
-Differences: TypeAlias = Iterator[Difference]
+Differences: TypeAlias = Iterator[Misfit]
 Compare: TypeAlias = Callable[[Any, Any, str], Differences]
 TOLERANCE = 2 * NS_PER_S
 _FINGERPRINT = re.compile(re.escape(SECRET) + r"[0-9a-f]{16}")
@@ -35,13 +35,11 @@ class ValueComparer(Struct):
     our_begin: Instant
     names: IdentifierMap
 
-    def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Difference]:
+    def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Misfit]:
         """Return the differences between two messages of a type."""
         return list(self._message(cls, recorded, ours, ""))
 
-    def messages(
-        self, cls: type[Message], recorded: list[Any], ours: list[Any]
-    ) -> list[Difference]:
+    def messages(self, cls: type[Message], recorded: list[Any], ours: list[Any]) -> list[Misfit]:
         """Return the differences between two lists of messages of a type."""
         return list(self._list(partial(self._message, cls), recorded, ours, ""))
 
@@ -53,14 +51,14 @@ class ValueComparer(Struct):
         parent = f"{where}." if where else ""
         for name, value in recorded.items():
             if name not in ours:
-                yield Difference(f"{parent}{name}", value, ABSENT, "unknown name")
+                yield Misfit(f"{parent}{name}", value, ABSENT, "unknown name")
             elif (field := fields.get(name)) is None:
                 yield from _leaf(value, ours[name], f"{parent}{name}")
             else:
                 yield from self._field(field, value, ours[name], f"{parent}{name}")
         for name in ours:
             if name not in recorded:
-                yield Difference(f"{parent}{name}", ABSENT, ours[name], "missing name")
+                yield Misfit(f"{parent}{name}", ABSENT, ours[name], "missing name")
 
     def _field(self, field: Field, recorded: Any, ours: Any, where: str) -> Differences:
         element = partial(self._element, field)
@@ -76,9 +74,9 @@ class ValueComparer(Struct):
         for number, pair in enumerate(zip(recorded, ours, strict=False)):
             yield from compare(*pair, f"{where}[{number}]")
         for number in range(len(ours), len(recorded)):
-            yield Difference(f"{where}[{number}]", recorded[number], ABSENT, "value")
+            yield Misfit(f"{where}[{number}]", recorded[number], ABSENT, "value")
         for number in range(len(recorded), len(ours)):
-            yield Difference(f"{where}[{number}]", ABSENT, ours[number], "value")
+            yield Misfit(f"{where}[{number}]", ABSENT, ours[number], "value")
 
     def _map(
         self, compare: Compare, recorded: dict[str, Any], ours: dict[str, Any], where: str
@@ -88,9 +86,9 @@ class ValueComparer(Struct):
             if key in ours:
                 yield from compare(value, ours[key], f"{where}.{was}")
             else:
-                yield Difference(f"{where}.{was}", value, ABSENT, "value")
+                yield Misfit(f"{where}.{was}", value, ABSENT, "value")
         for key in sorted(ours.keys() - named.keys()):
-            yield Difference(f"{where}.{key}", ABSENT, ours[key], "value")
+            yield Misfit(f"{where}.{key}", ABSENT, ours[key], "value")
 
     def _element(self, field: Field, recorded: Any, ours: Any, where: str) -> Differences:
         if field.kind == "message":
@@ -99,10 +97,10 @@ class ValueComparer(Struct):
             yield from _leaf(recorded, ours, where)
         elif field.kind == "timestamp":
             if not self._same_instant(recorded, ours):
-                yield Difference(where, recorded, ours, "value")
+                yield Misfit(where, recorded, ours, "value")
         elif (paired := self._is_pair(field, recorded, ours)) is not None:
             if not paired:
-                yield Difference(where, recorded, ours, "value")
+                yield Misfit(where, recorded, ours, "value")
         elif self.names.to_ours(recorded) != ours:
             yield from _leaf(recorded, ours, where)
 
@@ -141,7 +139,7 @@ def _leaf(recorded: Any, ours: Any, where: str) -> Differences:
     texts = isinstance(recorded, str) and isinstance(ours, str)
     number = _number(ours) if texts else None
     same_number = number is not None and _number(recorded) == number
-    yield Difference(where, recorded, ours, "format" if same_number else "value")
+    yield Misfit(where, recorded, ours, "format" if same_number else "value")
 
 
 def _number(text: str) -> Decimal | None:

@@ -31,12 +31,12 @@ from sim.api.pipeline.routing import Match, Router
 from sim.contract.contract import PLANES, load_contract
 from sim.evidence.recording.files import (
     FORMAT,
-    Entry,
     Frame,
-    Header,
-    Message,
     Plane,
+    RecordedLine,
+    RecordedMessage,
     Recording,
+    RecordingHeader,
     UnreadableRecording,
     body_value,
 )
@@ -63,7 +63,7 @@ class _PostData(Struct, gc=False):
     params: list[_Pair] | None = None
 
 
-class _Request(Struct, gc=False):
+class _HarRequest(Struct, gc=False):
     method: str
     url: str
     headers: list[_Pair]
@@ -94,7 +94,7 @@ class _Exchange(Struct, gc=False):
     """An entry; `time` is its duration in milliseconds."""
 
     started: str = field(name="startedDateTime")
-    request: _Request
+    request: _HarRequest
     response: _Response
     time: float | None = None
     messages: list[_SocketMessage] | None = field(default=None, name="_webSocketMessages")
@@ -131,7 +131,7 @@ def read_har(path: Path) -> Recording:
     left_out = sum(one.host not in planes for one in exported)
     warning = f"{path}: {left_out} requests to other services are left out" if left_out else ""
     upstream: dict[str, str] = {plane: f"https://{host}" for host, plane in planes.items()}
-    return Recording(Header(FORMAT, upstream=upstream, note=path.name), entries, warning)
+    return Recording(RecordingHeader(FORMAT, upstream=upstream, note=path.name), entries, warning)
 
 
 @contextmanager
@@ -143,9 +143,11 @@ def _entry_named(path: Path, number: int) -> Iterator[None]:
         raise UnreadableRecording(f"{path}: entry {number}: {error}") from None
 
 
-def _in_order(path: Path, exported: list[_Exchange], planes: dict[str, Plane]) -> list[Entry]:
+def _in_order(
+    path: Path, exported: list[_Exchange], planes: dict[str, Plane]
+) -> list[RecordedLine]:
     """Return every line, ordered by the instant at which it was complete."""
-    secrets, lines = Redactor(), list[tuple[Instant, Entry]]()
+    secrets, lines = Redactor(), list[tuple[Instant, RecordedLine]]()
     for number, one in enumerate(exported, start=1):
         plane = planes.get(one.host)
         if plane is not None:
@@ -173,11 +175,11 @@ def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
 
 def _entries(
     one: _Exchange, plane: Plane, stream: int, secrets: Redactor
-) -> list[tuple[Instant, Entry]]:
+) -> list[tuple[Instant, RecordedLine]]:
     """Yield the call of an entry, or the lines of its stream, each with its instant."""
     request, response = one.request, one.response
     url, began = urlsplit(request.url), parse_instant(one.started)
-    asked = Message(
+    asked = RecordedMessage(
         method=request.method,
         path=secrets.text(url.path),
         query=secrets.query(url.query),
@@ -187,17 +189,17 @@ def _entries(
     at = format_instant(began)
     if one.messages is None:
         done = began + max(0, round((one.time or 0) * NS_PER_MS))
-        answered = Message(
+        answered = RecordedMessage(
             status=response.status,
             headers=secrets.headers(_headers(response.headers)),
             body=_answer_body(secrets, response),
             at=format_instant(done),
         )
         came = answered if answered.status else None
-        entry = Entry(0, at, plane, url.netloc, asked, came, cut=came is None)
+        entry = RecordedLine(0, at, plane, url.netloc, asked, came, cut=came is None)
         return [(done, entry)]
     opened = {"path": asked.path, "request": {"query": asked.query, "headers": asked.headers}}
-    lines = [(began, Entry(0, at, plane, url.netloc, stream=stream, opened=opened))]
+    lines = [(began, RecordedLine(0, at, plane, url.netloc, stream=stream, opened=opened))]
     for message in one.messages:
         frame = Frame(
             "client" if message.type == "send" else "service",
@@ -205,7 +207,9 @@ def _entries(
         )
         came_at = began if message.time is None else round(message.time * NS_PER_S)
         text = format_instant(came_at)
-        lines.append((came_at, Entry(0, text, plane, url.netloc, stream=stream, frame=frame)))
+        lines.append(
+            (came_at, RecordedLine(0, text, plane, url.netloc, stream=stream, frame=frame))
+        )
     return lines
 
 

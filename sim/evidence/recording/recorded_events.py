@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from sim.api.pipeline.routing import Match, MethodNotAllowed, Router
 from sim.contract.contract import PLANES, Operation, load_contract
-from sim.evidence.recording.files import Entry, Frame, Message, UnreadableRecording
+from sim.evidence.recording.files import Frame, RecordedLine, RecordedMessage, UnreadableRecording
 from sim.evidence.recording.service_times import service_instant
 from sim.kernel.instants import Instant, parse_instant
 
 
-class RecordedStream(Struct, frozen=True):
+class OpenedStream(Struct, frozen=True):
     """An open stream of a recording."""
 
     number: int
@@ -34,25 +34,25 @@ class RecordedEvent(Struct, frozen=True):
     know the verb.
     """
 
-    entry: Entry
+    entry: RecordedLine
     name: str
     operation: Operation | None
     now: Instant
-    answer: Message | None = None
+    answer: RecordedMessage | None = None
     frame: Frame | None = None
     closed: dict[str, Any] | None = None
-    stream: RecordedStream | None = None
+    stream: OpenedStream | None = None
     allowed: tuple[str, ...] = ()
 
 
 class RecordingReader:
     """Reads the lines of a recording in order and keeps track of open streams."""
 
-    def __init__(self, entries: Collection[Entry]) -> None:
+    def __init__(self, entries: Collection[RecordedLine]) -> None:
         self._entries = entries
         self._contract = load_contract()
         self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
-        self._streams: dict[int, RecordedStream] = {}
+        self._streams: dict[int, OpenedStream] = {}
         self._instant_of: dict[str, Instant] = {}
         # events before the service first sends its time are assumed to happen at that time
         self._first = next((at for at in map(service_instant, entries) if at is not None), None)
@@ -66,7 +66,7 @@ class RecordingReader:
             if shown_by_line is not None:
                 yield shown_by_line
 
-    def line(self, entry: Entry, now: Instant | None = None) -> RecordedEvent | None:
+    def line(self, entry: RecordedLine, now: Instant | None = None) -> RecordedEvent | None:
         """Return the event of a line; None for the begin of a stream and for frames of the client.
         `now` replaces the instant of the line.
         """
@@ -81,7 +81,7 @@ class RecordingReader:
         stream = self._streams.get(entry.stream)
         if stream is None:
             # the recorder was started, or the file cut, after the stream began
-            stream = RecordedStream(entry.stream, None, {})
+            stream = OpenedStream(entry.stream, None, {})
         operation = stream.operation
         name = operation.name if operation else f"{entry.plane} (unknown stream)"
         if entry.closed is not None:
@@ -91,7 +91,7 @@ class RecordingReader:
             return None
         return RecordedEvent(entry, name, operation, now, frame=entry.frame, stream=stream)
 
-    def _call(self, entry: Entry, request: Message, now: Instant) -> RecordedEvent:
+    def _call(self, entry: RecordedLine, request: RecordedMessage, now: Instant) -> RecordedEvent:
         match = self._match(entry, request)
         if isinstance(match, Operation):
             return RecordedEvent(entry, match.name, match, now, answer=entry.answer)
@@ -99,12 +99,14 @@ class RecordingReader:
         name = f"{entry.plane} (unknown address)"
         return RecordedEvent(entry, name, None, now, answer=entry.answer, allowed=allowed)
 
-    def operation_at(self, entry: Entry, request: Message) -> Operation | None:
+    def operation_at(self, entry: RecordedLine, request: RecordedMessage) -> Operation | None:
         """Return the operation of a request; None at an unknown address."""
         match = self._match(entry, request)
         return match if isinstance(match, Operation) else None
 
-    def _match(self, entry: Entry, request: Message) -> Operation | MethodNotAllowed | None:
+    def _match(
+        self, entry: RecordedLine, request: RecordedMessage
+    ) -> Operation | MethodNotAllowed | None:
         if entry.plane == "grpc":
             return self._contract.by_rpc(request.path)
         match = self._routers[entry.plane].match(request.method, request.path)
@@ -112,7 +114,7 @@ class RecordingReader:
             return match.operation
         return match if isinstance(match, MethodNotAllowed) else None
 
-    def _opened(self, entry: Entry, number: int, opened: dict[str, Any]) -> RecordedStream:
+    def _opened(self, entry: RecordedLine, number: int, opened: dict[str, Any]) -> OpenedStream:
         rpc, path = opened.get("rpc"), opened.get("path")
         operation = None
         if isinstance(rpc, str):
@@ -120,14 +122,14 @@ class RecordingReader:
         elif isinstance(path, str) and entry.plane in self._routers:
             match = self._routers[entry.plane].match("GET", path)
             operation = match.operation if isinstance(match, Match) else None
-        return RecordedStream(number, operation, opened)
+        return OpenedStream(number, operation, opened)
 
     def operation_of(self, stream: int) -> Operation | None:
         """Return the operation of an open stream; None for an unknown one."""
         operation = self._streams.get(stream)
         return None if operation is None else operation.operation
 
-    def now(self, entry: Entry) -> Instant:
+    def now(self, entry: RecordedLine) -> Instant:
         """Return the service's clock at a line, as far as the service sent it."""
         instant = service_instant(entry)
         if instant is not None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sim.evidence.recording.files import Entry
+from sim.evidence.recording.files import RecordedLine
 from sim.kernel.instants import NS_PER_S, Instant, format_instant, parse_instant
 
 # Times in messages that are never later than now.
@@ -27,7 +27,7 @@ _EVENTS = frozenset(
 )
 
 
-def service_instant(entry: Entry) -> Instant | None:
+def service_instant(entry: RecordedLine) -> Instant | None:
     """Return the earliest possible service time at a line; None if the line has no readable
     time.
     """
@@ -37,7 +37,7 @@ def service_instant(entry: Entry) -> Instant | None:
     return None if event < 0 else event
 
 
-def service_date(entry: Entry) -> Instant | None:
+def service_date(entry: RecordedLine) -> Instant | None:
     """Return the second in the Date header of an answer; None if it has none that can be read."""
     if entry.answer is None:
         return None
@@ -49,7 +49,7 @@ def service_date(entry: Entry) -> Instant | None:
     return http_date(entry.answer.headers.get("date", ""))
 
 
-def service_body(entry: Entry) -> Any:
+def service_body(entry: RecordedLine) -> Any:
     """Return the body that the service sent in a line: that of an answer or a frame."""
     if entry.answer is not None:
         return entry.answer.body

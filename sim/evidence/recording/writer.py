@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from sim.evidence.recording.files import (
     Frame,
-    Message,
     Plane,
+    RecordedMessage,
     RecordingFile,
     body_value,
     wall_clock,
@@ -46,8 +46,8 @@ class RecordingWriter:
         plane: Plane,
         began: Instant,
         client: str,
-        request: Message,
-        answer: Message | None,
+        request: RecordedMessage,
+        answer: RecordedMessage | None,
         *,
         cut: bool = False,
     ) -> None:
@@ -63,12 +63,12 @@ class RecordingWriter:
 
     def request(
         self, method: str, path: str, query: str, headers: Pairs, body: bytes, kind: str = ""
-    ) -> Message:
+    ) -> RecordedMessage:
         """Return a request without secrets; `kind` is the body's content type."""
         pairs = list(headers)
         plain = _inflated(body, pairs)
         return self._secrets.settled(
-            lambda: Message(
+            lambda: RecordedMessage(
                 method=method,
                 path=self._secrets.text(path),
                 query=self._secrets.query(query),
@@ -77,13 +77,13 @@ class RecordingWriter:
             )
         )
 
-    def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> Message:
+    def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> RecordedMessage:
         """Return an answer without secrets, with the time that the service tells."""
         pairs = list(headers)
         at, plain = format_instant(self.clock()), _inflated(body, pairs)
         now = as_written(http_date(_header(pairs, "date")))
         return self._secrets.settled(
-            lambda: Message(
+            lambda: RecordedMessage(
                 status=status,
                 headers=self._secrets.headers(pairs),
                 body=self._body(plain, kind),

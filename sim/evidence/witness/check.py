@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from sim.evidence.witness.observation import Observation, Seen, Stream
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
 EVIDENCE_MAX = 5  # lines that one contradiction names
 KEPT_MAX = 100  # listed contradictions of one check; all are counted
@@ -20,7 +20,7 @@ class Contradiction(Struct, frozen=True):
     evidence: list[int]
 
 
-class Check:
+class WitnessCheck:
     """Looks for one kind of contradiction. A method named after a kind of fact (`facts.py`) gets
     each fact of that kind with the observation that showed it; `finish` comes at the end.
 
@@ -38,7 +38,7 @@ class Check:
         self.contradictions: list[Contradiction] = []
         self._first: dict[Hashable, tuple[Any, int]] = {}
         self._latest: dict[Hashable, tuple[Any, Seen, int]] = {}
-        self._on_streams: list[tuple[Stream, str, list[int]]] = []
+        self._on_streams: list[tuple[ObservedStream, str, list[int]]] = []
 
     def contradict(self, says: str, evidence: Iterable[int]) -> None:
         """Report a contradiction."""
@@ -47,7 +47,7 @@ class Check:
             lines = sorted(set(evidence))[:EVIDENCE_MAX]
             self.contradictions.append(Contradiction(says, lines))
 
-    def contradict_on(self, stream: Stream, says: str, evidence: list[int]) -> None:
+    def contradict_on(self, stream: ObservedStream, says: str, evidence: list[int]) -> None:
         """Report a contradiction at the end, unless a fault has disturbed the stream by then."""
         self._on_streams.append((stream, says, evidence))
 
@@ -60,7 +60,7 @@ class Check:
         return first
 
     def state_before(
-        self, key: Hashable, state: Any, observation: Observation
+        self, key: Hashable, state: Any, observation: ClientObservation
     ) -> tuple[Any, int] | None:
         """Return the latest state under a key, with its line, if this one was observed after it.
         States that were observed at the same time have no order.

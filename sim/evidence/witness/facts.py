@@ -18,7 +18,11 @@ TERMINAL = frozenset(
 )
 
 
-class Order(Struct, frozen=True, gc=False):
+class Fact(Struct, frozen=True, gc=False):
+    """Something that an answer or a frame states."""
+
+
+class ReportedOrder(Fact, frozen=True, gc=False):
     """An order as somebody was shown it. `at` is when it last changed.
 
     A fact of kind "order" is an order as it is, "past_order" as it was after an execution.
@@ -45,12 +49,12 @@ class Order(Struct, frozen=True, gc=False):
         return self.state in TERMINAL
 
 
-class Execution(Struct, frozen=True, gc=False):
+class ReportedExecution(Fact, frozen=True, gc=False):
     """Something that happened to an order. `leg_prices`: whether it is of a combo."""
 
     id: str
     type: str
-    order: Order
+    order: ReportedOrder
     last_shares: Number
     last_px: Number
     trade_id: str
@@ -64,36 +68,36 @@ class Execution(Struct, frozen=True, gc=False):
         return self.last_shares > 0 and self.type.endswith("FILL")
 
 
-class Trade(Struct, frozen=True, gc=False):
+class ReportedTrade(Fact, frozen=True, gc=False):
     """A trade with the executions that were shown of its two sides."""
 
     id: str
     dialect: str
     state: str
-    aggressor: Execution | None
-    passive: Execution | None
+    aggressor: ReportedExecution | None
+    passive: ReportedExecution | None
 
 
-class Level(NamedTuple):
+class ReportedLevel(NamedTuple):
     """One price of a book."""
 
     price: Number
     qty: Number
 
 
-class Book(Struct, frozen=True, gc=False):
+class ReportedBook(Fact, frozen=True, gc=False):
     """A book as somebody was shown it, the best prices first."""
 
     symbol: str
     dialect: str
     state: str
-    bids: tuple[Level, ...]
-    offers: tuple[Level, ...]
+    bids: tuple[ReportedLevel, ...]
+    offers: tuple[ReportedLevel, ...]
     book_hidden: bool
     at: str
 
 
-class Position(Struct, frozen=True, gc=False):
+class ReportedPosition(Fact, frozen=True, gc=False):
     """What an account holds. `expired`: its market expired or has paid."""
 
     account: str
@@ -106,7 +110,7 @@ class Position(Struct, frozen=True, gc=False):
     at: str
 
 
-class Cash(Struct, frozen=True, gc=False):
+class CashChange(Fact, frozen=True, gc=False):
     """One change of a balance; `entry_type` is without its prefix, such as DEPOSIT."""
 
     id: str
@@ -120,7 +124,7 @@ class Cash(Struct, frozen=True, gc=False):
     at: str
 
 
-class Holding(Struct, frozen=True, gc=False):
+class HoldingChange(Fact, frozen=True, gc=False):
     """One change of a position, with what is held after it."""
 
     id: str
@@ -131,7 +135,7 @@ class Holding(Struct, frozen=True, gc=False):
     at: str
 
 
-class Settlement(Struct, frozen=True, gc=False):
+class ReportedSettlement(Fact, frozen=True, gc=False):
     """The final price of an instrument."""
 
     symbol: str
@@ -139,16 +143,11 @@ class Settlement(Struct, frozen=True, gc=False):
     price: Number
 
 
-class Instrument(Struct, frozen=True, gc=False):
+class ReportedInstrument(Fact, frozen=True, gc=False):
     """The state of an instrument."""
 
     symbol: str
     state: str
-
-
-Fact: TypeAlias = (
-    Order | Execution | Trade | Book | Position | Cash | Holding | Settlement | Instrument
-)
 
 
 # ---- values

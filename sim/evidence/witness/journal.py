@@ -32,9 +32,9 @@ from sim.api.pipeline.inputs import (
 from sim.contract.contract import Operation
 from sim.contract.messages import Message
 from sim.evidence.witness.observation import (
-    Observation,
+    ClientObservation,
     ObservationKind,
-    Stream,
+    ObservedStream,
     WorldReset,
     in_json_names,
 )
@@ -46,7 +46,9 @@ from sim.run.simulation import Simulation
 _JSON = json.Decoder(float_hook=Decimal)
 
 
-def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observation | WorldReset]:
+def observed(
+    simulation: Simulation, lines: NumberedLines
+) -> Iterator[ClientObservation | WorldReset]:
     """What clients saw in a journal's lines, which a fresh simulation replays. Divergence."""
     watched = Watch(simulation)
     outcomes: list[Outcome] = []
@@ -64,16 +66,16 @@ class Watch:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._streams: dict[int, Stream] = {}
-        self._held: dict[str, tuple[Observation, bool]] = {}
-        self._observations: list[Observation] = []
+        self._streams: dict[int, ObservedStream] = {}
+        self._held: dict[str, tuple[ClientObservation, bool]] = {}
+        self._observations: list[ClientObservation] = []
 
     def begin_anew(self) -> None:
         """Every stream has ended, and no answer is still to come."""
         self._streams.clear()
         self._held.clear()
 
-    def take(self) -> list[Observation]:
+    def take(self) -> list[ClientObservation]:
         """What has been observed since."""
         observations, self._observations = self._observations, []
         return observations
@@ -109,7 +111,7 @@ class Watch:
             return
         over_http = isinstance(call, RestCall)
         n, request = outcome.seq, self._request(call, operation)
-        answer = Observation(
+        answer = ClientObservation(
             n, "answer", operation, _client(call), n, n, self._now(), request, body=None
         )
         if reply.pending_on:
@@ -117,7 +119,7 @@ class Watch:
         else:
             self._answer(answer, reply, over_http)
 
-    def _answer(self, answer: Observation, reply: Reply, over_http: bool) -> None:
+    def _answer(self, answer: ClientObservation, reply: Reply, over_http: bool) -> None:
         answer.ok = 200 <= reply.status < 300 if over_http else reply.code == 0
         if answer.ok and reply.chunks is None and not reply.connection_fault:
             body = reply.body
@@ -146,7 +148,7 @@ class Watch:
         if not name:
             return
         operation = contract.by_name(name)
-        stream = Stream(number, operation, _client(opened), outcome.seq)
+        stream = ObservedStream(number, operation, _client(opened), outcome.seq)
         self._streams[number] = stream
         if opened.message:
             self._note_request(stream, opened.message)
@@ -173,10 +175,12 @@ class Watch:
                     answer.now = self._now()
                     self._answer(answer, effect.reply, over_http)
 
-    def _note_request(self, stream: Stream, message: bytes) -> None:
+    def _note_request(self, stream: ObservedStream, message: bytes) -> None:
         stream.note_request(self._decoded(stream.operation, message, request=True))
 
-    def _stream(self, stream: Stream, kind: ObservationKind, seq: int, body: Any = None) -> None:
+    def _stream(
+        self, stream: ObservedStream, kind: ObservationKind, seq: int, body: Any = None
+    ) -> None:
         self._observations.append(stream.observation(seq, kind, seq, self._now(), body))
 
     # ---- values

@@ -20,7 +20,7 @@ ObservationKind: TypeAlias = Literal["answer", "frame", "begun", "ended"]
 _CASE = re.compile("_([a-z])")
 
 
-class Stream(Struct, eq=False):
+class ObservedStream(Struct, eq=False):
     """A stream of a client.
 
     `request` is the message with which it began, empty for sockets; those have a request for each
@@ -50,18 +50,18 @@ class Stream(Struct, eq=False):
 
     def observation(
         self, n: int, kind: ObservationKind, at: Seen, now: str = "", body: Any = None
-    ) -> Observation:
+    ) -> ClientObservation:
         """Return what the client received: a frame with the request that it belongs to, the begin
         or the end.
         """
         name = body.get("requestId", "") if isinstance(body, dict) else ""
         request = self.subscriptions.get(name, self.request)
-        return Observation(
+        return ClientObservation(
             *(n, kind, self.operation, self.client, at, at, now, request, body), stream=self
         )
 
 
-class Observation(Struct, eq=False):
+class ClientObservation(Struct, eq=False):
     """Something that a client saw.
 
     `n` is the number of its line, in a recording, or of its input, in a journal. One observation is
@@ -80,7 +80,7 @@ class Observation(Struct, eq=False):
     request: dict[str, Any]
     body: Any
     ok: bool = True
-    stream: Stream | None = None
+    stream: ObservedStream | None = None
 
     @property
     def source(self) -> str:

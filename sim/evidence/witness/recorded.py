@@ -6,24 +6,24 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sim.evidence.recording.files import Entry
+from sim.evidence.recording.files import RecordedLine
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.witness.facts import moment
-from sim.evidence.witness.observation import Observation, Stream, in_json_names
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, in_json_names
 from sim.kernel.instants import format_instant
 
 
-def observed(entries: Collection[Entry]) -> Iterator[Observation]:
+def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
     """What the clients of a recording received, in the order of its lines: every line that shows
     something of a known operation. UnreadableRecording.
     """
-    reader, streams = RecordingReader(entries), dict[int, Stream]()
+    reader, streams = RecordingReader(entries), dict[int, ObservedStream]()
     for entry in entries:
         event, at, number = reader.line(entry), moment(entry.at), entry.stream or 0
         stream = streams.get(number)
         if entry.opened is not None:
             if (operation := reader.operation_of(number)) is not None:
-                stream = streams[number] = Stream(number, operation, entry.client, at)
+                stream = streams[number] = ObservedStream(number, operation, entry.client, at)
                 yield stream.observation(entry.n, "begun", at)
         elif entry.frame is not None and entry.frame.sender == "client":
             if stream is not None:
@@ -32,7 +32,7 @@ def observed(entries: Collection[Entry]) -> Iterator[Observation]:
             continue
         elif event.answer is not None:
             statuses = (0,) if entry.plane == "grpc" else range(200, 300)
-            yield Observation(
+            yield ClientObservation(
                 n=entry.n,
                 kind="answer",
                 operation=event.operation,
@@ -52,7 +52,7 @@ def observed(entries: Collection[Entry]) -> Iterator[Observation]:
             yield stream.observation(entry.n, "frame", at, body=event.frame.body)
 
 
-def _request(entry: Entry) -> dict[str, Any]:
+def _request(entry: RecordedLine) -> dict[str, Any]:
     """What was requested: the body, or the query's parameters."""
     assert entry.request is not None
     if isinstance(entry.request.body, dict):

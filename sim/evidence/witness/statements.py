@@ -17,17 +17,17 @@ from msgspec.structs import fields, replace
 from sim.contract.messages import Message, exchange_v1, find, find_message, retail_v1
 from sim.contract.wire_fields import Field, fields_of
 from sim.evidence.witness.facts import (
-    Book,
-    Cash,
-    Execution,
+    CashChange,
     Fact,
-    Holding,
-    Instrument,
-    Level,
-    Order,
-    Position,
-    Settlement,
-    Trade,
+    HoldingChange,
+    ReportedBook,
+    ReportedExecution,
+    ReportedInstrument,
+    ReportedLevel,
+    ReportedOrder,
+    ReportedPosition,
+    ReportedSettlement,
+    ReportedTrade,
     moment,
     number,
 )
@@ -41,22 +41,22 @@ Reads: TypeAlias = Callable[[type[Message], dict[str, Any], str], Stated]
 # What is asked about an order that does not exist.
 _IMAGINED = frozenset(("PreviewOrder",))
 _FACTS: dict[type[Message], Any] = {
-    exchange_v1.Order: Order,
-    exchange_v1.Execution: Execution,
-    exchange_v1.Trade: Trade,
-    exchange_v1.MarketDataUpdate: Book,
-    exchange_v1.GetOrderBookResponse: Book,
-    exchange_v1.Instrument: Instrument,
-    exchange_v1.Position: Position,
-    exchange_v1.PositionChange: Settlement,
-    exchange_v1.BalanceLedgerEntry: Cash,
-    exchange_v1.PositionLedgerEntry: Holding,
-    retail_v1.Order: Order,
-    retail_v1.Execution: Execution,
-    retail_v1.TradeActivity: Trade,
-    retail_v1.MarketBook: Book,
-    retail_v1.UserPosition: Position,
-    retail_v1.BalanceChange: Cash,
+    exchange_v1.Order: ReportedOrder,
+    exchange_v1.Execution: ReportedExecution,
+    exchange_v1.Trade: ReportedTrade,
+    exchange_v1.MarketDataUpdate: ReportedBook,
+    exchange_v1.GetOrderBookResponse: ReportedBook,
+    exchange_v1.Instrument: ReportedInstrument,
+    exchange_v1.Position: ReportedPosition,
+    exchange_v1.PositionChange: ReportedSettlement,
+    exchange_v1.BalanceLedgerEntry: CashChange,
+    exchange_v1.PositionLedgerEntry: HoldingChange,
+    retail_v1.Order: ReportedOrder,
+    retail_v1.Execution: ReportedExecution,
+    retail_v1.TradeActivity: ReportedTrade,
+    retail_v1.MarketBook: ReportedBook,
+    retail_v1.UserPosition: ReportedPosition,
+    retail_v1.BalanceChange: CashChange,
 }
 # Where retail messages have other words for the attributes of a fact.
 _RETAIL = {
@@ -119,23 +119,25 @@ def _read(kind: Any, field: Field) -> Callable[[Any], Any]:
         message = find_message(field.type_name)
         if field.repeated:
             return _levels
-        if _FACTS.get(message) is Execution:
+        if _FACTS.get(message) is ReportedExecution:
             return lambda value: _execution(message, value)
         if message in _FACTS:
             return _reader(message)
     return number if kind is not str else lambda value: value or ""
 
 
-def _levels(levels: Any) -> tuple[Level, ...]:
-    return tuple(Level(number(level.get("px")), number(level.get("qty"))) for level in levels or ())
+def _levels(levels: Any) -> tuple[ReportedLevel, ...]:
+    return tuple(
+        ReportedLevel(number(level.get("px")), number(level.get("qty"))) for level in levels or ()
+    )
 
 
-def _execution(message: type[Message], value: Any) -> Execution | None:
+def _execution(message: type[Message], value: Any) -> ReportedExecution | None:
     """Return an execution; None where the service shows no order with it."""
     order = value.get("order") if isinstance(value, dict) else None
     if not isinstance(order, dict) or not value.get("id") or not order.get("id"):
         return None
-    execution: Execution = _reader(message)(value)
+    execution: ReportedExecution = _reader(message)(value)
     return execution
 
 
@@ -147,7 +149,7 @@ def _orders(message: type[Message], value: dict[str, Any], client: str) -> State
         yield "order", _reader(message)(value)
 
 
-def _executed(execution: Execution | None) -> Stated:
+def _executed(execution: ReportedExecution | None) -> Stated:
     if execution is not None:
         yield "past_order", execution.order
         yield "execution", execution
@@ -158,19 +160,22 @@ def _executions(message: type[Message], value: dict[str, Any], client: str) -> S
 
 
 def _trades(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    trade: Trade = _reader(message)(value)
+    trade: ReportedTrade = _reader(message)(value)
     yield "trade", trade
     yield from _executed(trade.aggressor)
     yield from _executed(trade.passive)
 
 
 def _books(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    book: Book = _reader(message)(value)
+    book: ReportedBook = _reader(message)(value)
     yield "book", book
     stats = value.get("stats") or {}
     preliminary = stats.get("settlementPreliminary", stats.get("settlementPreliminaryFlag"))
     if "settlementPx" in stats and preliminary is False:
-        yield "settlement", Settlement(book.symbol, book.dialect, number(stats["settlementPx"]))
+        yield (
+            "settlement",
+            ReportedSettlement(book.symbol, book.dialect, number(stats["settlementPx"])),
+        )
 
 
 def _instruments(message: type[Message], value: dict[str, Any], client: str) -> Stated:
@@ -182,13 +187,13 @@ def _settlements(message: type[Message], value: dict[str, Any], client: str) -> 
     position = value.get("position")
     if value.get("settlementPx") is not None and value.get("resolved"):
         symbol = (position or {}).get("symbol", "")
-        yield "settlement", Settlement(symbol, "exchange", number(value["settlementPx"]))
+        yield "settlement", ReportedSettlement(symbol, "exchange", number(value["settlementPx"]))
     if isinstance(position, dict):
         yield from _positions(exchange_v1.Position, position, client)
 
 
 def _positions(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    position: Position = _reader(message)(value)
+    position: ReportedPosition = _reader(message)(value)
     if position.dialect == "retail":
         symbol = (value.get("marketMetadata") or {}).get("slug", "")
         position = replace(position, account=client, symbol=symbol)
@@ -196,7 +201,7 @@ def _positions(message: type[Message], value: dict[str, Any], client: str) -> St
 
 
 def _cash(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    entry: Cash = _reader(message)(value)
+    entry: CashChange = _reader(message)(value)
     if entry.dialect == "retail":
         currency = (value.get("afterBalance") or {}).get("currency", "")
         # an account may have several keys
@@ -209,15 +214,15 @@ def _holdings(message: type[Message], value: dict[str, Any], client: str) -> Sta
 
 
 _READS: dict[type[Fact], Reads] = {
-    Order: _orders,
-    Execution: _executions,
-    Trade: _trades,
-    Book: _books,
-    Instrument: _instruments,
-    Position: _positions,
-    Settlement: _settlements,
-    Cash: _cash,
-    Holding: _holdings,
+    ReportedOrder: _orders,
+    ReportedExecution: _executions,
+    ReportedTrade: _trades,
+    ReportedBook: _books,
+    ReportedInstrument: _instruments,
+    ReportedPosition: _positions,
+    ReportedSettlement: _settlements,
+    CashChange: _cash,
+    HoldingChange: _holdings,
 }
 
 

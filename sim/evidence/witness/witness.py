@@ -11,9 +11,9 @@ from msgspec import Struct, field, to_builtins
 
 from sim.evidence.recording.reading import read_recording, uncollected
 from sim.evidence.witness import journal, recorded
-from sim.evidence.witness.check import Check, Contradiction
+from sim.evidence.witness.check import Contradiction, WitnessCheck
 from sim.evidence.witness.checks import CHECKS
-from sim.evidence.witness.observation import Observation, WorldReset
+from sim.evidence.witness.observation import ClientObservation, WorldReset
 from sim.evidence.witness.statements import KINDS, facts
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
@@ -33,7 +33,7 @@ class CheckVerdict(Struct):
     count: int = 0
     cannot_tell: int = 0
 
-    def add(self, further: CheckVerdict | Check) -> None:
+    def add(self, further: CheckVerdict | WitnessCheck) -> None:
         """Add what the check found in another segment of history, or in another file."""
         self.applied += further.applied
         self.cannot_tell += further.cannot_tell
@@ -80,7 +80,7 @@ class _HistorySegment:
             for kind in (*KINDS, "observation")
         }
 
-    def examine(self, observation: Observation) -> bool:
+    def examine(self, observation: ClientObservation) -> bool:
         """Pass an observation, and each fact that it states, to the checks. False where a message
         is none of its type, so that not all of it could be read.
         """
@@ -98,7 +98,7 @@ class _HistorySegment:
         return legible
 
 
-def judge(observations: Iterable[Observation | WorldReset]) -> Witness:
+def judge(observations: Iterable[ClientObservation | WorldReset]) -> Witness:
     """Look for contradictions in what clients saw."""
     verdicts = {check.name: CheckVerdict() for check in CHECKS}
     witness, segment = Witness(verdicts), _HistorySegment()

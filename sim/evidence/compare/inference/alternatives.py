@@ -12,11 +12,11 @@ from typing import Any
 
 from sim.evidence.compare.inference.combined import varying
 from sim.evidence.compare.inference.numbers import ladder, proportional
-from sim.evidence.compare.inference.outcome import Outcome, Setting, change
+from sim.evidence.compare.inference.outcome import Setting, TrialOutcome, change
 from sim.evidence.compare.inference.search import Search
 
 
-def best_swap(search: Search) -> tuple[Setting, Outcome] | None:
+def best_swap(search: Search) -> tuple[Setting, TrialOutcome] | None:
     """Return a setting in which another name explains more than a changed one; None if there is
     none. Lines that nothing explains show that the wrong name of two was taken first.
     """
@@ -50,7 +50,7 @@ class Alternatives:
                 alternatives[name] = self._search.catalogue[name].show(parse(value))
         return alternatives
 
-    def better(self) -> tuple[Setting, Outcome] | None:
+    def better(self) -> tuple[Setting, TrialOutcome] | None:
         """Return the best setting in which another name explains more lines than this one."""
         gain, best = 0, None
         for name, value, outcome in self._trials():
@@ -59,7 +59,7 @@ class Alternatives:
                 gain, best = gained, (self._without.with_value(name, value), outcome)
         return best
 
-    def _trials(self) -> Iterator[tuple[str, str, Outcome]]:
+    def _trials(self) -> Iterator[tuple[str, str, TrialOutcome]]:
         """Yield trials of other names in place of this one."""
         search, known = self._search, self._known
         if not self._against:
@@ -82,14 +82,14 @@ class Alternatives:
             if outcome.counts and self._explains(outcome):
                 yield name, str(other)
 
-    def _explains(self, outcome: Outcome) -> bool:
+    def _explains(self, outcome: TrialOutcome) -> bool:
         return not change(self._search.outcome, outcome).worse
 
-    def _trial_of(self, name: str, value: str) -> Outcome:
+    def _trial_of(self, name: str, value: str) -> TrialOutcome:
         setting = self._without.with_value(name, value)
         return self._search.session.trial_of(setting, self._search.outcome)
 
-    def _tried_values(self, name: str, known: Outcome) -> Iterator[str]:
+    def _tried_values(self, name: str, known: TrialOutcome) -> Iterator[str]:
         """Yield values to try if the name affects all these lines: options, or first some values of
         a number, then that of the changed name, values derived from the lines, and round values.
         """

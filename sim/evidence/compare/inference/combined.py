@@ -18,8 +18,8 @@ from collections.abc import Collection, Iterator, Set
 from sim.evidence.compare.inference.outcome import (
     ALL,
     Decisions,
-    Outcome,
     Setting,
+    TrialOutcome,
     ValueTrial,
     change,
 )
@@ -30,7 +30,7 @@ _LEADS = 3  # maximum number of leads that are tried with another change
 _TOUCHING = 8  # the same for values that change a line which nothing explains
 
 
-def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
+def best_pair(search: Search) -> tuple[Setting, TrialOutcome] | None:
     """Return the best setting with one of the leads and another change; None if none gains."""
     if not search.outcome.lines:
         return None
@@ -51,7 +51,7 @@ def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
 
 def _with_partner(
     search: Search, lead: ValueTrial, lines: Set[int]
-) -> tuple[Setting, Outcome] | None:
+) -> tuple[Setting, TrialOutcome] | None:
     """Return the best setting with a lead and a change that affects these lines, if it gains."""
     search.session.rebase(lead.setting, lead.outcome)
     best, gain = None, 0
@@ -65,7 +65,7 @@ def _with_partner(
 
 
 def varying(
-    search: Search, setting: Setting, outcome: Outcome, lines: Set[int], but: Collection[str]
+    search: Search, setting: Setting, outcome: TrialOutcome, lines: Set[int], but: Collection[str]
 ) -> list[str]:
     """Return names of which some value changes one of these lines, compared with the outcome of a
     setting.

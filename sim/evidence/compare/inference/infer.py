@@ -11,8 +11,8 @@ from sim.evidence.compare.compare import naming_file
 from sim.evidence.compare.inference.alternatives import best_swap
 from sim.evidence.compare.inference.combined import best_pair
 from sim.evidence.compare.inference.search import Search
-from sim.evidence.compare.inference.session import Session
-from sim.evidence.compare.inference.verdicts import Kind, Verdict, Verdicts
+from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.compare.inference.verdicts import InferenceVerdict, Kind, Verdicts
 from sim.evidence.recording.files import Recording
 from sim.read.progress import Progress
 from sim.world.format.scenario import Scenario
@@ -33,7 +33,7 @@ class Inference:
         self, path: Path, recording: Recording, scenario: Scenario, seed: int | None
     ) -> None:
         self.path, self.scenario = path, scenario
-        self.session = Session(scenario, seed, list(recording.entries))
+        self.session = TrialSession(scenario, seed, list(recording.entries))
         self.warnings = [recording.warning] if recording.warning else []
         self._progress = Progress(0, "replays")
         self._search = Search(self.session, self._progress.step)
@@ -63,12 +63,12 @@ class Inference:
             self.warnings.append("interrupted: what was not reached is undecided")
 
     @property
-    def assumptions(self) -> dict[str, Verdict]:
+    def assumptions(self) -> dict[str, InferenceVerdict]:
         """A verdict on every assumption."""
         return self._verdicts.all_assumptions()
 
     @property
-    def quirks(self) -> dict[str, Verdict]:
+    def quirks(self) -> dict[str, InferenceVerdict]:
         """A verdict on every quirk."""
         return self._verdicts.all_quirks()
 
@@ -200,7 +200,7 @@ class Inference:
             yield f"  … and {len(unexplained) - _SHOWN_MAX} more places: --json lists them"
 
 
-def _sentence(one: Verdict) -> str:
+def _sentence(one: InferenceVerdict) -> str:
     """Return a verdict in one line."""
     values = ", ".join(_yaml(value) for value in one.consistent[:4])
     values += ", …" if len(one.consistent) > 4 else ""

@@ -23,9 +23,9 @@ from msgspec import Struct
 
 from sim.contract.wire_fields import read_moment
 from sim.core.catalogue.assumption import Assumption
-from sim.evidence.compare.inference.outcome import Outcome
-from sim.evidence.compare.inference.session import Session
-from sim.evidence.recording.files import Entry
+from sim.evidence.compare.inference.outcome import TrialOutcome
+from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.recording.files import RecordedLine
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 
 # Shorter spans cannot be distinguished from this one, and are expensive to replay.
@@ -53,7 +53,7 @@ class Range(Struct, frozen=True):
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
 
-def resolution(session: Session) -> int:
+def resolution(session: TrialSession) -> int:
     """Return what the clocks of a recording can distinguish, in nanoseconds.
 
     If the service's clock was moved, both ends of a span come from a Date header, which has whole
@@ -78,7 +78,7 @@ def probes(assumption: Assumption, base: int, length: int) -> list[int]:
     return sorted(value for value in values - {base} if assumption.least <= value <= most)
 
 
-def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
+def ladder(assumption: Assumption, session: TrialSession, length: int) -> list[int]:
     """Return values that people choose, and distances between instants of the recording."""
     if not assumption.span:
         values = set(_INTEGERS)
@@ -88,7 +88,7 @@ def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
     return sorted(value for value in values if value >= assumption.least)
 
 
-def _distances(entries: list[Entry]) -> Iterator[int]:
+def _distances(entries: list[RecordedLine]) -> Iterator[int]:
     """Yield the distances between lines of the recording, the longest first."""
     instants = sorted(
         {_instant(one.answer.now) for one in entries if one.answer and one.answer.now}
@@ -97,7 +97,7 @@ def _distances(entries: list[Entry]) -> Iterator[int]:
     yield from sorted(gaps, reverse=True)[:_DISTANCES_MAX]
 
 
-def session_length(entries: list[Entry]) -> int:
+def session_length(entries: list[RecordedLine]) -> int:
     """Return the time from the first known instant to the last, in nanoseconds."""
     instants = [_instant(one.answer.now) for one in entries if one.answer and one.answer.now]
     return max(instants) - min(instants) if instants else 0
@@ -113,7 +113,7 @@ def _instant(text: str) -> int:
 # ---- by proportion
 
 
-def proportional(tries: Iterable[tuple[int, Outcome]]) -> Iterator[int]:
+def proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
     """Yield values at which places that depend on the value would be as recorded, from two trials
     each.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sim.evidence.compare.difference import Difference, reported
+from sim.evidence.compare.difference import Misfit, reported
 
 # A difference of one of these kinds hides all others of its line.
 HIDING = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
@@ -60,12 +60,12 @@ class Setting(Struct, frozen=True):
         return replace(self, quirks={**self.quirks, name: decisions})
 
 
-class Outcome(Struct):
+class TrialOutcome(Struct):
     """The differences of a trial by line and place, and when the exchange read assumptions and
     quirks.
     """
 
-    lines: dict[int, dict[str, Difference]] = field(default_factory=dict)
+    lines: dict[int, dict[str, Misfit]] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)  # assumptions that were read
     # by quirk: the line of each time it was asked
     asks: dict[str, list[int]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Outcome(Struct):
             for where, one in sorted(line.items())
         )
 
-    def is_lost(self, against: Outcome, certain: int = CERTAIN) -> bool:
+    def is_lost(self, against: TrialOutcome, certain: int = CERTAIN) -> bool:
         """Return whether so many lines more are worse than can still become better."""
         worse = sum(_rated(against.lines.get(n), line) < 0 for n, line in self.lines.items())
         if worse < certain:
@@ -111,7 +111,7 @@ class Outcome(Struct):
         return False
 
 
-class Change(Struct, frozen=True):
+class OutcomeChange(Struct, frozen=True):
     """Lines that differ between two outcomes: all, those that became better, and worse."""
 
     touched: tuple[int, ...] = ()
@@ -132,24 +132,24 @@ class ValueTrial(Struct, frozen=True):
     name: str
     value: str
     setting: Setting
-    outcome: Outcome
-    change: Change
+    outcome: TrialOutcome
+    change: OutcomeChange
 
 
-def change(before: Outcome, after: Outcome) -> Change:
+def change(before: TrialOutcome, after: TrialOutcome) -> OutcomeChange:
     """Return the change between two outcomes, as far as both were replayed."""
     until = min(before.until, after.until)
     lines = sorted(n for n in before.lines.keys() | after.lines.keys() if n <= until)
     touched = tuple(n for n in lines if before.signature(n) != after.signature(n))
     rated = [(n, _rated(before.lines.get(n), after.lines.get(n))) for n in touched]
-    return Change(
+    return OutcomeChange(
         touched,
         tuple(n for n, rate in rated if rate > 0),
         tuple(n for n, rate in rated if rate < 0),
     )
 
 
-def _rated(before: Mapping[str, Difference] | None, after: Mapping[str, Difference] | None) -> int:
+def _rated(before: Mapping[str, Misfit] | None, after: Mapping[str, Misfit] | None) -> int:
     """Return 1 if a line became better, -1 if worse, 0 if undecided."""
     if not before or not after:
         return bool(before) - bool(after)
@@ -162,5 +162,5 @@ def _rated(before: Mapping[str, Difference] | None, after: Mapping[str, Differen
     return (now < was) - (was < now)
 
 
-def _hides(line: Mapping[str, Difference]) -> bool:
+def _hides(line: Mapping[str, Misfit]) -> bool:
     return any(one.kind in HIDING for one in line.values())

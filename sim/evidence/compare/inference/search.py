@@ -19,12 +19,12 @@ from sim.evidence.compare.inference.numbers import (
 from sim.evidence.compare.inference.outcome import (
     CERTAIN,
     Decisions,
-    Outcome,
     Setting,
+    TrialOutcome,
     ValueTrial,
     change,
 )
-from sim.evidence.compare.inference.session import Session, unvarying
+from sim.evidence.compare.inference.session import TrialSession, unvarying
 
 _ROUNDS = 24
 _FLIPS_MAX = 64  # maximum number of single times of a quirk that are flipped
@@ -35,14 +35,14 @@ _BETWEEN = 12  # values tried between two neighbours
 class Search:
     """Finds the setting with the fewest differing lines."""
 
-    def __init__(self, session: Session, progress: Callable[[str], None]) -> None:
+    def __init__(self, session: TrialSession, progress: Callable[[str], None]) -> None:
         self.session, self._progress = session, progress
         self.catalogue = {name: one for name, one in catalogue().items() if name not in SIGNED}
         self.base, self.odds = session.base, session.odds
         self.length = session_length(session.entries)
         self.setting = Setting()
-        self.outcome = Outcome()
-        self._known: dict[tuple[str, str], Outcome] = {}  # trials under the present setting
+        self.outcome = TrialOutcome()
+        self._known: dict[tuple[str, str], TrialOutcome] = {}  # trials under the present setting
         self._left_out = ""  # a quirk that the present search must not use
         # by name, the lines for which values of a number were tried
         self._climbed: dict[str, set[int]] = {}
@@ -108,7 +108,7 @@ class Search:
         values = set(probes(one, now, self.length)) | {int(self.base[name])}
         return [self.text(name, value) for value in sorted(values - {now})]
 
-    def take(self, setting: Setting, outcome: Outcome) -> None:
+    def take(self, setting: Setting, outcome: TrialOutcome) -> None:
         """Continue from a setting and its outcome."""
         self.setting, self.outcome = setting, outcome
         self.session.rebase(setting, outcome)
@@ -267,7 +267,7 @@ class Search:
             del self._climbed[name]  # another change may be taken first
             yield best
 
-    def _between_seen(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+    def _between_seen(self, name: str, seen: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
         """Values that people choose between two under which lines that differ do so otherwise: a
         limit or a life of something may be longer than the session.
         """
@@ -283,7 +283,7 @@ class Search:
         """Return whether the lines that a value changes still differ."""
         return any(n in trial.outcome.lines for n in trial.change.touched)
 
-    def _proportional(self, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+    def _proportional(self, seen: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
         for one in range(len(seen) - 1):
             yield from proportional(seen[one : one + 2])
 
@@ -378,7 +378,7 @@ class Search:
         """Return the present decisions of a quirk."""
         return self.setting.quirks.get(name) or Decisions(self.odds[name] != "never")
 
-    def _quirk(self, name: str, decisions: Decisions) -> Outcome:
+    def _quirk(self, name: str, decisions: Decisions) -> TrialOutcome:
         trial = self.session.trial_of(self.setting.with_quirk(name, decisions), self.outcome)
         self._progress(f"{len(self.outcome.lines)} lines differ")
         return trial

@@ -10,27 +10,27 @@ from collections.abc import Mapping, Set
 
 from sim.evidence.compare.arrival_order import Remaining, likely_order
 from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.inference.outcome import ALL, CERTAIN, Outcome, Setting, change
-from sim.evidence.compare.inference.trial import Trial, TrialContext
+from sim.evidence.compare.inference.outcome import ALL, CERTAIN, Setting, TrialOutcome, change
+from sim.evidence.compare.inference.trial import ReplayTrial, TrialContext
 from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.recording.files import Entry
+from sim.evidence.recording.files import RecordedLine
 from sim.run.client.client import RpcError
 from sim.world.format.scenario import Scenario
 
 
-class Session(TrialContext):
+class TrialSession(TrialContext):
     """A recording, a scenario, and trials of settings."""
 
-    def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
+    def __init__(self, scenario: Scenario, seed: int | None, entries: list[RecordedLine]) -> None:
         super().__init__(scenario, seed, entries)
         self.trials = 0
-        self._present: tuple[Setting, Outcome] | None = None
+        self._present: tuple[Setting, TrialOutcome] | None = None
 
-    def rebase(self, setting: Setting, outcome: Outcome) -> None:
+    def rebase(self, setting: Setting, outcome: TrialOutcome) -> None:
         """Make this setting and its outcome the base of the next trials."""
         self._present = setting, outcome
 
-    def find_order(self) -> Outcome | None:
+    def find_order(self) -> TrialOutcome | None:
         """Look for another order of arrival, in which less differs with the present setting; return
         its outcome, None if there is none. The order holds for the next trials.
         """
@@ -51,10 +51,10 @@ class Session(TrialContext):
     def trial_of(
         self,
         setting: Setting,
-        against: Outcome | None = None,
+        against: TrialOutcome | None = None,
         seed: int | None = None,
         certain: int = CERTAIN,
-    ) -> Outcome:
+    ) -> TrialOutcome:
         """Return the outcome of a replay. Against another outcome it ends once `certain` lines more
         are worse than can become better. Raises Unmatched.
         """
@@ -66,22 +66,22 @@ class Session(TrialContext):
         return self._replayed(setting, against, seed, certain)
 
     def _replayed(
-        self, setting: Setting, against: Outcome | None, seed: int | None, certain: int
-    ) -> Outcome:
+        self, setting: Setting, against: TrialOutcome | None, seed: int | None, certain: int
+    ) -> TrialOutcome:
         try:
-            trial = Trial(self, setting, self.seed if seed is None else seed)
+            trial = ReplayTrial(self, setting, self.seed if seed is None else seed)
         except (RpcError, Unmatched) as error:
             if against is None:
                 raise Unmatched(str(error)) from None
-            return Outcome(failure=str(error))
+            return TrialOutcome(failure=str(error))
         return trial.finish(against, certain)
 
 
 def unvarying(
-    session: Session,
+    session: TrialSession,
     rows: Mapping[str, list[str]],
     setting: Setting,
-    outcome: Outcome,
+    outcome: TrialOutcome,
     lines: Set[int] | None = None,
 ) -> list[str]:
     """Return the names of `rows` of which no value changes one of `lines` (or any line),

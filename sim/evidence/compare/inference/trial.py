@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
 from sim.evidence.compare.answers import NoEvidence
-from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.difference import Misfit
 from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.inference.outcome import CERTAIN, HIDING, Decisions, Outcome, Setting
+from sim.evidence.compare.inference.outcome import CERTAIN, HIDING, Decisions, Setting, TrialOutcome
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import Results
-from sim.evidence.recording.files import Entry, Message
+from sim.evidence.compare.tally import ComparisonResults
+from sim.evidence.recording.files import RecordedLine, RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation, asked_to_begin
@@ -32,7 +32,7 @@ _FRAMES_MAX = 20  # frames sent by one side only that a line lists
 class TrialContext:
     """What all trials of a recording and a scenario share."""
 
-    def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
+    def __init__(self, scenario: Scenario, seed: int | None, entries: list[RecordedLine]) -> None:
         """Raises UnreadableRecording for a line whose instant cannot be read."""
         self.scenario, self.seed, self.entries = scenario, seed, entries
         self.clock = ServiceClock(entries)
@@ -53,12 +53,12 @@ class ComparedAnswer(NamedTuple):
     """An answer of ours and its comparison, valid after the same earlier identifier pairs."""
 
     before: int
-    ours: Message
-    differences: list[Difference]
+    ours: RecordedMessage
+    differences: list[Misfit]
     pairs: list[tuple[str, str]]
 
 
-class Trial(SessionComparison):
+class ReplayTrial(SessionComparison):
     """A replay that notes differences and decides when quirks strike.
 
     An answer that an earlier trial gave too is not compared again. Raises Unmatched if the scenario
@@ -66,7 +66,7 @@ class Trial(SessionComparison):
     """
 
     def __init__(self, context: TrialContext, setting: Setting, seed: int | None) -> None:
-        self._outcome = outcome = Outcome()
+        self._outcome = outcome = TrialOutcome()
         scenario, notes = context.scenario_with(setting), _Notes(outcome)
         super().__init__(scenario, seed, context.entries, notes, context.clock)
         self._context, self._line = context, 0
@@ -76,7 +76,7 @@ class Trial(SessionComparison):
         outcome.asked = ctx.assumptions.watch()
         outcome.asked |= context.asked_to_begin
 
-    def finish(self, against: Outcome | None = None, certain: int = CERTAIN) -> Outcome:
+    def finish(self, against: TrialOutcome | None = None, certain: int = CERTAIN) -> TrialOutcome:
         """Replay the recording and return the outcome. Against another outcome the trial ends once
         it cannot become better. Raises Unmatched.
         """
@@ -102,7 +102,7 @@ class Trial(SessionComparison):
         decisions = self._setting.quirks.get(name) or Decisions(odds != "never")
         return decisions.at(time)
 
-    def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
+    def _contract_differences(self, event: RecordedEvent) -> list[Misfit] | None:
         silent, n = self._context.silent, event.entry.n
         if n not in silent:
             try:
@@ -113,8 +113,8 @@ class Trial(SessionComparison):
         return None if silent[n] else []
 
     def _compare_answer(
-        self, event: RecordedEvent, recorded: Message, ours: Message
-    ) -> list[Difference]:
+        self, event: RecordedEvent, recorded: RecordedMessage, ours: RecordedMessage
+    ) -> list[Misfit]:
         names, compared, n = self._player.names, self._context.compared, event.entry.n
         before, mark, first = names.state, names.mark(), compared.get(n)
         if first is not None and first.before == before and first.ours == ours:
@@ -127,21 +127,21 @@ class Trial(SessionComparison):
         return differences
 
     def _with_culprits(
-        self, event: RecordedEvent, ours: Message, differences: list[Difference]
-    ) -> list[Difference]:
+        self, event: RecordedEvent, ours: RecordedMessage, differences: list[Misfit]
+    ) -> list[Misfit]:
         return differences
 
-    def _breaks_contract(self, event: RecordedEvent, ours: Message) -> bool:
+    def _breaks_contract(self, event: RecordedEvent, ours: RecordedMessage) -> bool:
         return False
 
 
-class _Notes(Results):
+class _Notes(ComparisonResults):
     """Receives the results of a comparison in place of a tally."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: TrialOutcome) -> None:
         self._outcome = outcome
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
+    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
         """Note the differing places of a line. A frame that only we sent counts at the next
         recorded line.
         """

@@ -15,7 +15,7 @@ from sim.evidence.compare.inference.alternatives import Alternatives
 from sim.evidence.compare.inference.confidence_interval import Count
 from sim.evidence.compare.inference.not_exercised import not_exercised
 from sim.evidence.compare.inference.numbers import Range
-from sim.evidence.compare.inference.outcome import Change, Decisions, ValueTrial, change
+from sim.evidence.compare.inference.outcome import Decisions, OutcomeChange, ValueTrial, change
 from sim.evidence.compare.inference.search import Search
 
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
@@ -24,7 +24,7 @@ _EVIDENCE_MAX = 20
 _TIMES_MAX = 200  # times of a quirk that are examined
 
 
-class Verdict(Struct, frozen=True):
+class InferenceVerdict(Struct, frozen=True):
     """The verdict on one name. `consistent` has the values that the evidence allows, the best
     first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
     counts of a quirk. `or_` has values of other names that explain the lines as well. `only_with`
@@ -58,8 +58,8 @@ class Verdicts:
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self.assumptions: dict[str, Verdict] = {}
-        self.quirks: dict[str, Verdict] = {}
+        self.assumptions: dict[str, InferenceVerdict] = {}
+        self.quirks: dict[str, InferenceVerdict] = {}
 
     def find(self) -> None:
         """Fill the tables of verdicts."""
@@ -95,9 +95,11 @@ class Verdicts:
                 for name, odds in quirks.items():
                     if self.quirks[name].verdict == "not observed":
                         ours = self._search.odds[name]
-                        self.quirks[name] = Verdict("undecided", [ours, odds], one.evidence, ours)
+                        self.quirks[name] = InferenceVerdict(
+                            "undecided", [ours, odds], one.evidence, ours
+                        )
 
-    def all_assumptions(self) -> dict[str, Verdict]:
+    def all_assumptions(self) -> dict[str, InferenceVerdict]:
         """Return a verdict on every assumption of the catalogue; names that were not reached are
         undecided.
         """
@@ -108,21 +110,21 @@ class Verdicts:
             verdicts[name] = reached or self._unreached(name)
         return _explained(verdicts)
 
-    def all_quirks(self) -> dict[str, Verdict]:
+    def all_quirks(self) -> dict[str, InferenceVerdict]:
         """Return a verdict on every quirk; quirks that were not reached are undecided."""
         odds = self._search.odds
         return _explained(
             {
-                name: self.quirks.get(name) or Verdict("undecided", [now], [], now)
+                name: self.quirks.get(name) or InferenceVerdict("undecided", [now], [], now)
                 for name, now in odds.items()
             }
         )
 
-    def _unreached(self, name: str) -> Verdict:
+    def _unreached(self, name: str) -> InferenceVerdict:
         ours = self._as_written(name, self._search.base[name])
-        return Verdict("undecided", [ours], [], ours)
+        return InferenceVerdict("undecided", [ours], [], ours)
 
-    def _not_observed(self, name: str) -> Verdict:
+    def _not_observed(self, name: str) -> InferenceVerdict:
         search = self._search
         base = search.base[name]
         ours = self._as_written(name, base)
@@ -131,7 +133,7 @@ class Verdicts:
             values += [not base]
         elif isinstance(base, str) and name in search.catalogue:
             values += [word for word in search.catalogue[name].options if word != base]
-        return Verdict("not observed", values, [], ours)
+        return InferenceVerdict("not observed", values, [], ours)
 
     def _as_written(self, name: str, value: Value) -> Value:
         one = self._search.catalogue.get(name)
@@ -139,13 +141,13 @@ class Verdicts:
 
     # ---- assumptions
 
-    def _assumption(self, name: str) -> Verdict:
+    def _assumption(self, name: str) -> InferenceVerdict:
         base = self._search.base[name]
         if isinstance(base, int) and not isinstance(base, bool):
             return self._number_verdict(name, base)
         return self._option_verdict(name, base)
 
-    def _option_verdict(self, name: str, base: Value) -> Verdict:
+    def _option_verdict(self, name: str, base: Value) -> InferenceVerdict:
         search = self._search
         now = search.value(name)
         consistent: list[Value] = [now]
@@ -170,11 +172,11 @@ class Verdicts:
         ours = self._as_written(name, base)
         evidence = _evidence(against or touched)
         if base not in consistent:
-            return Verdict("refuted", texts, evidence, ours)
+            return InferenceVerdict("refuted", texts, evidence, ours)
         if len(consistent) == 1 and not only_with:
-            return Verdict("confirmed", texts, evidence, ours)
+            return InferenceVerdict("confirmed", texts, evidence, ours)
         texts += [self._as_written(name, search.catalogue[name].parse(text)) for text in only_with]
-        return Verdict("undecided", texts, evidence, ours, only_with=only_with)
+        return InferenceVerdict("undecided", texts, evidence, ours, only_with=only_with)
 
     def _needed_quirk(self, one: ValueTrial) -> dict[str, str]:
         """Return the quirk, with its odds, under which an excluded value fits.
@@ -211,7 +213,7 @@ class Verdicts:
 
     # ---- numbers
 
-    def _number_verdict(self, name: str, base: int) -> Verdict:
+    def _number_verdict(self, name: str, base: int) -> InferenceVerdict:
         search, one = self._search, self._search.catalogue[name]
         now = int(search.value(name))
         tries = [search.trial_of(name, text) for text in search.others(name)]
@@ -246,7 +248,7 @@ class Verdicts:
             kind = "confirmed"
         texts = [one.show(value) for value in values]
         evidence = _evidence(against or touched)
-        return Verdict(kind, texts, evidence, one.show(base), between)
+        return InferenceVerdict(kind, texts, evidence, one.show(base), between)
 
     def _fits(self, name: str, against: set[int]) -> Callable[[int], bool]:
         search = self._search
@@ -318,12 +320,12 @@ class Verdicts:
 
     # ---- quirks
 
-    def _quirk_verdict(self, name: str) -> Verdict:
+    def _quirk_verdict(self, name: str) -> InferenceVerdict:
         search = self._search
         ours = search.odds[name]
         now = search.decisions(name)
         times = list(range(min(len(search.outcome.asks[name]), _TIMES_MAX)))
-        visible: dict[int, Change] = {}
+        visible: dict[int, OutcomeChange] = {}
         self._find_visible(name, now, times, visible)
         if not visible:
             return _unobserved_quirk(ours)
@@ -333,17 +335,17 @@ class Verdicts:
         odds = parse_chance(ours)
         consistent = count.consistent(odds)
         if not against:
-            return Verdict("undecided", [ours], evidence, ours)
+            return InferenceVerdict("undecided", [ours], evidence, ours)
         kind: Kind = "undecided"
         if not count.allows(odds):
             kind = "refuted"
         elif count.narrow:
             kind, consistent = "confirmed", [ours]
         ends: list[Any] = [round(end, 3) for end in count.between()]
-        return Verdict(kind, consistent, evidence, ours, ends, count.occurred, count.of)
+        return InferenceVerdict(kind, consistent, evidence, ours, ends, count.occurred, count.of)
 
     def _find_visible(
-        self, name: str, now: Decisions, times: list[int], visible: dict[int, Change]
+        self, name: str, now: Decisions, times: list[int], visible: dict[int, OutcomeChange]
     ) -> None:
         """Find the times at which a strike makes a difference. A half in which none does is not
         searched.
@@ -366,7 +368,7 @@ class Verdicts:
         self._find_visible(name, now, times[half:], visible)
 
 
-def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+def _explained(verdicts: dict[str, InferenceVerdict]) -> dict[str, InferenceVerdict]:
     """Add to each verdict "not observed" the reason why no recording can show the name."""
     return {
         name: replace(one, why=not_exercised(name)) if one.verdict == "not observed" else one
@@ -388,8 +390,8 @@ def _is_narrow(allowed: Range, grain: int) -> bool:
     return allowed.high - allowed.low <= max(4 * grain, allowed.high // 10)
 
 
-def _unobserved_quirk(ours: str) -> Verdict:
-    return Verdict("not observed", [ours], [], ours)
+def _unobserved_quirk(ours: str) -> InferenceVerdict:
+    return InferenceVerdict("not observed", [ours], [], ours)
 
 
 def _evidence(lines: Iterable[int]) -> list[int]:

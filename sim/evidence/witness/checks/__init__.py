@@ -5,18 +5,18 @@ from __future__ import annotations
 import inspect
 from typing import Any, TextIO
 
-from sim.evidence.witness.check import Check
+from sim.evidence.witness.check import WitnessCheck
 from sim.evidence.witness.checks import books, money, orders, reads, streams, trades
 from sim.read.tables import print_table
 
-CHECKS: tuple[type[Check], ...] = (
+CHECKS: tuple[type[WitnessCheck], ...] = (
     orders.OrderFigures,
     orders.OrderLife,
     orders.ExecutionContent,
     orders.FillsOnce,
     orders.OneEnd,
     trades.OneTrade,
-    trades.TradeState,
+    trades.TradeStates,
     streams.NothingMissed,
     streams.Resumed,
     books.BookForm,

@@ -8,14 +8,14 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Book, Level, Number, Order
-from sim.evidence.witness.observation import Observation, Seen, Stream
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import Number, ReportedBook, ReportedLevel, ReportedOrder
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
 _OPEN = ("INSTRUMENT_STATE_OPEN", "MARKET_STATE_OPEN")
 
 
-class BookForm(Check):
+class BookForm(WitnessCheck):
     """The levels of a book are sorted by price, no price repeats, and no level is empty.
 
     A stream of single orders (`unaggregated`) may repeat a price. The best bid and offer may cross
@@ -28,7 +28,7 @@ class BookForm(Check):
     name = "book form"
     rests_on = "§2.5: a book's levels"
 
-    def book(self, fact: Book, seen: Observation) -> None:
+    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
         if fact.book_hidden:
             self.cannot_tell += 1
             return
@@ -43,7 +43,7 @@ class BookForm(Check):
             self.contradict(f"{seen.source} shows {fact.symbol}: {wrong}", [seen.n])
 
 
-def _disorder(levels: tuple[Level, ...], once: bool, *, falling: bool) -> str:
+def _disorder(levels: tuple[ReportedLevel, ...], once: bool, *, falling: bool) -> str:
     for level in levels:
         if level.qty <= 0:
             return f"a level of {level.qty} at {level.price}"
@@ -54,7 +54,7 @@ def _disorder(levels: tuple[Level, ...], once: bool, *, falling: bool) -> str:
     return ""
 
 
-class BooksInOrder(Check):
+class BooksInOrder(WitnessCheck):
     """The books of an instrument on one stream never go back in time."""
 
     name = "books in order"
@@ -64,7 +64,7 @@ class BooksInOrder(Check):
         super().__init__()
         self._last: dict[tuple[int, str, str], tuple[str, int]] = {}
 
-    def book(self, fact: Book, seen: Observation) -> None:
+    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
         stream = seen.stream
         if stream is None or not fact.at:
             return
@@ -82,13 +82,13 @@ class BooksInOrder(Check):
 class _Between(Struct):
     """The latest frame of a stream's book, and answers that came since."""
 
-    book: Book | None = None
+    book: ReportedBook | None = None
     line: int = 0
     ended: Seen = None
-    answers: list[tuple[Book, int, Seen]] = field(default_factory=list)
+    answers: list[tuple[ReportedBook, int, Seen]] = field(default_factory=list)
 
 
-class BookBetween(Check):
+class BookBetween(WitnessCheck):
     """A book that is read between two equal frames of a stream equals them.
 
     The two frames are consecutive on the stream. The read was sent after the first frame and
@@ -101,9 +101,11 @@ class BookBetween(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._streams: dict[tuple[str, str], dict[int, tuple[Stream, _Between]]] = defaultdict(dict)
+        self._streams: dict[tuple[str, str], dict[int, tuple[ObservedStream, _Between]]] = (
+            defaultdict(dict)
+        )
 
-    def book(self, fact: Book, seen: Observation) -> None:
+    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
         streams = self._streams[fact.dialect, fact.symbol]
         stream = seen.stream
         if stream is None:
@@ -126,7 +128,13 @@ class BookBetween(Check):
         between.answers.clear()
 
     def _judge(
-        self, stream: Stream, frame: Book, first: int, answer: Book, line: int, second: int
+        self,
+        stream: ObservedStream,
+        frame: ReportedBook,
+        first: int,
+        answer: ReportedBook,
+        line: int,
+        second: int,
     ) -> None:
         self.applied += 1
         if not _same(frame, answer):
@@ -134,7 +142,7 @@ class BookBetween(Check):
             self.contradict_on(stream, says, [first, line, second])
 
 
-def _same(one: Book, other: Book) -> bool:
+def _same(one: ReportedBook, other: ReportedBook) -> bool:
     """Whether two books are the same as deep as both are shown."""
     for mine, its in ((one.bids, other.bids), (one.offers, other.offers)):
         depth = min(len(mine), len(its))
@@ -146,13 +154,13 @@ def _same(one: Book, other: Book) -> bool:
 class _Rest(Struct):
     """An order as it rested unchanged, from `since` to `until`."""
 
-    order: Order
+    order: ReportedOrder
     until: str
     first: int
     last: int
 
 
-class OwnOrders(Check):
+class OwnOrders(WitnessCheck):
     """A book shows at least the open quantity of the client's own orders at each price.
 
     An order rested unchanged from its `lastTransactTime` until the last read that shows the same
@@ -172,9 +180,9 @@ class OwnOrders(Check):
         self._rests: dict[tuple[str, str], _Rest] = {}
         self._waiting: set[str] = set()  # stops, which the retail API shows as limit orders
         self._known: dict[tuple[str, str], list[_Rest]] = defaultdict(list)
-        self._books: dict[tuple[str, str], list[tuple[str, Book, int]]] = defaultdict(list)
+        self._books: dict[tuple[str, str], list[tuple[str, ReportedBook, int]]] = defaultdict(list)
 
-    def order(self, fact: Order, seen: Observation) -> None:
+    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
         resting = fact.state in self._RESTING and fact.type == "ORDER_TYPE_LIMIT"
         if "STOP" in fact.type:
             self._waiting.add(fact.id)
@@ -191,7 +199,7 @@ class OwnOrders(Check):
             if seen.now > known.until:
                 known.until, known.last = seen.now, seen.n
 
-    def book(self, fact: Book, seen: Observation) -> None:
+    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
         if seen.request.get("unaggregated") or fact.book_hidden or not fact.at:
             return
         if fact.state in _OPEN:
@@ -210,7 +218,7 @@ class OwnOrders(Check):
             if rests:
                 self._sweep(rests, sorted(books, key=lambda book: book[0]))
 
-    def _sweep(self, rests: list[_Rest], books: list[tuple[str, Book, int]]) -> None:
+    def _sweep(self, rests: list[_Rest], books: list[tuple[str, ReportedBook, int]]) -> None:
         """Go through books and orders in order of time."""
         waiting = iter([*rests, None])
         following, here = next(waiting), list[_Rest]()
@@ -222,7 +230,7 @@ class OwnOrders(Check):
             if here:
                 self._judge(book, line, here)
 
-    def _judge(self, book: Book, line: int, rests: list[_Rest]) -> None:
+    def _judge(self, book: ReportedBook, line: int, rests: list[_Rest]) -> None:
         mine: dict[tuple[bool, Number], list[_Rest]] = defaultdict(list)
         for rest in rests:
             mine[rest.order.side.endswith("BUY"), rest.order.price].append(rest)

@@ -9,12 +9,20 @@ from itertools import accumulate, pairwise
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Cash, Execution, Holding, Number, Position, Settlement, Trade
-from sim.evidence.witness.observation import Observation, Seen, Stream
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import (
+    CashChange,
+    HoldingChange,
+    Number,
+    ReportedExecution,
+    ReportedPosition,
+    ReportedSettlement,
+    ReportedTrade,
+)
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
 
-class PositionSum(Check):
+class PositionSum(WitnessCheck):
     """Until a market settles, a net position equals quantity bought minus quantity sold.
 
     A bust changes the net position, but not the quantity bought. A position is therefore judged
@@ -26,11 +34,11 @@ class PositionSum(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._followed: dict[str, tuple[Seen, Stream]] = {}  # by client: since when
+        self._followed: dict[str, tuple[Seen, ObservedStream]] = {}  # by client: since when
         self._busted: set[tuple[str, str]] = set()
         self._wrong: list[tuple[str, str, str, int]] = []
 
-    def observation(self, seen: Observation) -> None:
+    def observation(self, seen: ClientObservation) -> None:
         """Note who follows trades."""
         stream = seen.stream
         if stream is None or stream.operation.rpc != "CreateTradeCaptureReportSubscription":
@@ -40,12 +48,12 @@ class PositionSum(Check):
         elif not stream.request.get("symbols"):
             self._followed.setdefault(seen.client, (seen.ended, stream))
 
-    def trade(self, fact: Trade, seen: Observation) -> None:
+    def trade(self, fact: ReportedTrade, seen: ClientObservation) -> None:
         side = fact.aggressor or fact.passive
         if fact.state == "TRADE_STATE_BUSTED" and side is not None:
             self._busted.add((seen.client, side.order.symbol))
 
-    def position(self, fact: Position, seen: Observation) -> None:
+    def position(self, fact: ReportedPosition, seen: ClientObservation) -> None:
         followed = self._followed.get(seen.client)
         if fact.expired or followed is None or followed[0] >= seen.began or not fact.at:
             self.cannot_tell += 1
@@ -66,7 +74,7 @@ class PositionSum(Check):
                 self.contradict(says, [line])
 
 
-class PositionFills(Check):
+class PositionFills(WitnessCheck):
     """Between two views, a position grows by at least the fills that the client saw.
 
     The fills of the account strictly between the `updateTime` of the two views count. There may be
@@ -78,16 +86,18 @@ class PositionFills(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._views: dict[tuple[str, str], dict[str, tuple[Position, int]]] = defaultdict(dict)
+        self._views: dict[tuple[str, str], dict[str, tuple[ReportedPosition, int]]] = defaultdict(
+            dict
+        )
         self._fills: dict[tuple[str, str], dict[str, tuple[str, bool, Number, int]]] = defaultdict(
             dict
         )
 
-    def position(self, fact: Position, seen: Observation) -> None:
+    def position(self, fact: ReportedPosition, seen: ClientObservation) -> None:
         if fact.at and fact.account and not fact.expired:
             self._views[fact.account, fact.symbol].setdefault(fact.at, (fact, seen.n))
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         account = fact.order.account
         if fact.is_fill and account and not fact.leg_prices:
             buying = fact.order.side.endswith("BUY")
@@ -106,7 +116,7 @@ class PositionFills(Check):
 
     def _judge(
         self,
-        views: list[tuple[Position, int]],
+        views: list[tuple[ReportedPosition, int]],
         fills: list[tuple[str, bool, Number, int]],
         buying: bool,
     ) -> None:
@@ -126,7 +136,7 @@ class PositionFills(Check):
                 )
 
 
-class HoldingChain(Check):
+class HoldingChain(WitnessCheck):
     """Each entry of the position ledger starts from the position after the entry before it.
 
     The entries of one answer or stream are compared in their order; entries of one instant may have
@@ -138,10 +148,10 @@ class HoldingChain(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, tuple[Holding, int]] = {}
-        self._last: dict[tuple[str, str, int], tuple[Holding, int]] = {}
+        self._entries: dict[str, tuple[HoldingChange, int]] = {}
+        self._last: dict[tuple[str, str, int], tuple[HoldingChange, int]] = {}
 
-    def holding(self, fact: Holding, seen: Observation) -> None:
+    def holding(self, fact: HoldingChange, seen: ClientObservation) -> None:
         known = self._entries.setdefault(fact.id, (fact, seen.n))
         if known[0] != fact:
             says = f"entry {fact.id} of the position ledger has two different contents"
@@ -160,7 +170,7 @@ class HoldingChain(Check):
             )
 
 
-class CashChain(Check):
+class CashChain(WitnessCheck):
     """Each entry of a balance ledger starts from the balance after the entry before it, and has the
     same content wherever it is shown.
 
@@ -175,11 +185,11 @@ class CashChain(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, tuple[Cash, int]] = {}
+        self._entries: dict[str, tuple[CashChange, int]] = {}
         self._told: dict[int, set[str]] = defaultdict(set)  # by stream
-        self._last: dict[tuple[str, str, int], tuple[Cash, int]] = {}
+        self._last: dict[tuple[str, str, int], tuple[CashChange, int]] = {}
 
-    def cash(self, fact: Cash, seen: Observation) -> None:
+    def cash(self, fact: CashChange, seen: ClientObservation) -> None:
         if fact.id:
             known = self._entries.setdefault(f"{fact.dialect} {fact.id}", (fact, seen.n))
             self.applied += known[1] != seen.n
@@ -223,7 +233,7 @@ class _Page(Struct):
     last: str = ""
 
 
-class SettledOnce(Check):
+class SettledOnce(WitnessCheck):
     """An instrument pays each account once, and only a correction changes its final settlement
     price.
 
@@ -243,14 +253,14 @@ class SettledOnce(Check):
         self._pages: dict[str, list[_Page]] = defaultdict(list)
         self._page = _Page(-1, "", whole=False)
 
-    def settlement(self, fact: Settlement, seen: Observation) -> None:
+    def settlement(self, fact: ReportedSettlement, seen: ClientObservation) -> None:
         first = self.first_content((fact.dialect, fact.symbol), fact.price, seen.n)
         if first is not None and first[0] != fact.price:
             says = f"{fact.symbol} was settled at {first[0]} and again at {fact.price}"
             change = says, seen.now, [first[1], seen.n]
             self._changed.setdefault((fact.symbol, fact.price), change)
 
-    def cash(self, fact: Cash, seen: Observation) -> None:
+    def cash(self, fact: CashChange, seen: ClientObservation) -> None:
         self._follow_page(fact, seen)
         if not fact.symbol or not fact.id:
             return
@@ -259,7 +269,7 @@ class SettledOnce(Check):
         elif fact.entry_type == "RESOLUTION":
             self._paid[fact.account, fact.symbol].setdefault(fact.id, seen.n)
 
-    def _follow_page(self, fact: Cash, seen: Observation) -> None:
+    def _follow_page(self, fact: CashChange, seen: ClientObservation) -> None:
         """Note which payouts and instants one page of an account's ledger shows."""
         page = self._page
         if (page.line, page.account) != (seen.n, fact.account):
@@ -290,6 +300,6 @@ class SettledOnce(Check):
                 self.contradict(says, entries.values())
 
 
-def _content(fact: Cash) -> Cash:
+def _content(fact: CashChange) -> CashChange:
     """The content that must be equal everywhere. Retail entries do not always name the account."""
     return fact if fact.dialect == "exchange" else replace(fact, account="")

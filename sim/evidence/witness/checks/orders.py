@@ -7,12 +7,12 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import NamedTuple
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Execution, Number, Order
-from sim.evidence.witness.observation import Observation
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import Number, ReportedExecution, ReportedOrder
+from sim.evidence.witness.observation import ClientObservation
 
 
-class OrderFigures(Check):
+class OrderFigures(WitnessCheck):
     """In each view of a working order, filled quantity plus open quantity equals order quantity.
 
     A closed order has no open quantity. Orders for an amount of cash have no order quantity and are
@@ -23,7 +23,7 @@ class OrderFigures(Check):
     name = "order figures"
     rests_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
 
-    def order(self, fact: Order, seen: Observation) -> None:
+    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
         if fact.cash_order_qty or not fact.order_qty:
             self.cannot_tell += 1
             return
@@ -44,7 +44,7 @@ class OrderFigures(Check):
     past_order = order
 
 
-class OrderLife(Check):
+class OrderLife(WitnessCheck):
     """The filled quantity of an order never decreases, and a closed order never changes.
 
     `lastTransactTime` decides which of two views is later, not when they were received: a stream
@@ -58,9 +58,9 @@ class OrderLife(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._views: dict[tuple[str, str], tuple[Order, int]] = {}
+        self._views: dict[tuple[str, str], tuple[ReportedOrder, int]] = {}
 
-    def order(self, fact: Order, seen: Observation) -> None:
+    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
         if not fact.at:
             self.cannot_tell += 1
             return
@@ -94,7 +94,7 @@ class OrderLife(Check):
     past_order = order
 
 
-class ExecutionContent(Check):
+class ExecutionContent(WitnessCheck):
     """Every report of an execution has the same content.
 
     An execution may be reported twice (delivery is at least once). Names of orders, texts and trace
@@ -104,7 +104,7 @@ class ExecutionContent(Check):
     name = "execution content"
     rests_on = "§2.7: clients drop duplicates by the id of an execution"
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         order = fact.order
         content = (
             *(fact.type, fact.last_shares, fact.last_px, fact.trade_id, fact.aggressor, fact.at),
@@ -128,7 +128,7 @@ class _Filled(NamedTuple):
     line: int
 
 
-class FillsOnce(Check):
+class FillsOnce(WitnessCheck):
     """No part of an order is filled twice, and the fills give its average price.
 
     A fill of 3 after which 10 are filled covers the range from 7 to 10. Ranges of different
@@ -144,7 +144,7 @@ class FillsOnce(Check):
         self._fills: dict[tuple[str, str], dict[str, _Filled]] = defaultdict(dict)
         self._means: dict[tuple[str, str], tuple[Number, Number, int]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         if not fact.is_fill:
             return
         order = fact.order
@@ -188,7 +188,7 @@ class FillsOnce(Check):
             )
 
 
-class OneEnd(Check):
+class OneEnd(WitnessCheck):
     """An order ends only once, and is not filled after its end.
 
     FILLED is an end too. The instants of the executions and the filled quantities decide the order
@@ -202,10 +202,10 @@ class OneEnd(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ends: dict[tuple[str, str], tuple[Execution, int]] = {}
-        self._fills: dict[tuple[str, str], tuple[Execution, int]] = {}
+        self._ends: dict[tuple[str, str], tuple[ReportedExecution, int]] = {}
+        self._fills: dict[tuple[str, str], tuple[ReportedExecution, int]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         key = fact.order.dialect, fact.order.id
         if fact.type in self._ENDS:
             known = self._ends.setdefault(key, (fact, seen.n))
@@ -235,9 +235,9 @@ class OneEnd(Check):
                 )
 
 
-def _state(order: Order) -> str:
+def _state(order: ReportedOrder) -> str:
     return order.state.removeprefix("ORDER_STATE_")
 
 
-def _type(execution: Execution) -> str:
+def _type(execution: ReportedExecution) -> str:
     return execution.type.removeprefix("EXECUTION_TYPE_")

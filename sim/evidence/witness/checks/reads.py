@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.evidence.witness.check import Check, short
-from sim.evidence.witness.facts import Book, Instrument, Order, Position
-from sim.evidence.witness.observation import Observation
+from sim.evidence.witness.check import WitnessCheck, short
+from sim.evidence.witness.facts import (
+    ReportedBook,
+    ReportedInstrument,
+    ReportedOrder,
+    ReportedPosition,
+)
+from sim.evidence.witness.observation import ClientObservation
 
 
-class ReadsGoOn(Check):
+class ReadsGoOn(WitnessCheck):
     """A later read never shows an older state.
 
     A client reads an order, a position or a book, and reads it again with the same operation after
@@ -20,17 +25,17 @@ class ReadsGoOn(Check):
     name = "reads go on"
     rests_on = "§4: an answer shows the state at the time of the call"
 
-    def order(self, fact: Order, seen: Observation) -> None:
+    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
         self._look(("order", fact.id), fact.at, seen)
 
-    def position(self, fact: Position, seen: Observation) -> None:
+    def position(self, fact: ReportedPosition, seen: ClientObservation) -> None:
         if "asOfTime" not in seen.request and "asOfDate" not in seen.request:
             self._look(("position", fact.account, fact.symbol), fact.at, seen)
 
-    def book(self, fact: Book, seen: Observation) -> None:
+    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
         self._look(("book", fact.symbol), fact.at, seen)
 
-    def _look(self, subject: tuple[str, ...], at: str, seen: Observation) -> None:
+    def _look(self, subject: tuple[str, ...], at: str, seen: ClientObservation) -> None:
         operation = seen.operation
         if seen.stream is not None or not at or operation.cache or _tells_history(seen):
             return
@@ -40,13 +45,13 @@ class ReadsGoOn(Check):
             self.contradict(f"{name} at {before[0]}Z, and later at {at}Z", [before[1], seen.n])
 
 
-def _tells_history(seen: Observation) -> bool:
+def _tells_history(seen: ClientObservation) -> bool:
     """Whether an operation shows the past: executions and trades show orders as they were."""
     name = seen.operation.rpc
     return "Execution" in name or "Trade" in name or "Activities" in name
 
 
-class StatesGoOn(Check):
+class StatesGoOn(WitnessCheck):
     """A TERMINATED market stays TERMINATED, and an EXPIRED one can only become TERMINATED.
 
     The check applies along a stream of states, and to successive answers of one client.
@@ -57,7 +62,7 @@ class StatesGoOn(Check):
 
     _LAST = {"EXPIRED": 1, "TERMINATED": 2}
 
-    def instrument(self, fact: Instrument, seen: Observation) -> None:
+    def instrument(self, fact: ReportedInstrument, seen: ClientObservation) -> None:
         stream = seen.stream
         if stream is not None and stream.disturbed:
             self.cannot_tell += 1
@@ -71,7 +76,7 @@ class StatesGoOn(Check):
             self.contradict(says, [before[1], seen.n])
 
 
-class KeysMeanOne(Check):
+class KeysMeanOne(WitnessCheck):
     """A call that is repeated with its idempotency key has the same result.
 
     If two calls with the same client, operation, key and body are answered, both answers have the
@@ -81,7 +86,7 @@ class KeysMeanOne(Check):
     name = "keys mean one"
     rests_on = "§7.2: the same key and body give the same movement or order"
 
-    def observation(self, seen: Observation) -> None:
+    def observation(self, seen: ClientObservation) -> None:
         """Look at answers to calls with a key."""
         if seen.kind != "answer" or not seen.ok or not isinstance(seen.body, dict):
             return

@@ -6,9 +6,9 @@ from collections import defaultdict
 
 from msgspec import Struct, field
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Execution
-from sim.evidence.witness.observation import Observation, Stream
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import ReportedExecution
+from sim.evidence.witness.observation import ClientObservation, ObservedStream
 
 # If one of these streams reports an execution of an order, it reports all of them.
 _COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
@@ -23,7 +23,7 @@ class _ToldExecutions(Struct):
     line: int = 0
 
 
-class NothingMissed(Check):
+class NothingMissed(WitnessCheck):
     """A stream that reports executions of an order misses none up to the latest one it reported.
 
     Reports, answers and other streams may show executions between the order's first execution on
@@ -39,9 +39,9 @@ class NothingMissed(Check):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
-        self._streams: dict[int, tuple[Stream, _ToldExecutions]] = {}
+        self._streams: dict[int, tuple[ObservedStream, _ToldExecutions]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         order = f"{fact.order.dialect} {fact.order.id}"
         self._known[order].setdefault(fact.id, (fact.at, seen.n))
         stream = seen.stream
@@ -61,7 +61,11 @@ class NothingMissed(Check):
                 self._judge(stream, reported, order, executions)
 
     def _judge(
-        self, stream: Stream, reported: _ToldExecutions, order: str, executions: dict[str, str]
+        self,
+        stream: ObservedStream,
+        reported: _ToldExecutions,
+        order: str,
+        executions: dict[str, str],
     ) -> None:
         first = min(executions.values())
         for name, (at, line) in self._known[order].items():
@@ -77,7 +81,7 @@ class NothingMissed(Check):
                 )
 
 
-def _is_complete(stream: Stream, seen: Observation) -> bool:
+def _is_complete(stream: ObservedStream, seen: ClientObservation) -> bool:
     if stream.operation.rpc in _COMPLETE:
         return True
     request = seen.request
@@ -86,7 +90,7 @@ def _is_complete(stream: Stream, seen: Observation) -> bool:
     )
 
 
-class Resumed(Check):
+class Resumed(WitnessCheck):
     """A stream that resumes from a token reports what came after the token, and nothing older.
 
     An execution that was reported both before and after the token is not judged: its frame came
@@ -100,12 +104,12 @@ class Resumed(Check):
 
     def __init__(self) -> None:
         super().__init__()
-        self._tokens: dict[str, tuple[Stream, int]] = {}
+        self._tokens: dict[str, tuple[ObservedStream, int]] = {}
         self._told: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
-        self._resumed: dict[int, tuple[Stream, str]] = {}
-        self._streams: dict[int, Stream] = {}
+        self._resumed: dict[int, tuple[ObservedStream, str]] = {}
+        self._streams: dict[int, ObservedStream] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         stream = seen.stream
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
             return
@@ -113,7 +117,7 @@ class Resumed(Check):
         self._told[stream.number].append((fact.id, fact.at, seen.n))
         self._resume(stream, seen)
 
-    def observation(self, seen: Observation) -> None:
+    def observation(self, seen: ClientObservation) -> None:
         """Note the token of a frame; its executions have been noted already."""
         stream = seen.stream
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
@@ -123,7 +127,7 @@ class Resumed(Check):
         if token:
             self._tokens.setdefault(token, (stream, len(self._told[stream.number])))
 
-    def _resume(self, stream: Stream, seen: Observation) -> None:
+    def _resume(self, stream: ObservedStream, seen: ClientObservation) -> None:
         token = seen.request.get("resumeToken")
         if token and stream.number not in self._resumed:
             self._resumed[stream.number] = stream, token
@@ -136,7 +140,7 @@ class Resumed(Check):
             else:
                 self._judge(*known, stream)
 
-    def _judge(self, before: Stream, count: int, after: Stream) -> None:
+    def _judge(self, before: ObservedStream, count: int, after: ObservedStream) -> None:
         reported = self._told[after.number]
         names = {name for name, _, _ in reported}
         latest = max((at for _, at, _ in reported), default="")
@@ -159,7 +163,7 @@ class Resumed(Check):
                 self.contradict(says, [line])
 
     def _told_elsewhere(
-        self, before: Stream, after: Stream, sooner: list[tuple[str, str, int]]
+        self, before: ObservedStream, after: ObservedStream, sooner: list[tuple[str, str, int]]
     ) -> list[tuple[str, str, int]]:
         """Executions that other streams reported, later than everything before the token."""
         last = max((at for _, at, _ in sooner), default="")
@@ -175,7 +179,7 @@ class Resumed(Check):
         ]
 
 
-def _same_subscription(before: Stream, after: Stream) -> bool:
+def _same_subscription(before: ObservedStream, after: ObservedStream) -> bool:
     """Whether two streams of a client have the same filters and no injected faults."""
     narrowed = [
         [stream.request.get(name) or [] for name in ("symbols", "firms")]

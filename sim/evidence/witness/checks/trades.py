@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Execution, Number, Trade
-from sim.evidence.witness.observation import Observation
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import Number, ReportedExecution, ReportedTrade
+from sim.evidence.witness.observation import ClientObservation
 
 
-class OneTrade(Check):
+class OneTrade(WitnessCheck):
     """A trade has one price, one quantity, one aggressor, and an opposite side.
 
     The price and quantity of combo trades are not compared, because each leg has its own price.
@@ -21,7 +21,7 @@ class OneTrade(Check):
         self._terms: dict[tuple[str, str], tuple[tuple[Number, Number, str], int]] = {}
         self._sides: dict[tuple[str, str, bool], tuple[str, str, int]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         if not fact.is_fill or not fact.trade_id:
             return
         key = fact.order.dialect, fact.trade_id
@@ -33,7 +33,7 @@ class OneTrade(Check):
             self.contradict(says, [line, seen.n])
         self._side(fact, seen)
 
-    def _side(self, fact: Execution, seen: Observation) -> None:
+    def _side(self, fact: ReportedExecution, seen: ClientObservation) -> None:
         order = fact.order
         key, side = (order.dialect, fact.trade_id), (order.id, order.side, seen.n)
         first, _, line = self._sides.setdefault((*key, fact.aggressor), side)
@@ -47,7 +47,7 @@ class OneTrade(Check):
             self.contradict(says, [facing[2], seen.n])
 
 
-class TradeState(Check):
+class TradeStates(WitnessCheck):
     """A busted trade stays busted, and a cleared trade never becomes new again.
 
     The check applies along each stream, which reports states in order, and to reads that were sent
@@ -59,7 +59,7 @@ class TradeState(Check):
 
     _LATER = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
 
-    def trade(self, fact: Trade, seen: Observation) -> None:
+    def trade(self, fact: ReportedTrade, seen: ClientObservation) -> None:
         rank = self._LATER.get(fact.state)
         if rank is None or not fact.id:
             self.cannot_tell += 1
@@ -74,7 +74,7 @@ class TradeState(Check):
             self.contradict(says, [before[1], seen.n])
 
 
-def _replays(seen: Observation) -> bool:
+def _replays(seen: ClientObservation) -> bool:
     return bool(seen.request.get("resumeToken") or seen.request.get("resumeTime"))
 
 
