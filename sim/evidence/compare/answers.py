@@ -77,17 +77,17 @@ class Checker:
         else:
             differences = self._http(event, event.answer, event.entry.plane)
         return (
-            [one.with_culprit(self.culprit(event.operation, one)) for one in differences]
+            [misfit.with_culprit(self.culprit(event.operation, misfit)) for misfit in differences]
             if differences
             else differences
         )
 
-    def culprit(self, operation: Operation | None, one: Misfit) -> Culprit:
+    def culprit(self, operation: Operation | None, misfit: Misfit) -> Culprit:
         """Return which side is wrong where a recording and the contract differ."""
-        if one.switch:
+        if misfit.switch:
             return "specification" if self.reading == DOCUMENTED else "contract"
         own_numbers = operation is not None and operation.package in _OWN_NUMBERS
-        return "contract" if own_numbers and one.kind == "bytes" else "recording"
+        return "contract" if own_numbers and misfit.kind == "bytes" else "recording"
 
     def shape(self, operation: Operation, plane: str, now: Instant) -> Shape:
         """Return the shape of an operation's answer on a plane at an instant."""
@@ -162,7 +162,7 @@ class Checker:
             if body and operation.content == "json" and not shape.check(body):
                 yield Misfit("answer.status", status, 200, "status")
                 return
-        yield from (one.under("answer.body") for one in wrong)
+        yield from (misfit.under("answer.body") for misfit in wrong)
         body_status = body.get("status") if isinstance(body, dict) else None
         if type(body_status) is int and body_status != status and "status" in (form.members or ()):
             yield Misfit("answer.status", status, body_status, "status")
@@ -292,8 +292,8 @@ def _status_in(body: Any, plane: str) -> int | None:
 
 
 def _under(parent: str, misfit: Found | None) -> Iterator[Misfit]:
-    for one in misfit or ():
-        yield one.under(parent)
+    for difference in misfit or ():
+        yield difference.under(parent)
 
 
 # ---- readings
@@ -312,15 +312,17 @@ def wire_switches_of(reading: str) -> frozenset[str]:
 
 
 def _assumption_names() -> set[str]:
-    switches = (one.switch for one in catalogue().values())
-    return {one.name for one in switches if one is not None and not isinstance(one, Quirk)}
+    switches = (observation.switch for observation in catalogue().values())
+    return {
+        switch.name for switch in switches if switch is not None and not isinstance(switch, Quirk)
+    }
 
 
 def observation_of(switch: str) -> str:
     """Return the name of the observation behind a switch; "" if there is none."""
-    for one in catalogue().values():
-        if one.switch is not None and one.switch.name == switch:
-            return one.name
+    for observation in catalogue().values():
+        if observation.switch is not None and observation.switch.name == switch:
+            return observation.name
     return ""
 
 

@@ -55,7 +55,7 @@ class Remaining(NamedTuple):
     @staticmethod
     def of(differences: Iterable[Misfit]) -> Remaining:
         """Count differences."""
-        kinds = [one.kind for one in differences]
+        kinds = [misfit.kind for misfit in differences]
         return Remaining(len(kinds), kinds.count(MISSING.kind))
 
 
@@ -73,7 +73,7 @@ def likely_order(
     if not lines:
         return moves
     differing = {entry.stream for entry in entries if entry.n in lines and entry.stream is not None}
-    overlaps = [one for one in overlapping(entries) if one.stream in differing]
+    overlaps = [overlap for overlap in overlapping(entries) if overlap.stream in differing]
     if not overlaps:
         return moves
     trials = min(_TRIALS_MAX, _LINES_MAX // len(entries))
@@ -83,9 +83,9 @@ def likely_order(
             if not least.places or not trials:
                 return moves
             trials -= 1
-            later = (one.message for one in overlaps if one.stream == overlap.stream)
-            behind = {one: call for one in later if overlap.message <= one < call}
-            other = moves | {one: max(call, moves.get(one, 0)) for one in behind}
+            later = (further.message for further in overlaps if further.stream == overlap.stream)
+            behind = {index: call for index in later if overlap.message <= index < call}
+            other = moves | {index: max(call, moves.get(index, 0)) for index in behind}
             try:
                 found = replay(clock.with_moves(other))
             except (RpcError, Unmatched):
@@ -103,17 +103,17 @@ def overlapping(entries: Collection[RecordedLine]) -> Iterator[Overlap]:
     for index, entry in enumerate(entries):
         if entry.request is not None and entry.answer is not None:
             sent = sent_at(entry)
-            waiting = [one for one in waiting if sent - one.since < _OVERLAP_MAX]
+            waiting = [message for message in waiting if sent - message.since < _OVERLAP_MAX]
             if done_at(entry) - sent < HELD:
-                for one in waiting:
-                    if len(one.calls) < _CALLS_MAX:
-                        one.calls.append(index)
+                for message in waiting:
+                    if len(message.calls) < _CALLS_MAX:
+                        message.calls.append(index)
         elif entry.stream is not None and entry.opened is not None:
             opened[entry.stream] = str(entry.opened.get("rpc", ""))
         elif entry.stream is not None and entry.frame is not None:
             stream, body = entry.stream, entry.frame.body
             if entry.frame.sender == "service":
-                waiting = [one for one in waiting if not one.is_answered(stream, body)]
+                waiting = [message for message in waiting if not message.is_answered(stream, body)]
             else:
                 overlap = Overlap(stream, index, [], _is_of_book(opened.get(stream, ""), body))
                 found.append(overlap)

@@ -87,7 +87,7 @@ class DeferredTally(ComparisonTally):
     def settle(self, excused: Collection[Place]) -> None:
         """Count the collected differences without those at the excused places."""
         for name, n, differences, seen in self.lines:
-            left = [one for one in differences if _place(n, one) not in excused]
+            left = [misfit for misfit in differences if _place(n, misfit) not in excused]
             if left:
                 super().differ(name, n, left, seen)
             elif seen:
@@ -146,7 +146,9 @@ def decided_by_chance(
     streams = {entry.n: entry.stream for entry in entries if entry.stream is not None}
     ours = _Replay(streams)
     for line in lines:
-        ours.differ(line.name, line.n, [one for one in line.differences if _may_be_chance(one)])
+        ours.differ(
+            line.name, line.n, [misfit for misfit in line.differences if _may_be_chance(misfit)]
+        )
     places = ours.places
     if not places:
         return ExcusedPlaces()
@@ -163,13 +165,15 @@ def decided_by_chance(
         if not others or _has_our_seed(names, others):
             return ExcusedPlaces()
         excused |= {place for place in places if _varies(place, ours, others)}
-        trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
+        trials = [(variant, seed) for variant in quirks] + [
+            (scenario, other) for other in seeds[_FIRST:]
+        ]
         for decided, other in trials:
             if len(excused) == len(places):
                 break
             progress.step()
-            for one in replay(decided, other):
-                excused |= {p for p in places if p not in one.places and one.compares(p, ours)}
+            for run in replay(decided, other):
+                excused |= {p for p in places if p not in run.places and run.compares(p, ours)}
     return ExcusedPlaces(frozenset(excused), not progress.interrupted)
 
 
@@ -221,15 +225,15 @@ def _varies(place: Place, ours: _Replay, others: list[_Replay]) -> bool:
     """Return whether we answer as recorded under some other seed, or differently under nearly each
     one.
     """
-    comparing = [one for one in others if one.compares(place, ours)]
-    values = {one.places.get(place, "") for one in comparing} | {ours.places[place]}
+    comparing = [run for run in others if run.compares(place, ours)]
+    values = {run.places.get(place, "") for run in comparing} | {ours.places[place]}
     spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
-    return spread or any(place not in one.places for one in comparing)
+    return spread or any(place not in run.places for run in comparing)
 
 
 def _has_our_seed(names: IdentifierMap, others: list[_Replay]) -> bool:
     """Return whether the recording was made with our seed: most drawn identifiers are then ours."""
-    first, *more = (one.names for one in others)
+    first, *more = (run.names for run in others)
     drawn = [
         recorded
         for recorded, ours in first.pairs_since(0)

@@ -73,7 +73,9 @@ class RecordingComparison:
             "recording": str(self.path),
             "scenario": self.scenario or None,
             "reading": self.reading,
-            "operations": {name: one.document() for name, one in sorted(tally.operations.items())},
+            "operations": {
+                name: operation.document() for name, operation in sorted(tally.operations.items())
+            },
             "not_seen": not_seen,
             "totals": tally.totals() | {"not_seen": len(not_seen)},
             "warnings": self.warnings,
@@ -108,19 +110,24 @@ class RecordingComparison:
     def _differing(self) -> Iterator[str]:
         """Yield lines about differences that no observation explains."""
         places = {
-            name: [place for place in one.places.values() if not place.first.difference.switch]
-            for name, one in self.tally.operations.items()
+            name: [
+                place for place in operation.places.values() if not place.first.difference.switch
+            ]
+            for name, operation in self.tally.operations.items()
         }
         operations = [
             (name, self.tally.operations[name]) for name, listed in places.items() if listed
         ]
         operations.sort(key=lambda item: (-item[1].differ, item[0]))
         lines = 0
-        for number, (name, one) in enumerate(operations):
+        for number, (name, operation) in enumerate(operations):
             if lines >= _LINES_MAX:
                 yield f"… and {len(operations) - number} more operations: --json lists all"
                 break
-            differing = [f"{name}: {one.differ:,} of {one.seen:,} differ", *_places(places[name])]
+            differing = [
+                f"{name}: {operation.differ:,} of {operation.seen:,} differ",
+                *_places(places[name]),
+            ]
             lines += len(differing)
             yield from differing
         if operations:
@@ -129,8 +136,8 @@ class RecordingComparison:
     def _observed(self) -> Iterator[str]:
         """Yield lines about differences between the two readings, grouped by observation."""
         explained: dict[str, tuple[int, set[str]]] = {}
-        for name, one in self.tally.operations.items():
-            for place in one.places.values():
+        for name, operation in self.tally.operations.items():
+            for place in operation.places.values():
                 if switch := place.first.difference.switch:
                     count, names = explained.get(switch, (0, set()))
                     explained[switch] = count + place.count, names | {name}
@@ -147,7 +154,9 @@ class RecordingComparison:
 def agreement(comparison: RecordingComparison) -> Iterator[str]:
     """Yield the last lines: what agrees, and what has no evidence."""
     tally, totals = comparison.tally, comparison.tally.totals()
-    agree = [name for name, one in tally.operations.items() if one.agree == one.seen]
+    agree = [
+        name for name, operation in tally.operations.items() if operation.agree == operation.seen
+    ]
     yield f"agree:       {totals['agree']:,} answers and frames, {len(agree)} whole operations"
     unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
     never = f"{len(comparison.not_seen())} operations never seen (--json lists them)"
@@ -199,7 +208,7 @@ def compare_with(
     def remaining(step: Callable[[], None], clock: ServiceClock) -> Remaining:
         step()
         replay(clock, tally := DeferredTally())
-        return Remaining.of(one for line in tally.lines for one in line.differences)
+        return Remaining.of(misfit for line in tally.lines for misfit in line.differences)
 
     chance = ExcusedPlaces(complete=False)
     with naming_file(path):

@@ -50,7 +50,7 @@ def report_in(operation: Operation | None, body: Any) -> str | None:
     else:
         return None
     pieces = [_piece(line) for line in lines]
-    return "".join(pieces) if pieces and all(type(one) is str for one in pieces) else None
+    return "".join(pieces) if pieces and all(type(piece) is str for piece in pieces) else None
 
 
 def _piece(line: Any) -> Any:

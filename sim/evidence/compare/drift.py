@@ -34,12 +34,12 @@ class ReviewedDifference(Struct, frozen=True, kw_only=True):
     kind: str = ""
     reason: str
 
-    def matches(self, one: DifferenceGroup) -> bool:
+    def matches(self, difference: DifferenceGroup) -> bool:
         """Return whether this entry accepts a difference."""
         return (
-            fnmatchcase(one.operation, self.operation)
-            and _matches(one.where, self.where)
-            and self.kind in ("", one.kind)
+            fnmatchcase(difference.operation, self.operation)
+            and _matches(difference.where, self.where)
+            and self.kind in ("", difference.kind)
         )
 
 
@@ -112,11 +112,11 @@ class Drift:
     ) -> None:
         self.comparison, self.entries, self.earlier = comparison, accepted, earlier
         drifts = list(_difference_groups(comparison, accepted, earlier))
-        self.open = [one for one in drifts if one.entry is None]
-        self.accepted = [one for one in drifts if one.entry is not None]
-        used = {one.entry for one in self.accepted}
-        self.stale = [one for one in accepted if one not in used]
-        keys, seen = {one.key for one in drifts}, set(comparison.tally.operations)
+        self.open = [difference for difference in drifts if difference.entry is None]
+        self.accepted = [difference for difference in drifts if difference.entry is not None]
+        used = {difference.entry for difference in self.accepted}
+        self.stale = [entry for entry in accepted if entry not in used]
+        keys, seen = {difference.key for difference in drifts}, set(comparison.tally.operations)
         self.gone = sorted(earlier.keys - keys) if earlier else []
         self.unseen = sorted(earlier.seen - seen) if earlier else []
 
@@ -135,11 +135,11 @@ class Drift:
         """Return what `--json` adds under "drift"."""
         return {
             "rings": self.rings,
-            "open": [one.document() for one in self.open],
-            "accepted": [one.document() for one in self.accepted],
+            "open": [difference.document() for difference in self.open],
+            "accepted": [difference.document() for difference in self.accepted],
             "not_needed": [
-                {"operation": one.operation, "where": one.where, "reason": one.reason}
-                for one in self.stale
+                {"operation": entry.operation, "where": entry.where, "reason": entry.reason}
+                for entry in self.stale
             ],
             "gone": [dict(zip(_KEY, key, strict=True)) for key in self.gone],
             "not_seen_any_more": self.unseen,
@@ -153,12 +153,12 @@ def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
     file = record(_ReviewFile).read(node, problems)
     if file is INVALID or problems:
         raise ScenarioError(problems)
-    for one in file.accepted:
-        if not one.reason.strip():
-            said = f"say why {one.operation} {one.where} is accepted: its reason is empty"
+    for entry in file.accepted:
+        if not entry.reason.strip():
+            said = f"say why {entry.operation} {entry.where} is accepted: its reason is empty"
             problems.append(problem(node.at, said))
-        if one.kind and one.kind not in KINDS:
-            said = f"there is no kind {one.kind!r}: one of {', '.join(KINDS)}"
+        if entry.kind and entry.kind not in KINDS:
+            said = f"there is no kind {entry.kind!r}: one of {', '.join(KINDS)}"
             problems.append(problem(node.at, said))
     if problems:
         raise ScenarioError(problems)
@@ -171,8 +171,8 @@ def read_earlier(path: Path) -> EarlierComparison:
         operations = json.decode(path.read_bytes(), type=dict[str, Any])["operations"]
         keys = {
             (name, without_positions(row["where"]), row["kind"])
-            for name, one in operations.items()
-            for row in one["differences"]
+            for name, operation in operations.items()
+            for row in operation["differences"]
         }
     except (DecodeError, KeyError, TypeError, AttributeError):
         said = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
@@ -183,11 +183,11 @@ def read_earlier(path: Path) -> EarlierComparison:
 def proposed(drift: Drift) -> str:
     """Return entries for all open differences as a file to review; each still needs a reason."""
     lines = ["# Say of each difference why it is accepted, or take it out.", "accepted:"]
-    for one in drift.open:
+    for difference in drift.open:
         lines += [
-            f"- operation: {one.operation}",
-            f"  where: {json.encode(one.where).decode()}",
-            f"  kind: {one.kind}",
+            f"- operation: {difference.operation}",
+            f"  where: {json.encode(difference.where).decode()}",
+            f"  kind: {difference.kind}",
             '  reason: ""',
         ]
     return "\n".join(lines if drift.open else [lines[0], "accepted: []"]) + "\n"
@@ -200,9 +200,9 @@ def _difference_groups(
 ) -> Iterator[DifferenceGroup]:
     for name, operation in sorted(comparison.tally.operations.items()):
         for place in operation.places.values():
-            one = DifferenceGroup(name, place)
-            since = earlier is not None and one.key not in earlier.keys
-            entry = next((entry for entry in accepted if entry.matches(one)), None)
+            difference = DifferenceGroup(name, place)
+            since = earlier is not None and difference.key not in earlier.keys
+            entry = next((entry for entry in accepted if entry.matches(difference)), None)
             yield DifferenceGroup(name, place, since, entry)
 
 

@@ -27,11 +27,11 @@ def _lines(drift: Drift) -> Iterator[str]:
     comparison = drift.comparison
     yield from comparison.warnings
     yield _verdict(drift)
-    ordered = sorted(drift.open, key=lambda one: not one.since)
-    for name, group in groupby(ordered[:_PLACES_MAX], key=lambda one: one.operation):
+    ordered = sorted(drift.open, key=lambda difference: not difference.since)
+    for name, group in groupby(ordered[:_PLACES_MAX], key=lambda difference: difference.operation):
         yield f"  {name}"
-        for one in group:
-            yield from (f"    {line}" for line in one.lines(_WIDTH - 4))
+        for difference in group:
+            yield from (f"    {line}" for line in difference.lines(_WIDTH - 4))
     if len(drift.open) > _PLACES_MAX:
         yield f"  … and {len(drift.open) - _PLACES_MAX} more: --json and --junit have all"
     yield from _as_the_other_reading(drift)
@@ -47,8 +47,8 @@ def _verdict(drift: Drift) -> str:
         return f"DRIFT: nothing could be compared: {comparison.path.name} shows nothing documented"
     if not drift.open:
         return f"no drift: {seen}"
-    operations = len({one.operation for one in drift.open})
-    new = sum(1 for one in drift.open if one.since)
+    operations = len({difference.operation for difference in drift.open})
+    new = sum(1 for difference in drift.open if difference.since)
     suffix = f", {new} of them new" if drift.earlier else ""
     return (
         f"DRIFT: {counted(len(drift.open), 'place')} in {counted(operations, 'operation')}{suffix}"
@@ -56,7 +56,7 @@ def _verdict(drift: Drift) -> str:
 
 
 def _as_the_other_reading(drift: Drift) -> Iterator[str]:
-    count = sum(1 for one in drift.open if one.place.first.difference.switch)
+    count = sum(1 for difference in drift.open if difference.place.first.difference.switch)
     if count:
         other = other_reading(drift.comparison.reading)
         yield f"no difference in the reading {other}: {counted(count, 'place')} (--reading {other})"
@@ -65,7 +65,7 @@ def _as_the_other_reading(drift: Drift) -> Iterator[str]:
 def _since(drift: Drift) -> Iterator[str]:
     if drift.earlier is None:
         return
-    new = sum(1 for one in (*drift.open, *drift.accepted) if one.since)
+    new = sum(1 for difference in (*drift.open, *drift.accepted) if difference.since)
     text = f"since {drift.earlier.file.name}: {new} new, {len(drift.gone)} gone"
     if drift.unseen:
         text += f"; not seen any more: {', '.join(drift.unseen)}"
@@ -74,7 +74,7 @@ def _since(drift: Drift) -> Iterator[str]:
 
 def _accepted(drift: Drift) -> Iterator[str]:
     if drift.accepted:
-        operations = len({one.operation for one in drift.accepted})
+        operations = len({difference.operation for difference in drift.accepted})
         places = counted(len(drift.accepted), "place")
         yield f"accepted:    {places} in {counted(operations, 'operation')}"
     for entry in drift.stale:
@@ -100,13 +100,15 @@ def suite(drift: Drift) -> Suite:
 
 
 def _case(drift: Drift, name: str) -> Case:
-    mine = [one for one in drift.open if one.operation == name]
+    mine = [difference for difference in drift.open if difference.operation == name]
     if mine:
-        text = "\n".join(line for one in mine for line in one.lines(200))
+        text = "\n".join(line for difference in mine for line in difference.lines(200))
         return Case("drift", name, failure=f"{counted(len(mine), 'place')} differ", text=text)
     operation = drift.comparison.tally.operations[name]
     if not operation.agree and not operation.differ:
         return Case("drift", name, skipped=f"no evidence: {'; '.join(operation.unknown)}")
-    known = [one for one in drift.accepted if one.operation == name]
-    entries = [f"{one.where}: {one.entry.reason}" for one in known if one.entry]
+    known = [difference for difference in drift.accepted if difference.operation == name]
+    entries = [
+        f"{difference.where}: {difference.entry.reason}" for difference in known if difference.entry
+    ]
     return Case("drift", name, text="\n".join(["accepted:", *entries]) if entries else "")

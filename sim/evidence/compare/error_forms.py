@@ -62,18 +62,18 @@ def statuses_of(code: int) -> tuple[int, ...]:
 
 @cache
 def _pairs() -> frozenset[tuple[int, int]]:
-    classes = (one for one in _classes(Refusal) if not issubclass(one, refusals.Injected))
+    classes = (cls for cls in _classes(Refusal) if not issubclass(cls, refusals.Injected))
     # only the class matters, so a sample need not be constructed
-    samples = [one.__new__(one) for one in classes]
+    samples = [cls.__new__(cls) for cls in classes]
     pairs = {(http_status(sample), grpc_code(sample)) for sample in samples}
     pairs |= {(http, int(code)) for code, http in HTTP_OF_CODE.items()}
     return frozenset(pairs | {(http, int(code)) for http, code in CODE_OF_HTTP.items()})
 
 
 def _classes(base: type[Refusal]) -> Iterator[type[Refusal]]:
-    for one in base.__subclasses__():
-        yield one
-        yield from _classes(one)
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _classes(cls)
 
 
 def misfits(body: Any, form: Form) -> list[Misfit]:

@@ -85,7 +85,8 @@ def _inferred(file: Path) -> dict[str, dict[str, Any]]:
     except (DecodeError, KeyError, TypeError):
         raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}") from None
     if not all(
-        isinstance(one, dict) and isinstance(one.get("verdict"), str) for one in verdicts.values()
+        isinstance(verdict, dict) and isinstance(verdict.get("verdict"), str)
+        for verdict in verdicts.values()
     ):
         raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}")
     return verdicts

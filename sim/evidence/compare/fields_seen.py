@@ -47,8 +47,8 @@ def note_fields(cls: type[Message], value: Any, seen: set[Place]) -> None:
             continue
         if field.key_kind and isinstance(inner, dict):
             inner = list(inner.values())
-        for one in inner if isinstance(inner, list) else (inner,):
-            note_fields(below, one, seen)
+        for element in inner if isinstance(inner, list) else (inner,):
+            note_fields(below, element, seen)
 
 
 def _message_of(field: Field) -> type[Message] | None:

@@ -93,7 +93,7 @@ class IdentifierMap:
         if len(parts[0]) != len(parts[1]):
             return False
         pairs = zip(*parts, strict=True)
-        return all(one == other or self.pair(one, other) for one, other in pairs)
+        return all(part == other or self.pair(part, other) for part, other in pairs)
 
     def note_client_values(self, value: Any) -> None:
         """Pair each text that a client wrote with itself, unless the service drew it before."""

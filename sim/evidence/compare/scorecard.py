@@ -61,7 +61,7 @@ class Evidence(Struct):
     @property
     def of_this_machine(self) -> list[str]:
         """Recordings of a server on this machine, which may be a sandbox and not the service."""
-        return [one.file for one in self.sources if one.local]
+        return [source.file for source in self.sources if source.local]
 
 
 class OperationScore(Struct, frozen=True):
@@ -82,13 +82,13 @@ class OperationScore(Struct, frozen=True):
         "recorded" in a file that was read, "live" if others published answers, "documents" for
         pages, types and imitations only; "" if there is none.
         """
-        if any(one.agree + one.differ for one in self.recorded.values()):
+        if any(tally.agree + tally.differ for tally in self.recorded.values()):
             return "recorded"
         return _best(self.observed)
 
     def does(self, reading: str) -> int:
         """Return in how many of its observations the exchange agrees, in a reading."""
-        return sum(1 for one in self.observed if does(one, reading))
+        return sum(1 for observation in self.observed if does(observation, reading))
 
     def document(self) -> dict[str, Any]:
         """Return the score for `--json`."""
@@ -98,8 +98,8 @@ class OperationScore(Struct, frozen=True):
             "evidence": self.evidence or None,
             "statements": self.statements,
             "observations": {
-                one.name: {reading: does(one, reading) for reading in READINGS}
-                for one in self.observed
+                observation.name: {reading: does(observation, reading) for reading in READINGS}
+                for observation in self.observed
             },
             "fields": {"contract": len(self.fields), "seen": len(self.seen_fields)}
             | ({"not_seen": not_seen} if self.seen_fields else {}),
@@ -136,7 +136,7 @@ class SwitchScore(Struct, frozen=True):
             "evidence": self.evidence or None,
             **self.values,
             "source": self.source,
-            "observations": {one.name: one.value for one in self.observed},
+            "observations": {observation.name: observation.value for observation in self.observed},
             **({"inferred": self.inferred} if self.inferred else {}),
         }
 
@@ -155,23 +155,27 @@ class Scorecard(Struct, frozen=True):
         """Return the scorecard for `--json`."""
         return {
             "recordings": [
-                {name: getattr(one, name) for name in one.__struct_fields__}
-                for one in self.evidence.sources
+                {name: getattr(source, name) for name in source.__struct_fields__}
+                for source in self.evidence.sources
             ],
             "scenario": self.evidence.scenario or None,
-            "operations": {one.operation.name: one.document() for one in self.operations},
+            "operations": {score.operation.name: score.document() for score in self.operations},
             "assumptions": {
-                one.name: one.document() for one in self.switches if one.kind == "assumption"
+                switch.name: switch.document()
+                for switch in self.switches
+                if switch.kind == "assumption"
             },
-            "quirks": {one.name: one.document() for one in self.switches if one.kind == "quirk"},
+            "quirks": {
+                switch.name: switch.document() for switch in self.switches if switch.kind == "quirk"
+            },
             "observations": {
-                one.name: {
-                    **{reading: does(one, reading) for reading in READINGS},
-                    "tests": len(self.observation_tests.get(one.name, ())),
-                    "date": one.date,
-                    "evidence": list(one.evidence),
+                observation.name: {
+                    **{reading: does(observation, reading) for reading in READINGS},
+                    "tests": len(self.observation_tests.get(observation.name, ())),
+                    "date": observation.date,
+                    "evidence": list(observation.evidence),
                 }
-                for one in catalogue().values()
+                for observation in catalogue().values()
             },
             "statements": {name: len(self.tests.get(name, ())) for name in self.statements},
             "totals": self.totals(),
@@ -185,26 +189,27 @@ class Scorecard(Struct, frozen=True):
             "statements_with_tests": sum(1 for name in self.statements if self.tests.get(name)),
             "observations": len(observed),
             "observations_done": {
-                reading: sum(1 for one in observed if does(one, reading)) for reading in READINGS
+                reading: sum(1 for observation in observed if does(observation, reading))
+                for reading in READINGS
             },
             "observations_with_tests": sum(
-                1 for one in observed if self.observation_tests.get(one.name)
+                1 for observation in observed if self.observation_tests.get(observation.name)
             ),
-            "operations": _by_evidence(one.evidence for one in self.operations),
+            "operations": _by_evidence(score.evidence for score in self.operations),
             "operations_without_evidence": [
-                one.operation.name for one in self.operations if not one.evidence
+                score.operation.name for score in self.operations if not score.evidence
             ],
-            "assumptions": _by_evidence(one.evidence for one in self.switches),
+            "assumptions": _by_evidence(switch.evidence for switch in self.switches),
         }
 
 
-def does(one: Observation, reading: str) -> bool:
+def does(observation: Observation, reading: str) -> bool:
     """Return whether the exchange behaves as observed, in a reading."""
-    return one.holds == "both" or (one.holds == reading == OBSERVED)
+    return observation.holds == "both" or (observation.holds == reading == OBSERVED)
 
 
 def _best(observed: Iterable[Observation]) -> str:
-    kinds = {kind for one in observed for kind in one.evidence}
+    kinds = {kind for observation in observed for kind in observation.evidence}
     return "live" if LIVE in kinds else "documents" if kinds else ""
 
 
@@ -263,9 +268,9 @@ def _observation_tests() -> dict[str, list[str]]:
 
 def _observed_by_operation() -> dict[str, list[Observation]]:
     by_operation: dict[str, list[Observation]] = {}
-    for one in catalogue().values():
-        for name in one.operations:
-            by_operation.setdefault(name, []).append(one)
+    for observation in catalogue().values():
+        for name in observation.operations:
+            by_operation.setdefault(name, []).append(observation)
     return by_operation
 
 
@@ -277,24 +282,30 @@ def _fields(operation: Operation) -> frozenset[Place]:
 def _by_switch(name: str) -> tuple[Observation, ...]:
     """Return the observations of a switch."""
     every: Iterable[Observation] = catalogue().values()
-    return tuple(one for one in every if one.switch is not None and one.switch.name == name)
+    return tuple(
+        observation
+        for observation in every
+        if observation.switch is not None and observation.switch.name == name
+    )
 
 
 def _assumptions(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
-    for one in assumptions.catalogue().values():
-        default = written(one.show(one.default))
-        yield _switch(one.name, "assumption", default, one.source, inferred)
+    for assumption in assumptions.catalogue().values():
+        default = written(assumption.show(assumption.default))
+        yield _switch(assumption.name, "assumption", default, assumption.source, inferred)
 
 
 def _quirks(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
-    for one in quirks.catalogue().values():
-        yield _switch(one.name, "quirk", str(one.default), f"§{one.spec}", inferred)
+    for quirk in quirks.catalogue().values():
+        yield _switch(quirk.name, "quirk", str(quirk.default), f"§{quirk.spec}", inferred)
 
 
 def _switch(
     name: str, kind: str, default: str, source: str, inferred: Mapping[str, Any]
 ) -> SwitchScore:
     observed = _by_switch(name)
-    in_observed = next((one.value for one in observed if one.in_observed), default)
+    in_observed = next(
+        (observation.value for observation in observed if observation.in_observed), default
+    )
     values = {DOCUMENTED: default, OBSERVED: in_observed}
     return SwitchScore(name, kind, values, source, observed, inferred.get(name, {}))

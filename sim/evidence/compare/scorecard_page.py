@@ -74,18 +74,18 @@ def sources(card: Scorecard) -> Rows:
     """Return the recordings that were read."""
     return [
         {
-            "recording": f"`{one.file}`",
-            "service": ", ".join(" ".join(place) for place in one.upstream.items()) or "unknown",
-            "began": one.started,
-            "answers and frames": f"{one.answers:,}",
+            "recording": f"`{source.file}`",
+            "service": ", ".join(" ".join(place) for place in source.upstream.items()) or "unknown",
+            "began": source.started,
+            "answers and frames": f"{source.answers:,}",
         }
-        for one in card.evidence.sources
+        for source in card.evidence.sources
     ]
 
 
 def services(card: Scorecard) -> Iterator[tuple[str, list[OperationScore]]]:
     """Yield the operations by service, in the order of the contract."""
-    for service, group in groupby(card.operations, key=lambda one: one.operation.service):
+    for service, group in groupby(card.operations, key=lambda score: score.operation.service):
         yield service, list(group)
 
 
@@ -93,12 +93,12 @@ def operations(scores: Iterable[OperationScore], link: Link) -> Rows:
     """Return a row per operation: what is specified, what was observed, and whether we agree."""
     return [
         {
-            "operation": f"`{one.operation.rpc}`",
-            "specification": _statements(one.statements, link),
-            "evidence": _evidence(one, link),
-            **{reading: _agreement(one, reading) for reading in READINGS},
+            "operation": f"`{score.operation.rpc}`",
+            "specification": _statements(score.statements, link),
+            "evidence": _evidence(score, link),
+            **{reading: _agreement(score, reading) for reading in READINGS},
         }
-        for one in scores
+        for score in scores
     ]
 
 
@@ -110,16 +110,16 @@ def _statements(statements: dict[str, int], link: Link) -> str:
     return f"{text}; {bare} without a test" if bare else text
 
 
-def _evidence(one: OperationScore, link: Link) -> str:
-    parts = [_observed(observed, link) for observed in one.observed]
-    tally = next(iter(one.recorded.values()), None)
+def _evidence(score: OperationScore, link: Link) -> str:
+    parts = [_observed(observed, link) for observed in score.observed]
+    tally = next(iter(score.recorded.values()), None)
     if tally is not None and tally.seen:
-        statuses = ", ".join(map(str, one.statuses))
+        statuses = ", ".join(map(str, score.statuses))
         answers = f"{tally.seen:,} recorded" + (f" ({statuses})" if statuses else "")
-        fields = f"{len(one.seen_fields)} of {_fields(len(one.fields))}"
-        parts.append(f"{answers}, {fields}" if one.fields else answers)
-    elif parts and one.fields:
-        parts.append(f"no recording of its {_fields(len(one.fields))}")
+        fields = f"{len(score.seen_fields)} of {_fields(len(score.fields))}"
+        parts.append(f"{answers}, {fields}" if score.fields else answers)
+    elif parts and score.fields:
+        parts.append(f"no recording of its {_fields(len(score.fields))}")
     return "<br>".join(parts) or NOTHING
 
 
@@ -127,17 +127,19 @@ def _fields(number: int) -> str:
     return f"{number} field{'s' * (number != 1)}"
 
 
-def _observed(one: Observation, link: Link) -> str:
-    kinds = ", ".join(one.evidence)
-    return f"[{one.name}]({link('observation', one.name)}), {kinds} {one.date}"
+def _observed(observation: Observation, link: Link) -> str:
+    kinds = ", ".join(observation.evidence)
+    return (
+        f"[{observation.name}]({link('observation', observation.name)}), {kinds} {observation.date}"
+    )
 
 
-def _agreement(one: OperationScore, reading: str) -> str:
+def _agreement(score: OperationScore, reading: str) -> str:
     parts = []
-    if one.observed:
-        done = one.does(reading)
-        parts.append(f"follows {done} of {len(one.observed)}")
-    tally = one.recorded.get(reading)
+    if score.observed:
+        done = score.does(reading)
+        parts.append(f"follows {done} of {len(score.observed)}")
+    tally = score.recorded.get(reading)
     if tally is not None and tally.agree + tally.differ:
         parts.append(f"agrees in {tally.agree:,} of {tally.agree + tally.differ:,}")
         if tally.no_evidence:
@@ -179,7 +181,7 @@ def unknown(card: Scorecard) -> Rows:
 
 def loose_statements(card: Scorecard, link: Link) -> Rows:
     """Return the statements that concern no single operation."""
-    named = {name for one in card.operations for name in one.statements}
+    named = {name for score in card.operations for name in score.statements}
     return [
         {
             "statement": f"[{name}]({link('statement', name)})",
@@ -193,53 +195,59 @@ def loose_statements(card: Scorecard, link: Link) -> Rows:
 
 def loose_observations(card: Scorecard, link: Link) -> Rows:
     """Return the observations of the service as a whole."""
-    loose = (one for one in catalogue().values() if not one.operations)
+    loose = (observation for observation in catalogue().values() if not observation.operations)
     return [
-        _observation(card, one, f"[{one.name}]({link('observation', one.name)})") for one in loose
+        _observation(
+            card, observation, f"[{observation.name}]({link('observation', observation.name)})"
+        )
+        for observation in loose
     ]
 
 
-def _observation(card: Scorecard, one: Observation, name: str) -> dict[str, Any]:
+def _observation(card: Scorecard, observation: Observation, name: str) -> dict[str, Any]:
     return {
         "observation": name,
-        "evidence": f"{', '.join(one.evidence)} {one.date}: {one.source}",
-        "tests": str(len(card.observation_tests.get(one.name, ()))),
-        **{reading: "followed" if does(one, reading) else "not followed" for reading in READINGS},
+        "evidence": f"{', '.join(observation.evidence)} {observation.date}: {observation.source}",
+        "tests": str(len(card.observation_tests.get(observation.name, ()))),
+        **{
+            reading: "followed" if does(observation, reading) else "not followed"
+            for reading in READINGS
+        },
     }
 
 
 def switches(card: Scorecard, link: Link) -> Rows:
     """Return the assumptions and quirks: those with evidence first, then all others by name."""
-    ordered = sorted(card.switches, key=lambda one: not one.evidence)
+    ordered = sorted(card.switches, key=lambda switch: not switch.evidence)
     return [
         {
-            "assumption or quirk": f"[{one.name}]({link(one.kind, one.name)})",
-            **{reading: f"`{value}`" for reading, value in one.values.items()},
-            "source": one.source,
-            "evidence": _switch_evidence(one, link),
+            "assumption or quirk": f"[{switch.name}]({link(switch.kind, switch.name)})",
+            **{reading: f"`{value}`" for reading, value in switch.values.items()},
+            "source": switch.source,
+            "evidence": _switch_evidence(switch, link),
         }
-        for one in ordered
+        for switch in ordered
     ]
 
 
-def _switch_evidence(one: SwitchScore, link: Link) -> str:
+def _switch_evidence(switch: SwitchScore, link: Link) -> str:
     parts = [
-        f"`{observed.value}`{_against(one, observed)}: {_observed(observed, link)}"
-        for observed in one.observed
+        f"`{observed.value}`{_against(switch, observed)}: {_observed(observed, link)}"
+        for observed in switch.observed
     ]
-    if one.verdict:
-        fits = ", ".join(f"`{value}`" for value in one.inferred.get("consistent", ()))
-        lines = len(one.inferred.get("evidence", ()))
-        text = f"{one.verdict} by the recording"
-        if one.verdict != "not observed":
+    if switch.verdict:
+        fits = ", ".join(f"`{value}`" for value in switch.inferred.get("consistent", ()))
+        lines = len(switch.inferred.get("evidence", ()))
+        text = f"{switch.verdict} by the recording"
+        if switch.verdict != "not observed":
             text += f" ({lines} calls" + (f"; fits {fits})" if fits else ")")
         parts.append(text)
     return "<br>".join(parts) or NOTHING
 
 
-def _against(one: SwitchScore, observed: Observation) -> str:
+def _against(switch: SwitchScore, observed: Observation) -> str:
     """Return a note on an observed value that neither reading uses."""
-    return "" if str(observed.value) in one.values.values() else ", differs from our values"
+    return "" if str(observed.value) in switch.values.values() else ", differs from our values"
 
 
 # ---- the page on its own
@@ -329,9 +337,11 @@ def _appendix(card: Scorecard) -> Iterator[str]:
     yield "## Observations"
     yield as_markdown(
         [
-            _observation(card, one, f'<a id="{anchor(one.name)}"></a>`{one.name}`')
-            | {"what was seen": _safe(one.summary)}
-            for one in catalogue().values()
+            _observation(
+                card, observation, f'<a id="{anchor(observation.name)}"></a>`{observation.name}`'
+            )
+            | {"what was seen": _safe(observation.summary)}
+            for observation in catalogue().values()
         ]
     )
 

@@ -178,7 +178,9 @@ class ServiceClock:
         is_standing = runs > 1 and (whole > events * _WHOLE if events else stands <= runs)
         self._stretches: _RunningClock | _StandingClock = standing if is_standing else running
         self._last_reading = last if is_standing else None
-        self._held = sorted((one for one in entries if self._takes_two_turns(one)), key=sent_at)
+        self._held = sorted(
+            (entry for entry in entries if self._takes_two_turns(entry)), key=sent_at
+        )
 
     def with_moves(self, moves: Mapping[int, int]) -> ServiceClock:
         """Return the same clock with another order of turns: `moves` maps the index of a line to

@@ -128,7 +128,7 @@ class SessionComparison:
         if not differences:
             self._results.agree(event.name)
         elif self._clock.is_after_last_reading(n) and all(
-            one.kind == EXTRA.kind for one in differences
+            misfit.kind == EXTRA.kind for misfit in differences
         ):
             self._results.no_evidence(event.name, "the clock was moved, and nothing tells how far")
         else:
@@ -151,7 +151,9 @@ class SessionComparison:
         comparer, operation = self._comparer, event.operation
         assert comparer is not None
         differences = _value_differences(comparer, operation, recorded.body, ours.body)
-        return self._with_culprits(event, ours, [one.under("answer.body") for one in differences])
+        return self._with_culprits(
+            event, ours, [misfit.under("answer.body") for misfit in differences]
+        )
 
     def _with_culprits(
         self, event: RecordedEvent, ours: RecordedMessage, differences: list[Misfit]
@@ -161,8 +163,11 @@ class SessionComparison:
         """
         if not differences:
             return differences
-        places = {one.where for one in self._contract_violations(event, ours)}
-        return [one.with_culprit("us" if one.where in places else "unknown") for one in differences]
+        places = {misfit.where for misfit in self._contract_violations(event, ours)}
+        return [
+            misfit.with_culprit("us" if misfit.where in places else "unknown")
+            for misfit in differences
+        ]
 
     def _contract_violations(self, event: RecordedEvent, ours: RecordedMessage) -> list[Misfit]:
         try:
@@ -171,7 +176,9 @@ class SessionComparison:
             return []
 
     def _breaks_contract(self, event: RecordedEvent, ours: RecordedMessage) -> bool:
-        return any(one.where == "answer.status" for one in self._contract_violations(event, ours))
+        return any(
+            misfit.where == "answer.status" for misfit in self._contract_violations(event, ours)
+        )
 
     # ---- streams
 

@@ -128,7 +128,7 @@ def read_har(path: Path) -> Recording:
         raise UnreadableRecording(f"{path}: not a HAR file: {error}") from None
     planes = _planes(path, exported)
     entries = _in_order(path, exported, planes)
-    left_out = sum(one.host not in planes for one in exported)
+    left_out = sum(exchange.host not in planes for exchange in exported)
     warning = f"{path}: {left_out} requests to other services are left out" if left_out else ""
     upstream: dict[str, str] = {plane: f"https://{host}" for host, plane in planes.items()}
     return Recording(RecordingHeader(FORMAT, upstream=upstream, note=path.name), entries, warning)
@@ -148,11 +148,11 @@ def _in_order(
 ) -> list[RecordedLine]:
     """Return every line, ordered by the instant at which it was complete."""
     secrets, lines = Redactor(), list[tuple[Instant, RecordedLine]]()
-    for number, one in enumerate(exported, start=1):
-        plane = planes.get(one.host)
+    for number, exchange in enumerate(exported, start=1):
+        plane = planes.get(exchange.host)
         if plane is not None:
             with _entry_named(path, number):
-                lines += secrets.settled(partial(_entries, one, plane, number, secrets))
+                lines += secrets.settled(partial(_entries, exchange, plane, number, secrets))
     # the sort is stable: lines of the same instant keep their order
     lines.sort(key=lambda line: line[0])
     return [replace(entry, n=n) for n, (_, entry) in enumerate(lines, start=1)]
@@ -163,22 +163,22 @@ def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
     contract = load_contract()
     routers = {plane: Router(contract.routes(plane)) for plane in PLANES}
     votes: dict[str, Counter[Plane]] = {}
-    for number, one in enumerate(exported, start=1):
+    for number, exchange in enumerate(exported, start=1):
         with _entry_named(path, number):
-            url = urlsplit(one.request.url)
+            url = urlsplit(exchange.request.url)
         counter = votes.setdefault(url.netloc, Counter())
         for plane, router in routers.items():
-            if isinstance(router.match(one.request.method, url.path), Match):
+            if isinstance(router.match(exchange.request.method, url.path), Match):
                 counter[plane] += 1
     return {host: counter.most_common(1)[0][0] for host, counter in votes.items() if counter}
 
 
 def _entries(
-    one: _Exchange, plane: Plane, stream: int, secrets: Redactor
+    exchange: _Exchange, plane: Plane, stream: int, secrets: Redactor
 ) -> list[tuple[Instant, RecordedLine]]:
     """Yield the call of an entry, or the lines of its stream, each with its instant."""
-    request, response = one.request, one.response
-    url, began = urlsplit(request.url), parse_instant(one.started)
+    request, response = exchange.request, exchange.response
+    url, began = urlsplit(request.url), parse_instant(exchange.started)
     asked = RecordedMessage(
         method=request.method,
         path=secrets.text(url.path),
@@ -187,8 +187,8 @@ def _entries(
         body=secrets.body(body_value(_posted(request.posted or _PostData()))),
     )
     at = format_instant(began)
-    if one.messages is None:
-        done = began + max(0, round((one.time or 0) * NS_PER_MS))
+    if exchange.messages is None:
+        done = began + max(0, round((exchange.time or 0) * NS_PER_MS))
         answered = RecordedMessage(
             status=response.status,
             headers=secrets.headers(_headers(response.headers)),
@@ -200,7 +200,7 @@ def _entries(
         return [(done, entry)]
     opened = {"path": asked.path, "request": {"query": asked.query, "headers": asked.headers}}
     lines = [(began, RecordedLine(0, at, plane, url.netloc, stream=stream, opened=opened))]
-    for message in one.messages:
+    for message in exchange.messages:
         frame = Frame(
             "client" if message.type == "send" else "service",
             secrets.body(body_value(message.data.encode())),
@@ -228,11 +228,11 @@ def _answer_body(secrets: Redactor, response: _Response) -> Any:
 def _posted(posted: _PostData) -> bytes:
     if posted.text:
         return posted.text.encode()
-    return urlencode([(one.name, one.value) for one in posted.params or ()]).encode()
+    return urlencode([(pair.name, pair.value) for pair in posted.params or ()]).encode()
 
 
 def _headers(pairs: list[_Pair]) -> list[tuple[str, str]]:
-    return [(one.name, one.value) for one in pairs if not one.name.startswith(":")]
+    return [(pair.name, pair.value) for pair in pairs if not pair.name.startswith(":")]
 
 
 def _content(content: _Content) -> bytes:

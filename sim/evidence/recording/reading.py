@@ -48,7 +48,7 @@ class RecordedLines(Collection[RecordedLine]):
         return self._count
 
     def __contains__(self, entry: object) -> bool:
-        return any(one == entry for one in self)
+        return any(line == entry for line in self)
 
     def __iter__(self) -> Iterator[RecordedLine]:
         """Decode line by line. Raises UnreadableRecording and OSError."""

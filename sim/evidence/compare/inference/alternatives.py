@@ -35,8 +35,8 @@ class Alternatives:
         self._search, self._name = search, name
         now = search.setting
         self._without = Setting(
-            {one: value for one, value in now.values.items() if one != name},
-            {one: decisions for one, decisions in now.quirks.items() if one != name},
+            {other: value for other, value in now.values.items() if other != name},
+            {other: decisions for other, decisions in now.quirks.items() if other != name},
         )
         self._known = search.session.trial_of(self._without)
         self._against = frozenset(change(search.outcome, self._known).worse)
@@ -98,7 +98,7 @@ class Alternatives:
         outcomes = {
             text: search.session.trial_of(self._without.with_value(name, text)) for text in texts
         }
-        touched = {n for one in outcomes.values() for n in change(known, one).touched}
+        touched = {n for outcome in outcomes.values() for n in change(known, outcome).touched}
         if not self._against <= touched:
             return
         yield from texts
@@ -107,7 +107,7 @@ class Alternatives:
             return
         parse = search.catalogue[name].parse
         seen = [(int(parse(text)), outcome) for text, outcome in outcomes.items()]
-        seen = sorted([*seen, (now, known)], key=lambda one: one[0])
+        seen = sorted([*seen, (now, known)], key=lambda point: point[0])
         other = search.value(self._name) if self._name in search.base else None
         trial_of = [other] if isinstance(other, int) and not isinstance(other, bool) else []
         for first in range(len(seen) - 1):

@@ -35,14 +35,14 @@ def best_pair(search: Search) -> tuple[Setting, TrialOutcome] | None:
     if not search.outcome.lines:
         return None
     trials = [*_lead_trials(search), *_varying_trials(search)]
-    explaining = [one for one in trials if one.change.better]
-    explaining.sort(key=lambda one: -len(one.change.better))
+    explaining = [trial for trial in trials if trial.change.better]
+    explaining.sort(key=lambda trial: -len(trial.change.better))
     for lead in explaining[:_LEADS]:
         if best := _with_partner(search, lead, set(lead.change.worse)):
             return best
     unexplained = search.outcome.lines.keys()
-    touching = [one for one in trials if not one.change.better]
-    touching.sort(key=lambda one: len(one.change.worse))
+    touching = [trial for trial in trials if not trial.change.better]
+    touching.sort(key=lambda trial: len(trial.change.worse))
     for lead in touching[:_TOUCHING]:
         if best := _with_partner(search, lead, unexplained & set(lead.change.touched)):
             return best

@@ -76,7 +76,7 @@ class Inference:
     def explained(self) -> bool:
         """Whether our own values answer like the recording."""
         verdicts = (*self.assumptions.values(), *self.quirks.values())
-        refuted = any(one.verdict == "refuted" or one.or_ for one in verdicts)
+        refuted = any(verdict.verdict == "refuted" or verdict.or_ for verdict in verdicts)
         return self.complete and not refuted and not self._search.outcome.lines
 
     def unexplained(self) -> list[dict[str, Any]]:
@@ -96,8 +96,8 @@ class Inference:
             "recording": str(self.path),
             "scenario": self.scenario.name,
             "complete": self.complete,
-            "assumptions": {name: one.document() for name, one in self.assumptions.items()},
-            "quirks": {name: one.document() for name, one in self.quirks.items()},
+            "assumptions": {name: verdict.document() for name, verdict in self.assumptions.items()},
+            "quirks": {name: verdict.document() for name, verdict in self.quirks.items()},
             "lines": {
                 "compared": len(self.session.silent),
                 "differed": self.differed,
@@ -116,9 +116,9 @@ class Inference:
         text = ""
         for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):
             lines = [
-                f"  {name}: {_yaml(one.consistent[0])}\n"
-                for name, one in verdicts.items()
-                if one.verdict == "refuted" or one.or_
+                f"  {name}: {_yaml(verdict.consistent[0])}\n"
+                for name, verdict in verdicts.items()
+                if verdict.verdict == "refuted" or verdict.or_
             ]
             text += f"{key}:\n{''.join(lines)}" if lines else ""
         return text
@@ -160,21 +160,21 @@ class Inference:
 
     def _of_kind(self, kind: Kind) -> Iterator[str]:
         named = [*self.assumptions.items(), *self.quirks.items()]
-        verdicts = [(name, one) for name, one in named if one.verdict == kind]
+        verdicts = [(name, verdict) for name, verdict in named if verdict.verdict == kind]
         if not verdicts:
             return
         yield ""
         yield f"{kind}:"
-        for name, one in verdicts:
-            yield f"  {name}: {_sentence(one)}"
+        for name, verdict in verdicts:
+            yield f"  {name}: {_sentence(verdict)}"
 
     def _not_observed(self) -> Iterator[str]:
         named = [*self.assumptions.items(), *self.quirks.items()]
         count, hidden = 0, dict[str, list[str]]()
-        for name, one in named:
-            count += one.verdict == "not observed" and not one.why
-            if one.why:
-                hidden.setdefault(one.why, []).append(name)
+        for name, verdict in named:
+            count += verdict.verdict == "not observed" and not verdict.why
+            if verdict.why:
+                hidden.setdefault(verdict.why, []).append(name)
         if count:
             yield ""
             yield f"not observed: {count} (--json lists them)"
@@ -192,32 +192,34 @@ class Inference:
             return
         yield ""
         yield "not explained by any value:"
-        for one in unexplained[:_SHOWN_MAX]:
-            yield f"  line {one['n'] + 1} {one['operation']} {one['where']}"[:80]
-            text = f"    {one['kind']}: recorded {one['recorded']!r}, ours {one['ours']!r}"
+        for row in unexplained[:_SHOWN_MAX]:
+            yield f"  line {row['n'] + 1} {row['operation']} {row['where']}"[:80]
+            text = f"    {row['kind']}: recorded {row['recorded']!r}, ours {row['ours']!r}"
             yield text if len(text) <= 80 else f"{text[:79]}…"
         if len(unexplained) > _SHOWN_MAX:
             yield f"  … and {len(unexplained) - _SHOWN_MAX} more places: --json lists them"
 
 
-def _sentence(one: InferenceVerdict) -> str:
+def _sentence(verdict: InferenceVerdict) -> str:
     """Return a verdict in one line."""
-    values = ", ".join(_yaml(value) for value in one.consistent[:4])
-    values += ", …" if len(one.consistent) > 4 else ""
-    if one.of is not None:
-        values += f" ({one.occurred} of {one.of})"
-    elif one.between is not None:
-        low, high = (("…" if end is None else _yaml(end)) for end in one.between)
+    values = ", ".join(_yaml(value) for value in verdict.consistent[:4])
+    values += ", …" if len(verdict.consistent) > 4 else ""
+    if verdict.of is not None:
+        values += f" ({verdict.occurred} of {verdict.of})"
+    elif verdict.between is not None:
+        low, high = (("…" if end is None else _yaml(end)) for end in verdict.between)
         values += f" ({low} to {high})"
-    seen = ", ".join(str(n + 1) for n in one.evidence[:3]) + (", …" if one.evidence[3:] else "")
-    if one.or_:
-        others = ", ".join(f"{name}: {_yaml(value)}" for name, value in one.or_.items())
+    seen = ", ".join(str(n + 1) for n in verdict.evidence[:3]) + (
+        ", …" if verdict.evidence[3:] else ""
+    )
+    if verdict.or_:
+        others = ", ".join(f"{name}: {_yaml(value)}" for name, value in verdict.or_.items())
         return f"{values}; or {others}; lines {seen}"
-    for value, quirks in one.only_with.items():
+    for value, quirks in verdict.only_with.items():
         needed = ", ".join(f"{name}: {odds}" for name, odds in quirks.items())
         values += f"; {value} only with {needed}"
-    if one.verdict == "refuted":
-        return f"not {_yaml(one.ours)} but {values}; lines {seen}"
+    if verdict.verdict == "refuted":
+        return f"not {_yaml(verdict.ours)} but {values}; lines {seen}"
     return f"{values}; lines {seen}"
 
 

@@ -91,7 +91,7 @@ def ladder(assumption: Assumption, session: TrialSession, length: int) -> list[i
 def _distances(entries: list[RecordedLine]) -> Iterator[int]:
     """Yield the distances between lines of the recording, the longest first."""
     instants = sorted(
-        {_instant(one.answer.now) for one in entries if one.answer and one.answer.now}
+        {_instant(entry.answer.now) for entry in entries if entry.answer and entry.answer.now}
     )
     gaps = {after - before for before, after in pairwise(instants)}
     yield from sorted(gaps, reverse=True)[:_DISTANCES_MAX]
@@ -99,7 +99,9 @@ def _distances(entries: list[RecordedLine]) -> Iterator[int]:
 
 def session_length(entries: list[RecordedLine]) -> int:
     """Return the time from the first known instant to the last, in nanoseconds."""
-    instants = [_instant(one.answer.now) for one in entries if one.answer and one.answer.now]
+    instants = [
+        _instant(entry.answer.now) for entry in entries if entry.answer and entry.answer.now
+    ]
     return max(instants) - min(instants) if instants else 0
 
 
@@ -121,8 +123,8 @@ def proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
     recorded: dict[tuple[int, str], Decimal] = {}
     for value, outcome in tries:
         for n, line in outcome.lines.items():
-            for where, one in line.items():
-                theirs, ours = number_in(one.recorded), number_in(one.ours)
+            for where, misfit in line.items():
+                theirs, ours = number_in(misfit.recorded), number_in(misfit.ours)
                 if theirs is not None and ours is not None:
                     points.setdefault((n, where), []).append((value, ours))
                     recorded[n, where] = theirs

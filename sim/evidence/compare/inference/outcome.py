@@ -85,8 +85,8 @@ class TrialOutcome(Struct):
         if not line:
             return ()
         return tuple(
-            (where, one.kind, "" if _DRAWN.search(where) else str(reported(one.ours)))
-            for where, one in sorted(line.items())
+            (where, misfit.kind, "" if _DRAWN.search(where) else str(reported(misfit.ours)))
+            for where, misfit in sorted(line.items())
         )
 
     def is_lost(self, against: TrialOutcome, certain: int = CERTAIN) -> bool:
@@ -163,4 +163,4 @@ def _rated(before: Mapping[str, Misfit] | None, after: Mapping[str, Misfit] | No
 
 
 def _hides(line: Mapping[str, Misfit]) -> bool:
-    return any(one.kind in HIDING for one in line.values())
+    return any(misfit.kind in HIDING for misfit in line.values())

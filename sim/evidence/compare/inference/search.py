@@ -37,7 +37,9 @@ class Search:
 
     def __init__(self, session: TrialSession, progress: Callable[[str], None]) -> None:
         self.session, self._progress = session, progress
-        self.catalogue = {name: one for name, one in catalogue().items() if name not in SIGNED}
+        self.catalogue = {
+            name: assumption for name, assumption in catalogue().items() if name not in SIGNED
+        }
         self.base, self.odds = session.base, session.odds
         self.length = session_length(session.entries)
         self.setting = Setting()
@@ -100,12 +102,12 @@ class Search:
 
     def others(self, name: str) -> list[str]:
         """Return values of an assumption other than the present one; for numbers, a few."""
-        one, now = self.catalogue[name], self.value(name)
+        assumption, now = self.catalogue[name], self.value(name)
         if isinstance(now, bool):
             return [self.text(name, not now)]
         if isinstance(now, str):
-            return [word for word in one.options if word != now]
-        values = set(probes(one, now, self.length)) | {int(self.base[name])}
+            return [word for word in assumption.options if word != now]
+        values = set(probes(assumption, now, self.length)) | {int(self.base[name])}
         return [self.text(name, value) for value in sorted(values - {now})]
 
     def take(self, setting: Setting, outcome: TrialOutcome) -> None:
@@ -136,7 +138,7 @@ class Search:
         setting, outcome, clock = self.setting, self.outcome, self.session.clock
         cost = self._cost()
         plain = [setting.with_quirk(name, Decisions(after)) for after in (True, False)]
-        trials = [(self.session.trial_of(one), one) for one in plain]
+        trials = [(self.session.trial_of(option), option) for option in plain]
         for start, other in sorted(trials, key=lambda trial: len(trial[0].lines)):
             self.take(other, start)
             self.find_order()
@@ -152,7 +154,7 @@ class Search:
 
     def _cost(self) -> tuple[int, int]:
         """Return the number of differing lines, and of single decisions of quirks."""
-        decisions = sum(len(one.times) for one in self.setting.quirks.values())
+        decisions = sum(len(decisions.times) for decisions in self.setting.quirks.values())
         return len(self.outcome.lines), decisions
 
     def _improve(self) -> None:
@@ -184,19 +186,19 @@ class Search:
                 self._touched[name, value] = frozenset(trial.change.touched)
                 if trial.change.gain > 0 and trial.outcome.counts:
                     gains.append(trial)
-        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
+        gains.sort(key=lambda trial: (-trial.change.gain, len(trial.change.worse), trial.name))
         return self._take_best(gains)
 
     def _take_best(self, gains: list[ValueTrial]) -> bool:
         if not gains:
             return False
         together, lines, names = self.setting, set[int](), set[str]()
-        for one in gains:
-            touched = set(one.change.touched)
-            if one.change.worse or lines & touched or one.name in names:
+        for trial in gains:
+            touched = set(trial.change.touched)
+            if trial.change.worse or lines & touched or trial.name in names:
                 continue
-            together, lines = together.with_value(one.name, one.value), lines | touched
-            names.add(one.name)
+            together, lines = together.with_value(trial.name, trial.value), lines | touched
+            names.add(trial.name)
         best = gains[0]
         if len(names) > 1:
             outcome = self.session.trial_of(together, self.outcome)
@@ -213,7 +215,9 @@ class Search:
             if trial.outcome.failure or trial.change.worse or not trial.outcome.complete:
                 continue
             if name not in self.outcome.asked or trial.change.better or not trial.change.touched:
-                values = {one: value for one, value in self.setting.values.items() if one != name}
+                values = {
+                    other: value for other, value in self.setting.values.items() if other != name
+                }
                 setting = Setting(values, self.setting.quirks)
                 self.take(setting, trial.outcome)
 
@@ -239,21 +243,21 @@ class Search:
         for name in sorted(self.outcome.asked & self.catalogue.keys()):
             if isinstance(self.value(name), int) and not isinstance(self.value(name), bool):
                 gains += self._numbers(name)
-        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
+        gains.sort(key=lambda trial: (-trial.change.gain, len(trial.change.worse), trial.name))
         return self._take_best(gains)
 
     def _numbers(self, name: str) -> Iterator[ValueTrial]:
         """Return the best value of a number, if it gains."""
         differ = self.outcome.lines.keys()
         tries = [self.trial_of(name, value) for value in self.others(name)]
-        lines = {n for one in tries for n in one.change.touched if n in differ}
+        lines = {n for trial in tries for n in trial.change.touched if n in differ}
         if lines <= self._climbed.get(name, set()):
             return  # touches nothing that differs, or only what no value of it explained before
         self._climbed.setdefault(name, set()).update(lines)
         parse = self.catalogue[name].parse
         # special values such as 0 and -1 are not proportional to anything
-        seen = all_seen = [(int(parse(one.value)), one.outcome) for one in tries]
-        seen = [one for one in seen if one[0] > self.catalogue[name].least]
+        seen = all_seen = [(int(parse(trial.value)), trial.outcome) for trial in tries]
+        seen = [point for point in seen if point[0] > self.catalogue[name].least]
         now = int(self.value(name))
         seen = [*seen, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
         best = self._best(name, self._proportional(seen))
@@ -273,7 +277,7 @@ class Search:
         """
         differ = self.outcome.lines.keys()
         now = int(self.value(name)), self.outcome
-        ordered = sorted([*seen, now], key=lambda one: one[0])
+        ordered = sorted([*seen, now], key=lambda point: point[0])
         for (low, before), (high, after) in pairwise(ordered):
             if any(before.signature(n) != after.signature(n) for n in differ):
                 usual = sorted(round_values(low, high, span=self.catalogue[name].span))
@@ -284,18 +288,18 @@ class Search:
         return any(n in trial.outcome.lines for n in trial.change.touched)
 
     def _proportional(self, seen: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
-        for one in range(len(seen) - 1):
-            yield from proportional(seen[one : one + 2])
+        for number in range(len(seen) - 1):
+            yield from proportional(seen[number : number + 2])
 
     def _best(self, name: str, values: Iterable[int]) -> ValueTrial | None:
-        one, now = self.catalogue[name], self.value(name)
+        assumption, now = self.catalogue[name], self.value(name)
         best: ValueTrial | None = None
         for value in dict.fromkeys(values):
             try:
-                text = self.text(name, one.parse(self.text(name, value)))
+                text = self.text(name, assumption.parse(self.text(name, value)))
             except ValueError:
                 continue
-            if value == now or (one.span and 0 < value < FINEST):
+            if value == now or (assumption.span and 0 < value < FINEST):
                 continue
             trial = self.trial_of(name, text)
             gains = trial.change.gain > 0 and trial.outcome.counts
@@ -331,14 +335,16 @@ class Search:
         """Take a pair of changes that gain only together; return whether there was one."""
         differ = self.outcome.lines.keys()
         leads = [
-            one
+            trial
             for name in sorted(self.outcome.asked & self.catalogue.keys())
             for value in self.others(name)
-            if (one := self.trial_of(name, value)).change.touched
-            and differ & set(one.change.touched)
-            and not one.outcome.failure
+            if (trial := self.trial_of(name, value)).change.touched
+            and differ & set(trial.change.touched)
+            and not trial.outcome.failure
         ]
-        leads.sort(key=lambda one: (-len(one.change.better), len(one.change.worse), one.name))
+        leads.sort(
+            key=lambda trial: (-len(trial.change.better), len(trial.change.worse), trial.name)
+        )
         for lead in leads[:_PAIRS]:
             fresh = lead.outcome.asked - self.outcome.asked
             for name in sorted(fresh & self.catalogue.keys()):

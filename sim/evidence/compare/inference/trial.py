@@ -147,10 +147,10 @@ class _Notes(ComparisonResults):
         """
         line = self._outcome.lines.setdefault(n, {})
         self._outcome.names.setdefault(n, name)
-        for one in differences:
-            where, count = one.where, 1
-            if one.kind in HIDING:  # several frames that only we sent
+        for misfit in differences:
+            where, count = misfit.where, 1
+            if misfit.kind in HIDING:  # several frames that only we sent
                 while where in line and count < _FRAMES_MAX:
                     count += 1
-                    where = f"{one.where} {count}"
-            line.setdefault(where, one)
+                    where = f"{misfit.where} {count}"
+            line.setdefault(where, misfit)

@@ -90,13 +90,13 @@ class Verdicts:
 
     def _doubt_quirks(self) -> None:
         """A quirk that was not observed is undecided if another value fits only with it."""
-        for one in self.assumptions.values():
-            for quirks in one.only_with.values():
+        for verdict in self.assumptions.values():
+            for quirks in verdict.only_with.values():
                 for name, odds in quirks.items():
                     if self.quirks[name].verdict == "not observed":
                         ours = self._search.odds[name]
                         self.quirks[name] = InferenceVerdict(
-                            "undecided", [ours, odds], one.evidence, ours
+                            "undecided", [ours, odds], verdict.evidence, ours
                         )
 
     def all_assumptions(self) -> dict[str, InferenceVerdict]:
@@ -136,8 +136,8 @@ class Verdicts:
         return InferenceVerdict("not observed", values, [], ours)
 
     def _as_written(self, name: str, value: Value) -> Value:
-        one = self._search.catalogue.get(name)
-        return one.show(value) if one is not None else value
+        assumption = self._search.catalogue.get(name)
+        return assumption.show(value) if assumption is not None else value
 
     # ---- assumptions
 
@@ -152,20 +152,20 @@ class Verdicts:
         now = search.value(name)
         consistent: list[Value] = [now]
         tries = [search.trial_of(name, text) for text in search.others(name)]
-        touched = {n for one in tries for n in one.change.touched}
+        touched = {n for trial in tries for n in trial.change.touched}
         if not touched:
             return self._not_observed(name)
         against: set[int] = set()
         only_with: dict[str, dict[str, str]] = {}
-        for one in tries:
-            if one.outcome.failure:
+        for trial in tries:
+            if trial.outcome.failure:
                 continue
-            if not _excluded(one):
-                consistent.append(search.catalogue[name].parse(one.value))
+            if not _excluded(trial):
+                consistent.append(search.catalogue[name].parse(trial.value))
                 continue
-            against.update(one.change.worse)
-            if quirk := self._needed_quirk(one):
-                only_with[one.value] = quirk
+            against.update(trial.change.worse)
+            if quirk := self._needed_quirk(trial):
+                only_with[trial.value] = quirk
         if base not in consistent and self._fits_with_another_seed(name, search.text(name, base)):
             consistent.append(base)
         texts = [self._as_written(name, value) for value in consistent]
@@ -178,18 +178,18 @@ class Verdicts:
         texts += [self._as_written(name, search.catalogue[name].parse(text)) for text in only_with]
         return InferenceVerdict("undecided", texts, evidence, ours, only_with=only_with)
 
-    def _needed_quirk(self, one: ValueTrial) -> dict[str, str]:
+    def _needed_quirk(self, trial: ValueTrial) -> dict[str, str]:
         """Return the quirk, with its odds, under which an excluded value fits.
 
         With this value the exchange asks a quirk where it does not ask it with the present one, so
         nothing shows whether the quirk occurs there.
         """
         search = self._search
-        for name, lines in sorted(one.outcome.asks.items()):
+        for name, lines in sorted(trial.outcome.asks.items()):
             if set(lines) <= set(search.outcome.asks.get(name, ())):
                 continue
             other = search.decisions(name).opposite
-            setting = one.setting.with_quirk(name, other)
+            setting = trial.setting.with_quirk(name, other)
             outcome = search.session.trial_of(setting, search.outcome)
             fits = outcome.counts
             if fits and not change(search.outcome, outcome).worse:
@@ -214,24 +214,24 @@ class Verdicts:
     # ---- numbers
 
     def _number_verdict(self, name: str, base: int) -> InferenceVerdict:
-        search, one = self._search, self._search.catalogue[name]
+        search, assumption = self._search, self._search.catalogue[name]
         now = int(search.value(name))
         tries = [search.trial_of(name, text) for text in search.others(name)]
         touched = {n for trial in tries for n in trial.change.touched}
         if not touched:
             return self._not_observed(name)
         against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
-        grain = numbers.resolution(search.session) if one.span else 1
+        grain = numbers.resolution(search.session) if assumption.span else 1
         fits = self._fits(name, against)
         special = now <= 0  # a number such as 0 or -1 that means none or never
         if special:
-            trial = self._range_above(now, one.least, fits, grain, one.span)
+            trial = self._range_above(now, assumption.least, fits, grain, assumption.span)
             special = trial.low == trial.high
         else:
-            trial = self._range(now, one.least, fits, grain, one.span)
-        if not special and one.span:
+            trial = self._range(now, assumption.least, fits, grain, assumption.span)
+        if not special and assumption.span:
             trial = Range(
-                None if trial.low is None else max(one.least, trial.low - grain),
+                None if trial.low is None else max(assumption.least, trial.low - grain),
                 None if trial.high is None else trial.high + grain,
             )
         values = self._values(name, now, base, trial, fits)
@@ -239,16 +239,18 @@ class Verdicts:
             values.append(base)
         between = None
         if not special:
-            shown = numbers.outward(trial, grain) if one.span else trial
-            between = [None if end is None else one.show(end) for end in (shown.low, shown.high)]
+            shown = numbers.outward(trial, grain) if assumption.span else trial
+            between = [
+                None if end is None else assumption.show(end) for end in (shown.low, shown.high)
+            ]
         kind: Kind = "undecided"
         if base not in values:
             kind = "refuted"
         elif values == [base] or (values[0] == base and _is_narrow(trial, grain)):
             kind = "confirmed"
-        texts = [one.show(value) for value in values]
+        texts = [assumption.show(value) for value in values]
         evidence = _evidence(against or touched)
-        return InferenceVerdict(kind, texts, evidence, one.show(base), between)
+        return InferenceVerdict(kind, texts, evidence, assumption.show(base), between)
 
     def _fits(self, name: str, against: set[int]) -> Callable[[int], bool]:
         search = self._search
@@ -300,20 +302,20 @@ class Verdicts:
         self, name: str, now: int, base: int, allowed: Range, fits: Callable[[int], bool]
     ) -> list[int]:
         """Return round values that fit, ours first if it fits."""
-        one = self._search.catalogue[name]
+        assumption = self._search.catalogue[name]
         if allowed.low == allowed.high == now:
             values = [now]
         else:
-            low = one.least if allowed.low is None else allowed.low
+            low = assumption.least if allowed.low is None else allowed.low
             high = max(now, base, low) * 100 if allowed.high is None else allowed.high
-            values = numbers.round_values(max(low, 0), high, span=one.span) or [now]
+            values = numbers.round_values(max(low, 0), high, span=assumption.span) or [now]
             if now <= 0 and now not in values:
                 values = [now, *values]
         if allowed.has(base) and (allowed.low != allowed.high):
             values = [base, *(value for value in values if value != base)]
-        elif base not in values and base <= max(one.least, 0) and fits(base):
+        elif base not in values and base <= max(assumption.least, 0) and fits(base):
             values = [base, *values]
-        least = one.least
+        least = assumption.least
         if least not in values and allowed.low is not None and least < allowed.low and fits(least):
             values.append(least)
         return values
@@ -329,8 +331,12 @@ class Verdicts:
         self._find_visible(name, now, times, visible)
         if not visible:
             return _unobserved_quirk(ours)
-        against = {time: one for time, one in visible.items() if one.worse and not one.better}
-        evidence = _evidence({n for one in visible.values() for n in (one.worse or one.touched)})
+        against = {
+            time: shift for time, shift in visible.items() if shift.worse and not shift.better
+        }
+        evidence = _evidence(
+            {n for shift in visible.values() for n in (shift.worse or shift.touched)}
+        )
         count = Count(sum(now.at(time) for time in against), len(against))
         odds = parse_chance(ours)
         consistent = count.consistent(odds)
@@ -371,15 +377,17 @@ class Verdicts:
 def _explained(verdicts: dict[str, InferenceVerdict]) -> dict[str, InferenceVerdict]:
     """Add to each verdict "not observed" the reason why no recording can show the name."""
     return {
-        name: replace(one, why=not_exercised(name)) if one.verdict == "not observed" else one
-        for name, one in verdicts.items()
+        name: replace(verdict, why=not_exercised(name))
+        if verdict.verdict == "not observed"
+        else verdict
+        for name, verdict in verdicts.items()
     }
 
 
-def _excluded(one: ValueTrial) -> bool:
+def _excluded(trial: ValueTrial) -> bool:
     """Return whether the present value dominates another."""
-    outcome_change = one.change
-    if one.outcome.complete:
+    outcome_change = trial.change
+    if trial.outcome.complete:
         return bool(outcome_change.worse) and not outcome_change.better
     return len(outcome_change.worse) > len(outcome_change.better)
 

@@ -47,10 +47,10 @@ def _disorder(levels: tuple[ReportedLevel, ...], once: bool, *, falling: bool) -
     for level in levels:
         if level.qty <= 0:
             return f"a level of {level.qty} at {level.price}"
-    for one, other in pairwise(levels):
-        step = one.price - other.price if falling else other.price - one.price
+    for level, other in pairwise(levels):
+        step = level.price - other.price if falling else other.price - level.price
         if step < 0 or (step == 0 and once):
-            return f"price {other.price} comes after {one.price}"
+            return f"price {other.price} comes after {level.price}"
     return ""
 
 
@@ -142,13 +142,13 @@ class BookBetween(WitnessCheck):
             self.contradict_on(stream, says, [first, line, second])
 
 
-def _same(one: ReportedBook, other: ReportedBook) -> bool:
+def _same(book: ReportedBook, other: ReportedBook) -> bool:
     """Whether two books are the same as deep as both are shown."""
-    for mine, its in ((one.bids, other.bids), (one.offers, other.offers)):
+    for mine, its in ((book.bids, other.bids), (book.offers, other.offers)):
         depth = min(len(mine), len(its))
         if mine[:depth] != its[:depth] or (not depth and (mine or its)):
             return False
-    return one.state == other.state
+    return book.state == other.state
 
 
 class _Rest(Struct):

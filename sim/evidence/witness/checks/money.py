@@ -121,16 +121,16 @@ class PositionFills(WitnessCheck):
         buying: bool,
     ) -> None:
         sums = [0, *accumulate(fill[2] for fill in fills)]
-        for (one, line), (other, later) in pairwise(views):
-            first = bisect_left(fills, one.at + "~", key=lambda fill: fill[0])
+        for (view, line), (other, later) in pairwise(views):
+            first = bisect_left(fills, view.at + "~", key=lambda fill: fill[0])
             last = bisect_left(fills, other.at, key=lambda fill: fill[0])
             known = sums[last] - sums[first] if last > first else 0
-            grown = other.qty_bought - one.qty_bought if buying else other.qty_sold - one.qty_sold
+            grown = other.qty_bought - view.qty_bought if buying else other.qty_sold - view.qty_sold
             self.applied += 1
             if grown < known:
                 word = "bought" if buying else "sold"
                 self.contradict(
-                    f"{one.account} {word} {known} of {one.symbol} between {one.at}Z and "
+                    f"{view.account} {word} {known} of {view.symbol} between {view.at}Z and "
                     f"{other.at}Z, but its position shows {grown}",
                     [line, *(fill[3] for fill in fills[first:last][:3]), later],
                 )
@@ -282,8 +282,8 @@ class SettledOnce(WitnessCheck):
 
     def finish(self) -> None:
         for (symbol, _), (says, at, lines) in self._changed.items():
-            pages = [one for one in self._pages[symbol] if one.whole]
-            proof = [one for one in pages if one.paid[symbol] < at < one.last]
+            pages = [page for page in self._pages[symbol] if page.whole]
+            proof = [page for page in pages if page.paid[symbol] < at < page.last]
             if symbol in self._corrected or not proof:
                 self.cannot_tell += 1
             else:

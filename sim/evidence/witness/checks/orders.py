@@ -161,14 +161,14 @@ class FillsOnce(WitnessCheck):
         for key, fills in self._fills.items():
             stretches = sorted(fills.values())
             whole = stretches[0].start == 0
-            for one, other in itertools.pairwise(stretches):
+            for fill, other in itertools.pairwise(stretches):
                 self.applied += 1
-                whole &= one.end == other.start
-                if other.start < one.end:
+                whole &= fill.end == other.start
+                if other.start < fill.end:
                     self.contradict(
-                        f"executions {one.id} and {other.id} both fill the range from "
-                        f"{other.start} to {one.end} of order {key[1]}",
-                        [one.line, other.line],
+                        f"executions {fill.id} and {other.id} both fill the range from "
+                        f"{other.start} to {fill.end} of order {key[1]}",
+                        [fill.line, other.line],
                     )
             if whole:
                 self._mean(key, stretches)
@@ -178,13 +178,13 @@ class FillsOnce(WitnessCheck):
     def _mean(self, key: tuple[str, str], stretches: list[_Filled]) -> None:
         cum, average, line = self._means[key]
         self.applied += 1
-        sum_ = sum((one.end - one.start) * one.price for one in stretches)
+        sum_ = sum((fill.end - fill.start) * fill.price for fill in stretches)
         unit = Decimal(1) if key[0] == "exchange" else Decimal("0.0001")
         if abs(Decimal(sum_) / Decimal(cum) - Decimal(average)) >= unit:
             self.contradict(
                 f"order {key[1]} shows an average price of {average}, but its {len(stretches)} "
                 f"fills average {Decimal(sum_) / Decimal(cum):.6f}",
-                [*[one.line for one in stretches[:4]], line],
+                [*[fill.line for fill in stretches[:4]], line],
             )
 
 

@@ -169,7 +169,7 @@ class Resumed(WitnessCheck):
         last = max((at for _, at, _ in sooner), default="")
         known = {name for name, _, _ in self._told[before.number]}
         numbers = (before.number, after.number)
-        others = (one for one in self._streams.values() if one.number not in numbers)
+        others = (stream for stream in self._streams.values() if stream.number not in numbers)
         return [
             row
             for other in others
