@@ -171,8 +171,8 @@ class Checker:
         if code is not None and "code" in (form.members or ()):
             possible = statuses_of(code)
             if status not in possible:
-                ours = possible[0] if possible else 500
-                yield Misfit("answer.status", status, ours, "status")
+                own = possible[0] if possible else 500
+                yield Misfit("answer.status", status, own, "status")
         elif status not in statuses():
             yield Misfit("answer.status", status, "a status of §7.1", "status")
 
@@ -252,8 +252,8 @@ def _headers(
         yield Misfit("answer.headers.allow", ABSENT, "the verbs of this address", "header")
     if status == 200 and operation is not None and operation.cache:
         value = headers.get("cache-control", ABSENT)
-        ours = plane == "gateway" or "gateway" not in operation.planes
-        if ours and value != operation.cache:
+        own = plane == "gateway" or "gateway" not in operation.planes
+        if own and value != operation.cache:
             yield Misfit("answer.headers.cache-control", value, operation.cache, "header")
     for name in ("x-trace-id", "x-pm-trace-id"):
         if name in headers and not _TRACE.fullmatch(headers[name]):

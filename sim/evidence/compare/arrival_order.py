@@ -87,18 +87,18 @@ def likely_order(
             behind = {index: call for index in later if overlap.message <= index < call}
             other = moves | {index: max(call, moves.get(index, 0)) for index in behind}
             try:
-                found = replay(clock.with_moves(other))
+                remaining = replay(clock.with_moves(other))
             except (RpcError, Unmatched):
                 continue  # in this order the scenario has no identity for some client
-            gain, frames = least.places - found.places, least.missing - found.missing
+            gain, frames = least.places - remaining.places, least.missing - remaining.missing
             if gain > 0 and (overlap.of_book or (gain, frames) != (1, 1)):
-                moves, least = other, found
+                moves, least = other, remaining
     return moves
 
 
 def overlapping(entries: Collection[RecordedLine]) -> Iterator[Overlap]:
     """Return the messages of clients that overlap calls, in their order."""
-    found, waiting = list[Overlap](), list[_Waiting]()
+    overlaps, waiting = list[Overlap](), list[_Waiting]()
     opened = dict[int, str]()  # gRPC methods of streams
     for index, entry in enumerate(entries):
         if entry.request is not None and entry.answer is not None:
@@ -116,9 +116,9 @@ def overlapping(entries: Collection[RecordedLine]) -> Iterator[Overlap]:
                 waiting = [message for message in waiting if not message.is_answered(stream, body)]
             else:
                 overlap = Overlap(stream, index, [], _is_of_book(opened.get(stream, ""), body))
-                found.append(overlap)
+                overlaps.append(overlap)
                 waiting.append(_Waiting(stream, sent_at(entry), _request_id(body), overlap.calls))
-    return (overlap for overlap in found if overlap.calls)
+    return (overlap for overlap in overlaps if overlap.calls)
 
 
 class _Waiting(NamedTuple):

@@ -43,7 +43,7 @@ from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation
 from sim.world.format.scenario import Scenario
 
-Place: TypeAlias = tuple[int, str]  # (line, place in its answer or frame, or kind of a lone frame)
+Spot: TypeAlias = tuple[int, str]  # (line, place in its answer or frame, or kind of a lone frame)
 
 SEEDS = 32  # maximum number of further seeds; a value drawn more rarely counts as a difference
 _FIRST = 8  # the first seeds, which settle most places
@@ -59,7 +59,7 @@ _UNPAIRED = (_MISSING, _EXTRA)
 class ExcusedPlaces(NamedTuple):
     """The places at which chance decides, of all or, after an interrupt, of those tried before."""
 
-    places: frozenset[Place] = frozenset()
+    places: frozenset[Spot] = frozenset()
     complete: bool = True
 
 
@@ -69,7 +69,7 @@ class _DifferingLine(NamedTuple):
     name: str
     n: int
     differences: list[Misfit]
-    seen: bool
+    is_recorded: bool
 
 
 class DeferredTally(ComparisonTally):
@@ -81,16 +81,18 @@ class DeferredTally(ComparisonTally):
         super().__init__()
         self.lines: list[_DifferingLine] = []
 
-    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
-        self.lines.append(_DifferingLine(name, n, differences, seen))
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        self.lines.append(_DifferingLine(name, n, differences, is_recorded))
 
-    def settle(self, excused: Collection[Place]) -> None:
+    def settle(self, excused: Collection[Spot]) -> None:
         """Count the collected differences without those at the excused places."""
-        for name, n, differences, seen in self.lines:
-            left = [misfit for misfit in differences if _place(n, misfit) not in excused]
+        for name, n, differences, is_recorded in self.lines:
+            left = [misfit for misfit in differences if _spot(n, misfit) not in excused]
             if left:
-                super().differ(name, n, left, seen)
-            elif seen:
+                super().differ(name, n, left, is_recorded)
+            elif is_recorded:
                 where = without_positions(differences[0].where)
                 self.no_evidence(name, f"chance decides {where}: it varies from run to run")
         self.lines.clear()
@@ -102,25 +104,27 @@ class _Replay(ComparisonResults):
     def __init__(self, streams: dict[int, int]) -> None:
         self.streams = streams
         # maps a place to our value there if it is an instant or a number, else to ""
-        self.places: dict[Place, str] = {}
+        self.places: dict[Spot, str] = {}
         self.status_only: set[int] = set()  # lines of which only the status was compared
         self.unpaired = Counter[tuple[int | None, str]]()  # by stream and kind
         self.names = IdentifierMap()
 
-    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
         for difference in differences:
-            self.places[_place(n, difference)] = _drawn_value(difference.ours)
+            self.places[_spot(n, difference)] = _drawn_value(difference.own)
             if difference.where in _STATUSES:
                 self.status_only.add(n)
             elif difference.kind in _UNPAIRED:
                 self.unpaired[self.streams.get(n), difference.kind] += 1
 
-    def compares(self, place: Place, ours: _Replay) -> bool:
+    def compares(self, spot: Spot, own: _Replay) -> bool:
         """Return whether this replay compared the place as our own did."""
-        n, where = place
+        n, where = spot
         stream = self.streams.get(n)
         missing, extra = (self.unpaired[stream, kind] for kind in _UNPAIRED)
-        our_missing, our_extra = (ours.unpaired[stream, kind] for kind in _UNPAIRED)
+        our_missing, our_extra = (own.unpaired[stream, kind] for kind in _UNPAIRED)
         if where == _MISSING:
             return missing < our_missing and extra <= our_extra
         if where == _EXTRA:
@@ -144,19 +148,19 @@ def decided_by_chance(
     `names` pairs the identifiers of the recording with ours.
     """
     streams = {entry.n: entry.stream for entry in entries if entry.stream is not None}
-    ours = _Replay(streams)
+    own = _Replay(streams)
     for line in lines:
-        ours.differ(
+        own.differ(
             line.name, line.n, [misfit for misfit in line.differences if _may_be_chance(misfit)]
         )
-    places = ours.places
+    places = own.places
     if not places:
         return ExcusedPlaces()
     replay = partial(_replayed, streams, entries=entries, clock=clock)
     seed = scenario.seed if seed is None else seed
     seeds = _seeds(seed, len(entries))
     quirks = list(_with_quirks(scenario, seed))
-    excused = set[Place]()
+    excused = set[Spot]()
     with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
         others = list[_Replay]()
         for other in seeds[:_FIRST]:
@@ -164,7 +168,7 @@ def decided_by_chance(
             others += replay(scenario, other)
         if not others or _has_our_seed(names, others):
             return ExcusedPlaces()
-        excused |= {place for place in places if _varies(place, ours, others)}
+        excused |= {spot for spot in places if _varies(spot, own, others)}
         trials = [(variant, seed) for variant in quirks] + [
             (scenario, other) for other in seeds[_FIRST:]
         ]
@@ -173,11 +177,11 @@ def decided_by_chance(
                 break
             progress.step()
             for run in replay(decided, other):
-                excused |= {p for p in places if p not in run.places and run.compares(p, ours)}
+                excused |= {p for p in places if p not in run.places and run.compares(p, own)}
     return ExcusedPlaces(frozenset(excused), not progress.interrupted)
 
 
-def _place(n: int, difference: Misfit) -> Place:
+def _spot(n: int, difference: Misfit) -> Spot:
     return n, difference.kind if difference.kind in _UNPAIRED else difference.where
 
 
@@ -221,14 +225,14 @@ def _replayed(
         yield notes
 
 
-def _varies(place: Place, ours: _Replay, others: list[_Replay]) -> bool:
+def _varies(spot: Spot, own: _Replay, others: list[_Replay]) -> bool:
     """Return whether we answer as recorded under some other seed, or differently under nearly each
     one.
     """
-    comparing = [run for run in others if run.compares(place, ours)]
-    values = {run.places.get(place, "") for run in comparing} | {ours.places[place]}
+    comparing = [run for run in others if run.compares(spot, own)]
+    values = {run.places.get(spot, "") for run in comparing} | {own.places[spot]}
     spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
-    return spread or any(place not in run.places for run in comparing)
+    return spread or any(spot not in run.places for run in comparing)
 
 
 def _has_our_seed(names: IdentifierMap, others: list[_Replay]) -> bool:
@@ -236,15 +240,15 @@ def _has_our_seed(names: IdentifierMap, others: list[_Replay]) -> bool:
     first, *more = (run.names for run in others)
     drawn = [
         recorded
-        for recorded, ours in first.pairs_since(0)
-        if recorded != ours and all(other.to_ours(recorded) != recorded for other in more)
+        for recorded, own in first.pairs_since(0)
+        if recorded != own and all(other.to_ours(recorded) != recorded for other in more)
     ]
-    ours = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]
-    return len(ours) * 2 > len(drawn)
+    own = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]
+    return len(own) * 2 > len(drawn)
 
 
-def _drawn_value(ours: Any) -> str:
+def _drawn_value(own: Any) -> str:
     """Return an instant or a number as text, since a seed may draw it; "" for other values."""
-    if isinstance(ours, (int, Decimal)) and not isinstance(ours, bool):
-        return str(ours)
-    return ours if isinstance(ours, str) and _INSTANT_OR_NUMBER.fullmatch(ours) else ""
+    if isinstance(own, (int, Decimal)) and not isinstance(own, bool):
+        return str(own)
+    return own if isinstance(own, str) and _INSTANT_OR_NUMBER.fullmatch(own) else ""

@@ -111,7 +111,7 @@ class RecordingComparison:
         """Yield lines about differences that no observation explains."""
         places = {
             name: [
-                place for place in operation.places.values() if not place.first.difference.switch
+                group for group in operation.places.values() if not group.first.difference.switch
             ]
             for name, operation in self.tally.operations.items()
         }
@@ -125,7 +125,7 @@ class RecordingComparison:
                 yield f"… and {len(operations) - number} more operations: --json lists all"
                 break
             differing = [
-                f"{name}: {operation.differ:,} of {operation.seen:,} differ",
+                f"{name}: {operation.differ:,} of {operation.total:,} differ",
                 *_places(places[name]),
             ]
             lines += len(differing)
@@ -137,10 +137,10 @@ class RecordingComparison:
         """Yield lines about differences between the two readings, grouped by observation."""
         explained: dict[str, tuple[int, set[str]]] = {}
         for name, operation in self.tally.operations.items():
-            for place in operation.places.values():
-                if switch := place.first.difference.switch:
+            for group in operation.places.values():
+                if switch := group.first.difference.switch:
                     count, names = explained.get(switch, (0, set()))
-                    explained[switch] = count + place.count, names | {name}
+                    explained[switch] = count + group.count, names | {name}
         if not explained:
             return
         other = other_reading(self.reading)
@@ -155,7 +155,7 @@ def agreement(comparison: RecordingComparison) -> Iterator[str]:
     """Yield the last lines: what agrees, and what has no evidence."""
     tally, totals = comparison.tally, comparison.tally.totals()
     agree = [
-        name for name, operation in tally.operations.items() if operation.agree == operation.seen
+        name for name, operation in tally.operations.items() if operation.agree == operation.total
     ]
     yield f"agree:       {totals['agree']:,} answers and frames, {len(agree)} whole operations"
     unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
@@ -164,9 +164,9 @@ def agreement(comparison: RecordingComparison) -> Iterator[str]:
 
 
 def _places(places: list[PlaceTally]) -> Iterator[str]:
-    places = sorted(places, key=lambda place: (-place.count, place.where))
-    for place in places[:_PLACES_MAX]:
-        yield from (f"  {line}"[:_WIDTH] for line in place.lines(_WIDTH - 2))
+    places = sorted(places, key=lambda group: (-group.count, group.where))
+    for group in places[:_PLACES_MAX]:
+        yield from (f"  {line}"[:_WIDTH] for line in group.lines(_WIDTH - 2))
     if len(places) > _PLACES_MAX:
         yield f"  … and {len(places) - _PLACES_MAX} more places"
 

@@ -65,10 +65,10 @@ def misfits(cls: type[Message], text: str) -> Iterator[Misfit]:
     except csv.Error as error:
         yield Misfit("", str(error), "CSV", "format")
         return
-    ours = columns_of(cls)
-    yield from (Misfit(name, name, ABSENT, "unknown name") for name in header - set(ours))
-    missing = set(ours) - header if lines or text else set()
-    yield from (Misfit(name, ABSENT, name, "missing name") for name in ours if name in missing)
+    own = columns_of(cls)
+    yield from (Misfit(name, name, ABSENT, "unknown name") for name in header - set(own))
+    missing = set(own) - header if lines or text else set()
+    yield from (Misfit(name, ABSENT, name, "missing name") for name in own if name in missing)
     checks = _checks(cls)
     for number, line in enumerate(lines):
         for name, cell in line.items():
@@ -100,10 +100,10 @@ def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
 
 def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]]:
     """Return the column names of a report, and its lines by column."""
-    ours = columns_of(cls)
+    own = columns_of(cls)
     lines = list(csv.reader(StringIO(text, newline=""), strict=True))
-    header = list(ours)
-    if lines and (set(lines[0]) & set(ours)):
+    header = list(own)
+    if lines and (set(lines[0]) & set(own)):
         header = lines.pop(0)
     return set(header), [dict(zip(header, line, strict=False)) for line in lines]
 

@@ -52,7 +52,7 @@ class Misfit(Struct, frozen=True):
 
     where: str
     recorded: Any
-    ours: Any
+    own: Any
     kind: Kind
     switch: str = ""
     culprit: Culprit = "unknown"
@@ -71,14 +71,14 @@ class Misfit(Struct, frozen=True):
         return {
             "where": self.where,
             "recorded": reported(self.recorded),
-            "ours": reported(self.ours),
+            "ours": reported(self.own),
             "kind": self.kind,
             "culprit": self.culprit,
         }
 
     def __str__(self) -> str:
         """Return kind, culprit and both values, each short enough for a line of output."""
-        values = f"recorded {_short(self.recorded)}, ours {_short(self.ours)}"
+        values = f"recorded {_short(self.recorded)}, ours {_short(self.own)}"
         return f"{self.kind}, {self.culprit}: {values}"
 
 

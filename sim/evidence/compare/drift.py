@@ -53,19 +53,19 @@ class DifferenceGroup(Struct, frozen=True):
     """Equal differences at one place of an operation, with the first of them."""
 
     operation: str
-    place: PlaceTally
+    tally: PlaceTally
     since: bool = False  # whether the earlier comparison lacks it
     entry: ReviewedDifference | None = None  # the entry that accepts it
 
     @property
     def where(self) -> str:
         """The place, without positions in lists."""
-        return self.place.where
+        return self.tally.where
 
     @property
     def kind(self) -> str:
         """The kind of difference."""
-        return self.place.first.difference.kind
+        return self.tally.first.difference.kind
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -76,17 +76,17 @@ class DifferenceGroup(Struct, frozen=True):
         """Return the row that `--json` prints."""
         row = {
             "operation": self.operation,
-            **self.place.first.difference.document(),
+            **self.tally.first.difference.document(),
             "where": self.where,
-            "count": self.place.count,
-            "n": self.place.first.n,
+            "count": self.tally.count,
+            "n": self.tally.first.n,
             "new": self.since,
         }
         return row | ({"reason": self.entry.reason} if self.entry else {})
 
     def lines(self, width: int) -> Iterator[str]:
         """Yield the group as two or more lines."""
-        return self.place.lines(width, "  NEW" if self.since else "")
+        return self.tally.lines(width, "  NEW" if self.since else "")
 
 
 class EarlierComparison(Struct, frozen=True):
@@ -94,7 +94,7 @@ class EarlierComparison(Struct, frozen=True):
 
     file: Path
     keys: frozenset[tuple[str, str, str]]
-    seen: frozenset[str]
+    operations: frozenset[str]
 
 
 class NoComparison(ValueError):
@@ -116,9 +116,12 @@ class Drift:
         self.accepted = [difference for difference in drifts if difference.entry is not None]
         used = {difference.entry for difference in self.accepted}
         self.stale = [entry for entry in accepted if entry not in used]
-        keys, seen = {difference.key for difference in drifts}, set(comparison.tally.operations)
+        keys, operations = (
+            {difference.key for difference in drifts},
+            set(comparison.tally.operations),
+        )
         self.gone = sorted(earlier.keys - keys) if earlier else []
-        self.unseen = sorted(earlier.seen - seen) if earlier else []
+        self.unseen = sorted(earlier.operations - operations) if earlier else []
 
     @property
     def compared(self) -> int:
@@ -155,11 +158,11 @@ def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
         raise ScenarioError(problems)
     for entry in file.accepted:
         if not entry.reason.strip():
-            said = f"say why {entry.operation} {entry.where} is accepted: its reason is empty"
-            problems.append(problem(node.at, said))
+            text = f"say why {entry.operation} {entry.where} is accepted: its reason is empty"
+            problems.append(problem(node.at, text))
         if entry.kind and entry.kind not in KINDS:
-            said = f"there is no kind {entry.kind!r}: one of {', '.join(KINDS)}"
-            problems.append(problem(node.at, said))
+            text = f"there is no kind {entry.kind!r}: one of {', '.join(KINDS)}"
+            problems.append(problem(node.at, text))
     if problems:
         raise ScenarioError(problems)
     return file.accepted  # type: ignore[no-any-return]
@@ -175,8 +178,8 @@ def read_earlier(path: Path) -> EarlierComparison:
             for row in operation["differences"]
         }
     except (DecodeError, KeyError, TypeError, AttributeError):
-        said = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
-        raise NoComparison(said) from None
+        text = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
+        raise NoComparison(text) from None
     return EarlierComparison(path, frozenset(keys), frozenset(operations))
 
 
@@ -199,11 +202,11 @@ def _difference_groups(
     earlier: EarlierComparison | None,
 ) -> Iterator[DifferenceGroup]:
     for name, operation in sorted(comparison.tally.operations.items()):
-        for place in operation.places.values():
-            difference = DifferenceGroup(name, place)
+        for tally in operation.places.values():
+            difference = DifferenceGroup(name, tally)
             since = earlier is not None and difference.key not in earlier.keys
             entry = next((entry for entry in accepted if entry.matches(difference)), None)
-            yield DifferenceGroup(name, place, since, entry)
+            yield DifferenceGroup(name, tally, since, entry)
 
 
 def _matches(where: str, pattern: str) -> bool:

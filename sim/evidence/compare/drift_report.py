@@ -42,11 +42,11 @@ def _lines(drift: Drift) -> Iterator[str]:
 
 def _verdict(drift: Drift) -> str:
     comparison = drift.comparison
-    seen = f"{drift.compared:,} answers and frames compared, reading {comparison.reading}"
+    compared = f"{drift.compared:,} answers and frames compared, reading {comparison.reading}"
     if not drift.compared:
         return f"DRIFT: nothing could be compared: {comparison.path.name} shows nothing documented"
     if not drift.open:
-        return f"no drift: {seen}"
+        return f"no drift: {compared}"
     operations = len({difference.operation for difference in drift.open})
     new = sum(1 for difference in drift.open if difference.since)
     suffix = f", {new} of them new" if drift.earlier else ""
@@ -56,7 +56,7 @@ def _verdict(drift: Drift) -> str:
 
 
 def _as_the_other_reading(drift: Drift) -> Iterator[str]:
-    count = sum(1 for difference in drift.open if difference.place.first.difference.switch)
+    count = sum(1 for difference in drift.open if difference.tally.first.difference.switch)
     if count:
         other = other_reading(drift.comparison.reading)
         yield f"no difference in the reading {other}: {counted(count, 'place')} (--reading {other})"
@@ -89,8 +89,8 @@ def suite(drift: Drift) -> Suite:
     comparison = drift.comparison
     cases = [_case(drift, name) for name in sorted(comparison.tally.operations)]
     if not drift.compared:
-        said = "no answer or frame could be compared"
-        cases.append(Case("drift", "something was compared", failure=said))
+        text = "no answer or frame could be compared"
+        cases.append(Case("drift", "something was compared", failure=text))
     properties = {
         "recording": comparison.path.name,
         "reading": comparison.reading,
@@ -107,8 +107,10 @@ def _case(drift: Drift, name: str) -> Case:
     operation = drift.comparison.tally.operations[name]
     if not operation.agree and not operation.differ:
         return Case("drift", name, skipped=f"no evidence: {'; '.join(operation.unknown)}")
-    known = [difference for difference in drift.accepted if difference.operation == name]
+    accepted = [difference for difference in drift.accepted if difference.operation == name]
     entries = [
-        f"{difference.where}: {difference.entry.reason}" for difference in known if difference.entry
+        f"{difference.where}: {difference.entry.reason}"
+        for difference in accepted
+        if difference.entry
     ]
     return Case("drift", name, text="\n".join(["accepted:", *entries]) if entries else "")

@@ -55,8 +55,8 @@ def statuses() -> frozenset[int]:
 @cache
 def statuses_of(code: int) -> tuple[int, ...]:
     """Return the HTTP statuses of a gRPC code, the usual one first."""
-    usual = [status for known, status in HTTP_OF_CODE.items() if int(known) == code]
-    others = sorted({status for status, known in _pairs() if known == code} - set(usual))
+    usual = [status for grpc, status in HTTP_OF_CODE.items() if int(grpc) == code]
+    others = sorted({status for status, grpc in _pairs() if grpc == code} - set(usual))
     return (*usual, *others)
 
 

@@ -33,7 +33,7 @@ class FrameVerdict(Struct, frozen=True):
 
     n: int
     differences: list[Misfit]
-    seen: bool = True
+    is_recorded: bool = True
 
 
 class FrameQueue:
@@ -44,54 +44,54 @@ class FrameQueue:
     def __init__(self, fit: Fit, trial: Fit) -> None:
         self._fit, self._trial = fit, trial
         self.recorded: deque[RecordedFrame] = deque()
-        self.ours: deque[Any] = deque()
+        self.own: deque[Any] = deque()
         self._last = 0
         self._undecided = (0, 0)  # lengths of both queues when the first frames did not fit
 
     def decided(self, *, final: bool = False) -> Iterator[FrameVerdict]:
         """Yield verdicts on what can be compared by now; with `final` on everything."""
-        recorded, ours = self.recorded, self.ours
-        if not final and (len(recorded), len(ours)) == self._undecided:
+        recorded, own = self.recorded, self.own
+        if not final and (len(recorded), len(own)) == self._undecided:
             return  # the same first frames were compared before, and did not fit
-        while recorded and ours:
-            if not self._trial(recorded[0].body, ours[0]):
+        while recorded and own:
+            if not self._trial(recorded[0].body, own[0]):
                 yield self._paired()
                 continue
-            if not final and min(len(recorded), len(ours)) <= AHEAD:
-                self._undecided = len(recorded), len(ours)
+            if not final and min(len(recorded), len(own)) <= AHEAD:
+                self._undecided = len(recorded), len(own)
                 return
             yield from self._resynchronised()
         if final:
-            yield from self._skipped(len(recorded), len(ours))
+            yield from self._skipped(len(recorded), len(own))
 
     def _resynchronised(self) -> Iterator[FrameVerdict]:
-        recorded, ours = self.recorded, self.ours
+        recorded, own = self.recorded, self.own
         for ahead in range(1, AHEAD + 1):
-            if ahead < len(ours) and not self._trial(recorded[0].body, ours[ahead]):
+            if ahead < len(own) and not self._trial(recorded[0].body, own[ahead]):
                 return self._skipped(0, ahead)
-            if ahead < len(recorded) and not self._trial(recorded[ahead].body, ours[0]):
+            if ahead < len(recorded) and not self._trial(recorded[ahead].body, own[0]):
                 return self._skipped(ahead, 0)
         return iter((self._paired(),))
 
     def _paired(self) -> FrameVerdict:
         """Compare the first frame of each side."""
         frame = self.recorded.popleft()
-        differences = self._fit(frame.body, self.ours.popleft())
+        differences = self._fit(frame.body, self.own.popleft())
         return self._verdict(frame, [misfit.under("frame.body") for misfit in differences])
 
-    def _skipped(self, recorded: int, ours: int) -> Iterator[FrameVerdict]:
+    def _skipped(self, recorded: int, own: int) -> Iterator[FrameVerdict]:
         """Take so many frames of each side that the other side lacks."""
         for _ in range(recorded):
             frame = self.recorded.popleft()
             alone = Misfit("frame", _kind(frame.body), ABSENT, "extra frame")
             yield self._verdict(frame, [alone])
-        for _ in range(ours):
+        for _ in range(own):
             n, kind = (
                 self.recorded[0].n if self.recorded else self._last,
-                _kind(self.ours.popleft()),
+                _kind(self.own.popleft()),
             )
             lacks = Misfit("frame", ABSENT, kind, "missing frame", culprit="recording")
-            yield FrameVerdict(n, [lacks], seen=False)
+            yield FrameVerdict(n, [lacks], is_recorded=False)
 
     def _verdict(self, frame: RecordedFrame, differences: list[Misfit]) -> FrameVerdict:
         self._last = frame.n
@@ -104,10 +104,10 @@ def merged(from_contract: list[Misfit], further: list[Misfit]) -> list[Misfit]:
     """
     if not from_contract:
         return further
-    values = {difference.where: difference.ours for difference in further}
+    values = {difference.where: difference.own for difference in further}
     paths = {difference.where for difference in from_contract}
     return [
-        *(replace(rule, ours=values.get(rule.where, rule.ours)) for rule in from_contract),
+        *(replace(rule, own=values.get(rule.where, rule.own)) for rule in from_contract),
         *(difference for difference in further if not _within(difference.where, paths)),
     ]
 

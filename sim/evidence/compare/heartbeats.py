@@ -23,7 +23,7 @@ class StreamHeartbeats:
     """The heartbeats of one stream. Instants count from the beginning of each session."""
 
     def __init__(self) -> None:
-        self.ours: list[Instant] = []
+        self.own: list[Instant] = []
         self._recorded: list[tuple[RecordedEvent, Instant, list[Misfit]]] = []
         self._last = 0
 
@@ -37,7 +37,7 @@ class StreamHeartbeats:
 
     def missing(self, end: Instant) -> Iterator[int]:
         """Yield, for each heartbeat missing in the recording, the line before which it belongs."""
-        due = [at for at in self.ours if at + TOLERANCE < end]
+        due = [at for at in self.own if at + TOLERANCE < end]
         left = iter(self._recorded)
         lacking = len(due) - len(self._recorded)
         following = next(left, None)
@@ -55,12 +55,12 @@ class StreamHeartbeats:
         """Yield each recorded heartbeat with its differences. Those beyond the expected number are
         extra.
         """
-        ours = len(self.ours) + self._is_owed(end)
+        own = len(self.own) + self._is_owed(end)
         for number, (event, _, from_contract) in enumerate(self._recorded):
-            yield event, from_contract if number < ours else merged(from_contract, [EXTRA])
+            yield event, from_contract if number < own else merged(from_contract, [EXTRA])
 
     def _is_owed(self, end: Instant) -> bool:
         """Return whether our next heartbeat is so near the end that theirs may precede it."""
-        if len(self.ours) < 2:
+        if len(self.own) < 2:
             return True
-        return 2 * self.ours[-1] - self.ours[-2] <= end + TOLERANCE
+        return 2 * self.own[-1] - self.own[-2] <= end + TOLERANCE

@@ -45,7 +45,7 @@ class AnswerPair(NamedTuple):
     """
 
     event: RecordedEvent
-    ours: RecordedMessage | None = None
+    own: RecordedMessage | None = None
     held: tuple[Span, Span] | None = None
 
 
@@ -54,7 +54,7 @@ class _PendingCall(NamedTuple):
 
     at: Instant
     answer: RecordedMessage | Reply
-    shown: Callable[[Reply], RecordedMessage]
+    read: Callable[[Reply], RecordedMessage]
 
 
 class _Clients(Connection):
@@ -146,10 +146,10 @@ class SessionPlayer:
     def _call(
         self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
     ) -> _PendingCall:
-        at, (ours, show) = self.world.simulation.now, self._send(entry, request, answer)
-        if isinstance(ours, RecordedMessage) or not ours.pending_on:
-            return _PendingCall(at, ours if isinstance(ours, RecordedMessage) else show(ours), show)
-        return _PendingCall(at, ours, show)
+        at, (own, show) = self.world.simulation.now, self._send(entry, request, answer)
+        if isinstance(own, RecordedMessage) or not own.pending_on:
+            return _PendingCall(at, own if isinstance(own, RecordedMessage) else show(own), show)
+        return _PendingCall(at, own, show)
 
     def _send(
         self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
@@ -188,8 +188,8 @@ class SessionPlayer:
             waited = self._clock.waited(entry)
             return AnswerPair(event, sent.answer, (waited, 0) if waited else None)
         reply, took = self.world.answer(sent.answer), self._clock.took(entry)
-        ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
-        return AnswerPair(event, sent.shown(reply), None if took is None else (took, ours))
+        own = self.world.resolved_at[sent.answer.pending_on] - sent.at
+        return AnswerPair(event, sent.read(reply), None if took is None else (took, own))
 
     def _refused_socket(
         self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage

@@ -93,7 +93,7 @@ class OperationScore(Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """Return the score for `--json`."""
         recorded = {reading: tally.counts() for reading, tally in self.recorded.items()}
-        not_seen = sorted(".".join(place) for place in self.fields - self.seen_fields)
+        not_seen = sorted(".".join(path) for path in self.fields - self.seen_fields)
         return {
             "evidence": self.evidence or None,
             "statements": self.statements,

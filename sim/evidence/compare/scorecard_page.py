@@ -66,8 +66,8 @@ _KINDS = (
 )
 
 
-def _row(what: str, value: object) -> dict[str, Any]:
-    return {"what": what, **dict.fromkeys(READINGS, str(value))}
+def _row(subject: str, value: object) -> dict[str, Any]:
+    return {"what": subject, **dict.fromkeys(READINGS, str(value))}
 
 
 def sources(card: Scorecard) -> Rows:
@@ -75,7 +75,7 @@ def sources(card: Scorecard) -> Rows:
     return [
         {
             "recording": f"`{source.file}`",
-            "service": ", ".join(" ".join(place) for place in source.upstream.items()) or "unknown",
+            "service": ", ".join(" ".join(group) for group in source.upstream.items()) or "unknown",
             "began": source.started,
             "answers and frames": f"{source.answers:,}",
         }
@@ -113,9 +113,9 @@ def _statements(statements: dict[str, int], link: Link) -> str:
 def _evidence(score: OperationScore, link: Link) -> str:
     parts = [_observed(observed, link) for observed in score.observed]
     tally = next(iter(score.recorded.values()), None)
-    if tally is not None and tally.seen:
+    if tally is not None and tally.total:
         statuses = ", ".join(map(str, score.statuses))
-        answers = f"{tally.seen:,} recorded" + (f" ({statuses})" if statuses else "")
+        answers = f"{tally.total:,} recorded" + (f" ({statuses})" if statuses else "")
         fields = f"{len(score.seen_fields)} of {_fields(len(score.fields))}"
         parts.append(f"{answers}, {fields}" if score.fields else answers)
     elif parts and score.fields:
@@ -152,7 +152,7 @@ def differences(card: Scorecard) -> Rows:
     rows: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for reading, tallies in card.evidence.tallies.items():
         for name, tally in tallies.items():
-            for (where, kind, culprit), place in tally.places.items():
+            for (where, kind, culprit), group in tally.places.items():
                 row = rows.setdefault(
                     (name, where, kind, culprit),
                     {
@@ -162,7 +162,7 @@ def differences(card: Scorecard) -> Rows:
                         **dict.fromkeys(READINGS, "0"),
                     },
                 )
-                row[reading] = f"{place.count:,}"
+                row[reading] = f"{group.count:,}"
     return [rows[key] for key in sorted(rows)]
 
 

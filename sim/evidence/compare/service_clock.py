@@ -40,7 +40,7 @@ from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, parse_instan
 
 HELD = NS_PER_S  # an answer that took this long was held
 _AT_ONCE = 5 * NS_PER_MS  # nobody moves a clock by hand so soon after an answer
-_WHOLE = 0.9  # share of events at whole milliseconds that shows a clock moved by hand
+_BY_HAND = 0.9  # share of events at whole milliseconds that shows a clock moved by hand
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
 _LATENCY = ("x-server-latency", "x-pm-server-latency")
 _ANY = 1 << 100
@@ -150,7 +150,7 @@ class ServiceClock:
     def __init__(self, entries: Collection[RecordedLine]) -> None:
         self._entries = entries
         self.moves: Mapping[int, int] = {}
-        running, standing, events, whole = _RunningClock(), _StandingClock(), 0, 0
+        running, standing, events, exact = _RunningClock(), _StandingClock(), 0, 0
         last, is_dated = 0, False  # the last line with a Date header, or else with an event
         quiet_since, heartbeat = -_ANY, _ANY  # since the last reading
         for entry in entries:
@@ -171,11 +171,11 @@ class ServiceClock:
                     stretches.begin_after(sent)
             quiet_since, heartbeat = done + 1, _ANY
             events += reading.event != -_ANY
-            whole += reading.event != -_ANY and reading.event % NS_PER_MS == 0
+            exact += reading.event != -_ANY and reading.event % NS_PER_MS == 0
             if reading.most != _ANY or not is_dated:
                 last, is_dated = entry.n, reading.most != _ANY
         runs, stands = len(running.begins), len(standing.begins)
-        is_standing = runs > 1 and (whole > events * _WHOLE if events else stands <= runs)
+        is_standing = runs > 1 and (exact > events * _BY_HAND if events else stands <= runs)
         self._stretches: _RunningClock | _StandingClock = standing if is_standing else running
         self._last_reading = last if is_standing else None
         self._held = sorted(
@@ -228,12 +228,12 @@ class ServiceClock:
         moved = defaultdict[int, list[Turn]](list)
         for index, entry in enumerate(self._entries):
             sent, done = sent_at(entry), done_at(entry)
-            whole = not self._takes_two_turns(entry)
-            at = sent if whole else done
+            single = not self._takes_two_turns(entry)
+            at = sent if single else done
             while following is not None and sent_at(following) <= at:
                 yield Turn(following, now(sent_at(following)), "sent")
                 following = next(held, None)
-            turn = Turn(entry, now(at), "" if whole else "answered")
+            turn = Turn(entry, now(at), "" if single else "answered")
             if index in self.moves:
                 moved[self.moves[index]].append(turn)
             else:

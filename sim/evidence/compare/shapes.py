@@ -165,7 +165,7 @@ class _Shapes:
             return self._enum(field)
         if self._dialect is not None and field.text_by:
             as_text = field.text_by in self._switches
-            return _text_or_number(field.text_by, as_text=as_text, whole=field.kind != "double")
+            return _text_or_number(field.text_by, as_text=as_text, integer=field.kind != "double")
         if field.kind in INTEGER_RANGES:
             number = field.as_number and self._dialect is not None
             quoted = field.kind in LONG_INTEGERS and not number
@@ -259,12 +259,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal | float) and type(value) is not bool
 
 
-def _text_or_number(switch: str, *, as_text: bool, whole: bool) -> Check:
+def _text_or_number(switch: str, *, as_text: bool, integer: bool) -> Check:
     """Return the check of a number that a switch turns into text.
 
     The other spelling names the switch.
     """
-    pattern = _INTEGER if whole else _DECIMAL
+    pattern = _INTEGER if integer else _DECIMAL
 
     def check_text(value: Any) -> Found | None:
         text = isinstance(value, str)

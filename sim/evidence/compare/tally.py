@@ -18,7 +18,8 @@ from sim.evidence.compare.answers import observation_of
 from sim.evidence.compare.difference import CULPRITS, Misfit
 
 KEPT = 100  # listed differences of one kind at one place of one operation
-COUNTS = ("seen", "agree", "differ", "no_evidence")
+# by key in JSON
+COUNTS = {"seen": "total", **{name: name for name in ("agree", "differ", "no_evidence")}}
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -31,8 +32,10 @@ class ComparisonResults:
     def no_evidence(self, name: str, why: str) -> None:
         """Note an answer or frame without evidence."""
 
-    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
-        """Note an answer or frame that differs. A frame that only we sent is not `seen`."""
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        """Note an answer or frame that differs; one that only we sent is not recorded."""
 
 
 class LineDifference(Struct, frozen=True):
@@ -59,7 +62,7 @@ class PlaceTally(Struct):
 class OperationTally(Struct):
     """The counts of one operation or stream."""
 
-    seen: int = 0
+    total: int = 0
     agree: int = 0
     differ: int = 0
     no_evidence: int = 0
@@ -70,15 +73,15 @@ class OperationTally(Struct):
     @property
     def left_out(self) -> int:
         """The number of counted differences that are not listed."""
-        return sum(place.count for place in self.places.values()) - len(self.listed)
+        return sum(group.count for group in self.places.values()) - len(self.listed)
 
     def counts(self) -> dict[str, Any]:
         """Return the four counts by name."""
-        return {name: getattr(self, name) for name in COUNTS}
+        return {key: getattr(self, name) for key, name in COUNTS.items()}
 
     def add(self, other: OperationTally) -> None:
         """Add the counts of another recording. Its listed differences are left out."""
-        for name in COUNTS:
+        for name in COUNTS.values():
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.places = {**other.places, **self.places}
         self.unknown = self.unknown + other.unknown
@@ -101,18 +104,20 @@ class ComparisonTally(ComparisonResults):
 
     def agree(self, name: str) -> None:
         operation = self._operation(name)
-        operation.seen += 1
+        operation.total += 1
         operation.agree += 1
 
     def no_evidence(self, name: str, why: str) -> None:
         operation = self._operation(name)
-        operation.seen += 1
+        operation.total += 1
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
-    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
         operation = self._operation(name)
-        operation.seen += seen
+        operation.total += is_recorded
         operation.differ += 1
         for difference in differences:
             where, row = without_positions(difference.where), LineDifference(n, difference)

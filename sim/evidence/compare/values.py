@@ -35,111 +35,111 @@ class ValueComparer(Struct):
     our_begin: Instant
     names: IdentifierMap
 
-    def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Misfit]:
+    def message(self, cls: type[Message], recorded: Any, own: Any) -> list[Misfit]:
         """Return the differences between two messages of a type."""
-        return list(self._message(cls, recorded, ours, ""))
+        return list(self._message(cls, recorded, own, ""))
 
-    def messages(self, cls: type[Message], recorded: list[Any], ours: list[Any]) -> list[Misfit]:
+    def messages(self, cls: type[Message], recorded: list[Any], own: list[Any]) -> list[Misfit]:
         """Return the differences between two lists of messages of a type."""
-        return list(self._list(partial(self._message, cls), recorded, ours, ""))
+        return list(self._list(partial(self._message, cls), recorded, own, ""))
 
-    def _message(self, cls: type[Message], recorded: Any, ours: Any, where: str) -> Differences:
-        if not (isinstance(recorded, dict) and isinstance(ours, dict)):
-            yield from _leaf(recorded, ours, where)
+    def _message(self, cls: type[Message], recorded: Any, own: Any, where: str) -> Differences:
+        if not (isinstance(recorded, dict) and isinstance(own, dict)):
+            yield from _leaf(recorded, own, where)
             return
         fields = fields_by_name(cls)
         parent = f"{where}." if where else ""
         for name, value in recorded.items():
-            if name not in ours:
+            if name not in own:
                 yield Misfit(f"{parent}{name}", value, ABSENT, "unknown name")
             elif (field := fields.get(name)) is None:
-                yield from _leaf(value, ours[name], f"{parent}{name}")
+                yield from _leaf(value, own[name], f"{parent}{name}")
             else:
-                yield from self._field(field, value, ours[name], f"{parent}{name}")
-        for name in ours:
+                yield from self._field(field, value, own[name], f"{parent}{name}")
+        for name in own:
             if name not in recorded:
-                yield Misfit(f"{parent}{name}", ABSENT, ours[name], "missing name")
+                yield Misfit(f"{parent}{name}", ABSENT, own[name], "missing name")
 
-    def _field(self, field: Field, recorded: Any, ours: Any, where: str) -> Differences:
+    def _field(self, field: Field, recorded: Any, own: Any, where: str) -> Differences:
         element = partial(self._element, field)
-        if field.key_kind and isinstance(recorded, dict) and isinstance(ours, dict):
-            return self._map(element, recorded, ours, where)
-        if field.repeated and isinstance(recorded, list) and isinstance(ours, list):
-            return self._list(element, recorded, ours, where)
-        return element(recorded, ours, where)
+        if field.key_kind and isinstance(recorded, dict) and isinstance(own, dict):
+            return self._map(element, recorded, own, where)
+        if field.repeated and isinstance(recorded, list) and isinstance(own, list):
+            return self._list(element, recorded, own, where)
+        return element(recorded, own, where)
 
     def _list(
-        self, compare: Compare, recorded: list[Any], ours: list[Any], where: str
+        self, compare: Compare, recorded: list[Any], own: list[Any], where: str
     ) -> Differences:
-        for number, pair in enumerate(zip(recorded, ours, strict=False)):
+        for number, pair in enumerate(zip(recorded, own, strict=False)):
             yield from compare(*pair, f"{where}[{number}]")
-        for number in range(len(ours), len(recorded)):
+        for number in range(len(own), len(recorded)):
             yield Misfit(f"{where}[{number}]", recorded[number], ABSENT, "value")
-        for number in range(len(recorded), len(ours)):
-            yield Misfit(f"{where}[{number}]", ABSENT, ours[number], "value")
+        for number in range(len(recorded), len(own)):
+            yield Misfit(f"{where}[{number}]", ABSENT, own[number], "value")
 
     def _map(
-        self, compare: Compare, recorded: dict[str, Any], ours: dict[str, Any], where: str
+        self, compare: Compare, recorded: dict[str, Any], own: dict[str, Any], where: str
     ) -> Differences:
         named = {self.names.to_ours(key): (key, value) for key, value in recorded.items()}
         for key, (was, value) in named.items():
-            if key in ours:
-                yield from compare(value, ours[key], f"{where}.{was}")
+            if key in own:
+                yield from compare(value, own[key], f"{where}.{was}")
             else:
                 yield Misfit(f"{where}.{was}", value, ABSENT, "value")
-        for key in sorted(ours.keys() - named.keys()):
-            yield Misfit(f"{where}.{key}", ABSENT, ours[key], "value")
+        for key in sorted(own.keys() - named.keys()):
+            yield Misfit(f"{where}.{key}", ABSENT, own[key], "value")
 
-    def _element(self, field: Field, recorded: Any, ours: Any, where: str) -> Differences:
+    def _element(self, field: Field, recorded: Any, own: Any, where: str) -> Differences:
         if field.kind == "message":
-            yield from self._message(find_message(field.type_name), recorded, ours, where)
-        elif not (isinstance(recorded, str) and isinstance(ours, str)):
-            yield from _leaf(recorded, ours, where)
+            yield from self._message(find_message(field.type_name), recorded, own, where)
+        elif not (isinstance(recorded, str) and isinstance(own, str)):
+            yield from _leaf(recorded, own, where)
         elif field.kind == "timestamp":
-            if not self._same_instant(recorded, ours):
-                yield Misfit(where, recorded, ours, "value")
-        elif (paired := self._is_pair(field, recorded, ours)) is not None:
+            if not self._same_instant(recorded, own):
+                yield Misfit(where, recorded, own, "value")
+        elif (paired := self._is_pair(field, recorded, own)) is not None:
             if not paired:
-                yield Misfit(where, recorded, ours, "value")
-        elif self.names.to_ours(recorded) != ours:
-            yield from _leaf(recorded, ours, where)
+                yield Misfit(where, recorded, own, "value")
+        elif self.names.to_ours(recorded) != own:
+            yield from _leaf(recorded, own, where)
 
-    def _is_pair(self, field: Field, recorded: str, ours: str) -> bool | None:
+    def _is_pair(self, field: Field, recorded: str, own: str) -> bool | None:
         """Return whether two texts name the same thing; None if they are no identifiers."""
-        if is_resource(recorded) and is_resource(ours):
-            return self.names.pair_resource(recorded, ours)
+        if is_resource(recorded) and is_resource(own):
+            return self.names.pair_resource(recorded, own)
         if SECRET in recorded and not (recorded.startswith(SECRET) or field.address):
-            return self._around_secrets(recorded, ours)
+            return self._around_secrets(recorded, own)
         if not is_drawn(field) and not recorded.startswith(SECRET):
             return None
-        return self.names.pair(recorded, ours) if recorded and ours else recorded == ours
+        return self.names.pair(recorded, own) if recorded and own else recorded == own
 
-    def _around_secrets(self, recorded: str, ours: str) -> bool:
+    def _around_secrets(self, recorded: str, own: str) -> bool:
         """Return whether texts are equal outside the fingerprints of the recorded one."""
         parts = _FINGERPRINT.split(recorded)
         pattern = "(.+?)".join(map(re.escape, parts))
-        match = re.fullmatch(pattern, ours, re.DOTALL)
+        match = re.fullmatch(pattern, own, re.DOTALL)
         secrets = _FINGERPRINT.findall(recorded)
         return match is not None and all(map(self.names.pair, secrets, match.groups()))
 
-    def _same_instant(self, recorded: str, ours: str) -> bool:
-        if recorded == ours:
+    def _same_instant(self, recorded: str, own: str) -> bool:
+        if recorded == own:
             return True
         try:
             since = read_moment(recorded) - self.recorded_begin
-            our_since = read_moment(ours) - self.our_begin
+            our_since = read_moment(own) - self.our_begin
         except ValueError:
             return False
         return abs(since - our_since) <= TOLERANCE
 
 
-def _leaf(recorded: Any, ours: Any, where: str) -> Differences:
-    if recorded == ours and isinstance(recorded, bool) == isinstance(ours, bool):
+def _leaf(recorded: Any, own: Any, where: str) -> Differences:
+    if recorded == own and isinstance(recorded, bool) == isinstance(own, bool):
         return
-    texts = isinstance(recorded, str) and isinstance(ours, str)
-    number = _number(ours) if texts else None
+    texts = isinstance(recorded, str) and isinstance(own, str)
+    number = _number(own) if texts else None
     same_number = number is not None and _number(recorded) == number
-    yield Misfit(where, recorded, ours, "format" if same_number else "value")
+    yield Misfit(where, recorded, own, "format" if same_number else "value")
 
 
 def _number(text: str) -> Decimal | None:

@@ -134,11 +134,11 @@ class RecordingReader:
         instant = service_instant(entry)
         if instant is not None:
             self._instant_of[entry.plane] = max(instant, self._instant_of.get(entry.plane, instant))
-        known = self._instant_of.get(entry.plane) or max(
+        latest = self._instant_of.get(entry.plane) or max(
             self._instant_of.values(), default=self._first
         )
-        if known is not None:
-            return known
+        if latest is not None:
+            return latest
         try:
             return parse_instant(entry.at)
         except ValueError:

@@ -40,16 +40,16 @@ class WitnessCheck:
         self._latest: dict[Hashable, tuple[Any, Seen, int]] = {}
         self._on_streams: list[tuple[ObservedStream, str, list[int]]] = []
 
-    def contradict(self, says: str, evidence: Iterable[int]) -> None:
+    def contradict(self, text: str, evidence: Iterable[int]) -> None:
         """Report a contradiction."""
         self.count += 1
         if len(self.contradictions) < KEPT_MAX:
             lines = sorted(set(evidence))[:EVIDENCE_MAX]
-            self.contradictions.append(Contradiction(says, lines))
+            self.contradictions.append(Contradiction(text, lines))
 
-    def contradict_on(self, stream: ObservedStream, says: str, evidence: list[int]) -> None:
+    def contradict_on(self, stream: ObservedStream, text: str, evidence: list[int]) -> None:
         """Report a contradiction at the end, unless a fault has disturbed the stream by then."""
-        self._on_streams.append((stream, says, evidence))
+        self._on_streams.append((stream, text, evidence))
 
     def first_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
         """Return the first content under a key, with its line, if another line showed it."""
@@ -76,11 +76,11 @@ class WitnessCheck:
 
     def finish(self) -> None:
         """Judge what can be judged only when everything has been observed."""
-        for stream, says, evidence in self._on_streams:
+        for stream, text, evidence in self._on_streams:
             if stream.disturbed:
                 self.cannot_tell += 1
             else:
-                self.contradict(says, evidence)
+                self.contradict(text, evidence)
 
 
 def short(value: Any) -> str:

@@ -61,12 +61,12 @@ class Alternatives:
 
     def _trials(self) -> Iterator[tuple[str, str, TrialOutcome]]:
         """Yield trials of other names in place of this one."""
-        search, known = self._search, self._known
+        search, without = self._search, self._known
         if not self._against:
             return
-        search.session.rebase(self._without, known)
-        for name in varying(search, self._without, known, self._against, {self._name}):
-            for value in self._tried_values(name, known):
+        search.session.rebase(self._without, without)
+        for name in varying(search, self._without, without, self._against, {self._name}):
+            for value in self._tried_values(name, without):
                 outcome = self._trial_of(name, value)
                 if outcome.counts:
                     yield name, value, outcome
@@ -89,7 +89,7 @@ class Alternatives:
         setting = self._without.with_value(name, value)
         return self._search.session.trial_of(setting, self._search.outcome)
 
-    def _tried_values(self, name: str, known: TrialOutcome) -> Iterator[str]:
+    def _tried_values(self, name: str, without: TrialOutcome) -> Iterator[str]:
         """Yield values to try if the name affects all these lines: options, or first some values of
         a number, then that of the changed name, values derived from the lines, and round values.
         """
@@ -98,7 +98,7 @@ class Alternatives:
         outcomes = {
             text: search.session.trial_of(self._without.with_value(name, text)) for text in texts
         }
-        touched = {n for outcome in outcomes.values() for n in change(known, outcome).touched}
+        touched = {n for outcome in outcomes.values() for n in change(without, outcome).touched}
         if not self._against <= touched:
             return
         yield from texts
@@ -106,12 +106,12 @@ class Alternatives:
         if isinstance(now, bool) or not isinstance(now, int):
             return
         parse = search.catalogue[name].parse
-        seen = [(int(parse(text)), outcome) for text, outcome in outcomes.items()]
-        seen = sorted([*seen, (now, known)], key=lambda point: point[0])
+        points = [(int(parse(text)), outcome) for text, outcome in outcomes.items()]
+        points = sorted([*points, (now, without)], key=lambda point: point[0])
         other = search.value(self._name) if self._name in search.base else None
         trial_of = [other] if isinstance(other, int) and not isinstance(other, bool) else []
-        for first in range(len(seen) - 1):
-            trial_of += proportional(seen[first : first + 2])
+        for first in range(len(points) - 1):
+            trial_of += proportional(points[first : first + 2])
         for value in [*trial_of, *ladder(search.catalogue[name], search.session, search.length)]:
             try:
                 yield search.text(name, parse(search.text(name, value)))

@@ -99,8 +99,8 @@ def _varying_trials(search: Search) -> Iterator[ValueTrial]:
     for name in sorted(search.outcome.asked & search.catalogue.keys() - search.leads.keys()):
         for value in search.others(name):
             if name not in names:
-                seen = search.trial_of(name, value).change.touched
-                if not unexplained & set(seen):
+                touched = search.trial_of(name, value).change.touched
+                if not unexplained & set(touched):
                     continue
             setting = search.setting.with_value(name, value)
             outcome = search.session.trial_of(setting, search.outcome, certain=ALL)

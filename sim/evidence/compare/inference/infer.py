@@ -209,18 +209,18 @@ def _sentence(verdict: InferenceVerdict) -> str:
     elif verdict.between is not None:
         low, high = (("…" if end is None else _yaml(end)) for end in verdict.between)
         values += f" ({low} to {high})"
-    seen = ", ".join(str(n + 1) for n in verdict.evidence[:3]) + (
+    lines = ", ".join(str(n + 1) for n in verdict.evidence[:3]) + (
         ", …" if verdict.evidence[3:] else ""
     )
     if verdict.or_:
         others = ", ".join(f"{name}: {_yaml(value)}" for name, value in verdict.or_.items())
-        return f"{values}; or {others}; lines {seen}"
+        return f"{values}; or {others}; lines {lines}"
     for value, quirks in verdict.only_with.items():
         needed = ", ".join(f"{name}: {odds}" for name, odds in quirks.items())
         values += f"; {value} only with {needed}"
     if verdict.verdict == "refuted":
-        return f"not {_yaml(verdict.ours)} but {values}; lines {seen}"
-    return f"{values}; lines {seen}"
+        return f"not {_yaml(verdict.own)} but {values}; lines {lines}"
+    return f"{values}; lines {lines}"
 
 
 def _yaml(value: Any) -> str:

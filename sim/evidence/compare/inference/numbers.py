@@ -124,15 +124,15 @@ def proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
     for value, outcome in tries:
         for n, line in outcome.lines.items():
             for where, misfit in line.items():
-                theirs, ours = number_in(misfit.recorded), number_in(misfit.ours)
-                if theirs is not None and ours is not None:
-                    points.setdefault((n, where), []).append((value, ours))
-                    recorded[n, where] = theirs
+                recorded_number, own = number_in(misfit.recorded), number_in(misfit.own)
+                if recorded_number is not None and own is not None:
+                    points.setdefault((n, where), []).append((value, own))
+                    recorded[n, where] = recorded_number
     candidates: dict[int, None] = {}
-    for place, seen in points.items():
-        (low, first), (high, second) = seen[0], seen[-1]
+    for path, values in points.items():
+        (low, first), (high, second) = values[0], values[-1]
         if low != high and first != second:
-            steps = (recorded[place] - first) / (second - first)
+            steps = (recorded[path] - first) / (second - first)
             if abs(steps) < 10**6:
                 candidates.setdefault(low + round(steps * (high - low)))
     yield from candidates

@@ -38,9 +38,9 @@ class Decisions(Struct, frozen=True):
 
     def flipped(self, time: int) -> Decisions:
         """Return the same decisions except for one time."""
-        known = [self.at(number) for number in range(max(time + 1, len(self.times)))]
-        known[time] = not known[time]
-        return Decisions(self.after, tuple(known))
+        times = [self.at(number) for number in range(max(time + 1, len(self.times)))]
+        times[time] = not times[time]
+        return Decisions(self.after, tuple(times))
 
 
 class Setting(Struct, frozen=True):
@@ -85,7 +85,7 @@ class TrialOutcome(Struct):
         if not line:
             return ()
         return tuple(
-            (where, misfit.kind, "" if _DRAWN.search(where) else str(reported(misfit.ours)))
+            (where, misfit.kind, "" if _DRAWN.search(where) else str(reported(misfit.own)))
             for where, misfit in sorted(line.items())
         )
 

@@ -74,12 +74,12 @@ class Search:
         more are worse than can become better.
         """
         setting = self.setting.with_value(name, value)
-        known = self._known.get((name, value))
-        if known is None:
-            known = self.session.trial_of(setting, self.outcome, certain=certain)
-            self._known[name, value] = known
+        outcome = self._known.get((name, value))
+        if outcome is None:
+            outcome = self.session.trial_of(setting, self.outcome, certain=certain)
+            self._known[name, value] = outcome
             self._progress(f"{len(self.outcome.lines)} lines differ")
-        trial = ValueTrial(name, value, setting, known, change(self.outcome, known))
+        trial = ValueTrial(name, value, setting, outcome, change(self.outcome, outcome))
         explains = len(trial.change.better)
         if explains > self._leads.get(name, ("", 0))[1]:
             self._leads[name] = value, explains
@@ -256,14 +256,14 @@ class Search:
         self._climbed.setdefault(name, set()).update(lines)
         parse = self.catalogue[name].parse
         # special values such as 0 and -1 are not proportional to anything
-        seen = all_seen = [(int(parse(trial.value)), trial.outcome) for trial in tries]
-        seen = [point for point in seen if point[0] > self.catalogue[name].least]
+        points = all_points = [(int(parse(trial.value)), trial.outcome) for trial in tries]
+        points = [point for point in points if point[0] > self.catalogue[name].least]
         now = int(self.value(name))
-        seen = [*seen, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
-        best = self._best(name, self._proportional(seen))
+        points = [*points, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
+        best = self._best(name, self._proportional(points))
         if best is None or best.change.worse or self._touches(best):
             values = ladder(self.catalogue[name], self.session, self.length)
-            values = sorted({*values, *self._between_seen(name, all_seen)})
+            values = sorted({*values, *self._between_points(name, all_points)})
             other = self._best(name, values)
             if other is not None and (best is None or other.change.gain > best.change.gain):
                 best = self._between(name, other, values)
@@ -271,13 +271,13 @@ class Search:
             del self._climbed[name]  # another change may be taken first
             yield best
 
-    def _between_seen(self, name: str, seen: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
+    def _between_points(self, name: str, points: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
         """Values that people choose between two under which lines that differ do so otherwise: a
         limit or a life of something may be longer than the session.
         """
         differ = self.outcome.lines.keys()
         now = int(self.value(name)), self.outcome
-        ordered = sorted([*seen, now], key=lambda point: point[0])
+        ordered = sorted([*points, now], key=lambda point: point[0])
         for (low, before), (high, after) in pairwise(ordered):
             if any(before.signature(n) != after.signature(n) for n in differ):
                 usual = sorted(round_values(low, high, span=self.catalogue[name].span))
@@ -287,9 +287,9 @@ class Search:
         """Return whether the lines that a value changes still differ."""
         return any(n in trial.outcome.lines for n in trial.change.touched)
 
-    def _proportional(self, seen: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
-        for number in range(len(seen) - 1):
-            yield from proportional(seen[number : number + 2])
+    def _proportional(self, points: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
+        for number in range(len(points) - 1):
+            yield from proportional(points[number : number + 2])
 
     def _best(self, name: str, values: Iterable[int]) -> ValueTrial | None:
         assumption, now = self.catalogue[name], self.value(name)

@@ -53,7 +53,7 @@ class ComparedAnswer(NamedTuple):
     """An answer of ours and its comparison, valid after the same earlier identifier pairs."""
 
     before: int
-    ours: RecordedMessage
+    own: RecordedMessage
     differences: list[Misfit]
     pairs: list[tuple[str, str]]
 
@@ -113,25 +113,25 @@ class ReplayTrial(SessionComparison):
         return None if silent[n] else []
 
     def _compare_answer(
-        self, event: RecordedEvent, recorded: RecordedMessage, ours: RecordedMessage
+        self, event: RecordedEvent, recorded: RecordedMessage, own: RecordedMessage
     ) -> list[Misfit]:
         names, compared, n = self._player.names, self._context.compared, event.entry.n
         before, mark, first = names.state, names.mark(), compared.get(n)
-        if first is not None and first.before == before and first.ours == ours:
+        if first is not None and first.before == before and first.own == own:
             for pair in first.pairs:
                 names.pair(*pair)
             return first.differences
-        differences = super()._compare_answer(event, recorded, ours)
+        differences = super()._compare_answer(event, recorded, own)
         if first is None:
-            compared[n] = ComparedAnswer(before, ours, differences, names.pairs_since(mark))
+            compared[n] = ComparedAnswer(before, own, differences, names.pairs_since(mark))
         return differences
 
     def _with_culprits(
-        self, event: RecordedEvent, ours: RecordedMessage, differences: list[Misfit]
+        self, event: RecordedEvent, own: RecordedMessage, differences: list[Misfit]
     ) -> list[Misfit]:
         return differences
 
-    def _breaks_contract(self, event: RecordedEvent, ours: RecordedMessage) -> bool:
+    def _breaks_contract(self, event: RecordedEvent, own: RecordedMessage) -> bool:
         return False
 
 
@@ -141,7 +141,9 @@ class _Notes(ComparisonResults):
     def __init__(self, outcome: TrialOutcome) -> None:
         self._outcome = outcome
 
-    def differ(self, name: str, n: int, differences: list[Misfit], seen: bool = True) -> None:
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
         """Note the differing places of a line. A frame that only we sent counts at the next
         recorded line.
         """

@@ -21,6 +21,7 @@ from sim.evidence.compare.inference.search import Search
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
 _SEEDS = 8  # seeds that our value gets before it is refuted
 _EVIDENCE_MAX = 20
+_KEYS = {"own": "ours", "or_": "or"}  # in JSON, where they differ
 _TIMES_MAX = 200  # times of a quirk that are examined
 
 
@@ -35,7 +36,7 @@ class InferenceVerdict(Struct, frozen=True):
     verdict: Kind
     consistent: list[Any]
     evidence: list[int]
-    ours: Any = None
+    own: Any = None
     between: list[Any] | None = None
     occurred: int | None = None
     of: int | None = None
@@ -45,9 +46,9 @@ class InferenceVerdict(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return the verdict as `--json` prints it."""
-        always = ("verdict", "consistent", "evidence", "ours")
+        always = ("verdict", "consistent", "evidence", "own")
         return {
-            name.rstrip("_"): value
+            _KEYS.get(name, name): value
             for name, value in asdict(self).items()
             if name in always or value not in (None, {}, "")
         }
@@ -83,7 +84,7 @@ class Verdicts:
             for name, verdict in verdicts.items():
                 others = Alternatives(search, name).values() if verdict.verdict == "refuted" else {}
                 if others:
-                    values = [*verdict.consistent, verdict.ours]
+                    values = [*verdict.consistent, verdict.own]
                     verdicts[name] = replace(
                         verdict, verdict="undecided", consistent=values, or_=others
                     )
@@ -94,9 +95,9 @@ class Verdicts:
             for quirks in verdict.only_with.values():
                 for name, odds in quirks.items():
                     if self.quirks[name].verdict == "not observed":
-                        ours = self._search.odds[name]
+                        own = self._search.odds[name]
                         self.quirks[name] = InferenceVerdict(
-                            "undecided", [ours, odds], verdict.evidence, ours
+                            "undecided", [own, odds], verdict.evidence, own
                         )
 
     def all_assumptions(self) -> dict[str, InferenceVerdict]:
@@ -121,19 +122,19 @@ class Verdicts:
         )
 
     def _unreached(self, name: str) -> InferenceVerdict:
-        ours = self._as_written(name, self._search.base[name])
-        return InferenceVerdict("undecided", [ours], [], ours)
+        own = self._as_written(name, self._search.base[name])
+        return InferenceVerdict("undecided", [own], [], own)
 
     def _not_observed(self, name: str) -> InferenceVerdict:
         search = self._search
         base = search.base[name]
-        ours = self._as_written(name, base)
-        values: list[Any] = [ours]
+        own = self._as_written(name, base)
+        values: list[Any] = [own]
         if isinstance(base, bool):
             values += [not base]
         elif isinstance(base, str) and name in search.catalogue:
             values += [word for word in search.catalogue[name].options if word != base]
-        return InferenceVerdict("not observed", values, [], ours)
+        return InferenceVerdict("not observed", values, [], own)
 
     def _as_written(self, name: str, value: Value) -> Value:
         assumption = self._search.catalogue.get(name)
@@ -169,14 +170,14 @@ class Verdicts:
         if base not in consistent and self._fits_with_another_seed(name, search.text(name, base)):
             consistent.append(base)
         texts = [self._as_written(name, value) for value in consistent]
-        ours = self._as_written(name, base)
+        own = self._as_written(name, base)
         evidence = _evidence(against or touched)
         if base not in consistent:
-            return InferenceVerdict("refuted", texts, evidence, ours)
+            return InferenceVerdict("refuted", texts, evidence, own)
         if len(consistent) == 1 and not only_with:
-            return InferenceVerdict("confirmed", texts, evidence, ours)
+            return InferenceVerdict("confirmed", texts, evidence, own)
         texts += [self._as_written(name, search.catalogue[name].parse(text)) for text in only_with]
-        return InferenceVerdict("undecided", texts, evidence, ours, only_with=only_with)
+        return InferenceVerdict("undecided", texts, evidence, own, only_with=only_with)
 
     def _needed_quirk(self, trial: ValueTrial) -> dict[str, str]:
         """Return the quirk, with its odds, under which an excluded value fits.
@@ -196,11 +197,11 @@ class Verdicts:
                 return {name: str(other)}
         return {}
 
-    def _fits_with_another_seed(self, name: str, ours: str) -> bool:
+    def _fits_with_another_seed(self, name: str, own: str) -> bool:
         """Return whether our value explains the lines against it under another seed."""
         search = self._search
-        against = set(search.trial_of(name, ours).change.worse)
-        setting = search.setting.with_value(name, ours)
+        against = set(search.trial_of(name, own).change.worse)
+        setting = search.setting.with_value(name, own)
         seed = search.session.scenario.seed if search.session.seed is None else search.session.seed
         compared = search.session.trial_of(setting)
         for number in range(1, _SEEDS + 1):
@@ -239,9 +240,9 @@ class Verdicts:
             values.append(base)
         between = None
         if not special:
-            shown = numbers.outward(trial, grain) if assumption.span else trial
+            ends = numbers.outward(trial, grain) if assumption.span else trial
             between = [
-                None if end is None else assumption.show(end) for end in (shown.low, shown.high)
+                None if end is None else assumption.show(end) for end in (ends.low, ends.high)
             ]
         kind: Kind = "undecided"
         if base not in values:
@@ -324,13 +325,13 @@ class Verdicts:
 
     def _quirk_verdict(self, name: str) -> InferenceVerdict:
         search = self._search
-        ours = search.odds[name]
+        own = search.odds[name]
         now = search.decisions(name)
         times = list(range(min(len(search.outcome.asks[name]), _TIMES_MAX)))
         visible: dict[int, OutcomeChange] = {}
         self._find_visible(name, now, times, visible)
         if not visible:
-            return _unobserved_quirk(ours)
+            return _unobserved_quirk(own)
         against = {
             time: shift for time, shift in visible.items() if shift.worse and not shift.better
         }
@@ -338,17 +339,17 @@ class Verdicts:
             {n for shift in visible.values() for n in (shift.worse or shift.touched)}
         )
         count = Count(sum(now.at(time) for time in against), len(against))
-        odds = parse_chance(ours)
+        odds = parse_chance(own)
         consistent = count.consistent(odds)
         if not against:
-            return InferenceVerdict("undecided", [ours], evidence, ours)
+            return InferenceVerdict("undecided", [own], evidence, own)
         kind: Kind = "undecided"
         if not count.allows(odds):
             kind = "refuted"
         elif count.narrow:
-            kind, consistent = "confirmed", [ours]
+            kind, consistent = "confirmed", [own]
         ends: list[Any] = [round(end, 3) for end in count.between()]
-        return InferenceVerdict(kind, consistent, evidence, ours, ends, count.occurred, count.of)
+        return InferenceVerdict(kind, consistent, evidence, own, ends, count.occurred, count.of)
 
     def _find_visible(
         self, name: str, now: Decisions, times: list[int], visible: dict[int, OutcomeChange]
@@ -398,8 +399,8 @@ def _is_narrow(allowed: Range, grain: int) -> bool:
     return allowed.high - allowed.low <= max(4 * grain, allowed.high // 10)
 
 
-def _unobserved_quirk(ours: str) -> InferenceVerdict:
-    return InferenceVerdict("not observed", [ours], [], ours)
+def _unobserved_quirk(own: str) -> InferenceVerdict:
+    return InferenceVerdict("not observed", [own], [], own)
 
 
 def _evidence(lines: Iterable[int]) -> list[int]:

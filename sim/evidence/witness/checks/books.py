@@ -28,19 +28,19 @@ class BookForm(WitnessCheck):
     name = "book form"
     rests_on = "§2.5: a book's levels"
 
-    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
         if fact.book_hidden:
             self.cannot_tell += 1
             return
         self.applied += 1
-        once = not seen.request.get("unaggregated")
+        once = not observed.request.get("unaggregated")
         wrong = _disorder(fact.bids, once, falling=True) or _disorder(
             fact.offers, once, falling=False
         )
         if not wrong and fact.state in _OPEN and fact.bids and fact.offers:
             self.cannot_tell += fact.bids[0].price >= fact.offers[0].price
         if wrong:
-            self.contradict(f"{seen.source} shows {fact.symbol}: {wrong}", [seen.n])
+            self.contradict(f"{observed.source} shows {fact.symbol}: {wrong}", [observed.n])
 
 
 def _disorder(levels: tuple[ReportedLevel, ...], once: bool, *, falling: bool) -> str:
@@ -64,19 +64,19 @@ class BooksInOrder(WitnessCheck):
         super().__init__()
         self._last: dict[tuple[int, str, str], tuple[str, int]] = {}
 
-    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
-        stream = seen.stream
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
+        stream = observed.stream
         if stream is None or not fact.at:
             return
-        key = stream.number, seen.request.get("requestId", ""), fact.symbol
+        key = stream.number, observed.request.get("requestId", ""), fact.symbol
         before = self._last.get(key)
-        self._last[key] = fact.at, seen.n
+        self._last[key] = fact.at, observed.n
         if before is None:
             return
         self.applied += 1
         if fact.at < before[0]:
-            says = f"the book of {fact.symbol} at {fact.at}Z came after the book at {before[0]}Z"
-            self.contradict_on(stream, says, [before[1], seen.n])
+            text = f"the book of {fact.symbol} at {fact.at}Z came after the book at {before[0]}Z"
+            self.contradict_on(stream, text, [before[1], observed.n])
 
 
 class _Between(Struct):
@@ -105,16 +105,16 @@ class BookBetween(WitnessCheck):
             defaultdict(dict)
         )
 
-    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
         streams = self._streams[fact.dialect, fact.symbol]
-        stream = seen.stream
+        stream = observed.stream
         if stream is None:
-            if not seen.operation.cache:
+            if not observed.operation.cache:
                 for _, between in streams.values():
-                    if between.book is not None and seen.began > between.ended:
-                        between.answers.append((fact, seen.n, seen.ended))
+                    if between.book is not None and observed.began > between.ended:
+                        between.answers.append((fact, observed.n, observed.ended))
             return
-        request = seen.request
+        request = observed.request
         merged = request.get("responsesDebounced") or request.get("slowConsumerSkipToHead")
         if merged or request.get("unaggregated") or fact.book_hidden:
             return
@@ -122,9 +122,9 @@ class BookBetween(WitnessCheck):
         before = between.book
         if before is not None and _same(before, fact):
             for answer, line, ended in between.answers:
-                if ended < seen.began and answer.at <= fact.at:
-                    self._judge(stream, before, between.line, answer, line, seen.n)
-        between.book, between.line, between.ended = fact, seen.n, seen.ended
+                if ended < observed.began and answer.at <= fact.at:
+                    self._judge(stream, before, between.line, answer, line, observed.n)
+        between.book, between.line, between.ended = fact, observed.n, observed.ended
         between.answers.clear()
 
     def _judge(
@@ -138,8 +138,8 @@ class BookBetween(WitnessCheck):
     ) -> None:
         self.applied += 1
         if not _same(frame, answer):
-            says = f"the book of {frame.symbol} differs from the equal frames before and after it"
-            self.contradict_on(stream, says, [first, line, second])
+            text = f"the book of {frame.symbol} differs from the equal frames before and after it"
+            self.contradict_on(stream, text, [first, line, second])
 
 
 def _same(book: ReportedBook, other: ReportedBook) -> bool:
@@ -182,28 +182,28 @@ class OwnOrders(WitnessCheck):
         self._known: dict[tuple[str, str], list[_Rest]] = defaultdict(list)
         self._books: dict[tuple[str, str], list[tuple[str, ReportedBook, int]]] = defaultdict(list)
 
-    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         resting = fact.state in self._RESTING and fact.type == "ORDER_TYPE_LIMIT"
         if "STOP" in fact.type:
             self._waiting.add(fact.id)
         if not resting or not fact.at or not fact.leaves_qty:
             return
         key = fact.dialect, fact.id
-        known = self._rests.get(key)
-        if known is None or known.order.at < fact.at:
-            rest = self._rests[key] = _Rest(fact, fact.at, seen.n, seen.n)
+        earlier = self._rests.get(key)
+        if earlier is None or earlier.order.at < fact.at:
+            rest = self._rests[key] = _Rest(fact, fact.at, observed.n, observed.n)
             self._known[fact.dialect, fact.symbol].append(rest)
-        elif known.order.at == fact.at and known.order.leaves_qty != fact.leaves_qty:
-            known.until = ""  # several things happened in one instant
-        elif known.order.at == fact.at and known.until and seen.stream is None:
-            if seen.now > known.until:
-                known.until, known.last = seen.now, seen.n
+        elif earlier.order.at == fact.at and earlier.order.leaves_qty != fact.leaves_qty:
+            earlier.until = ""  # several things happened in one instant
+        elif earlier.order.at == fact.at and earlier.until and observed.stream is None:
+            if observed.now > earlier.until:
+                earlier.until, earlier.last = observed.now, observed.n
 
-    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
-        if seen.request.get("unaggregated") or fact.book_hidden or not fact.at:
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
+        if observed.request.get("unaggregated") or fact.book_hidden or not fact.at:
             return
         if fact.state in _OPEN:
-            self._books[fact.dialect, fact.symbol].append((fact.at, fact, seen.n))
+            self._books[fact.dialect, fact.symbol].append((fact.at, fact, observed.n))
 
     def finish(self) -> None:
         for key, books in self._books.items():

@@ -23,7 +23,7 @@ class OrderFigures(WitnessCheck):
     name = "order figures"
     rests_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
 
-    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         if fact.cash_order_qty or not fact.order_qty:
             self.cannot_tell += 1
             return
@@ -39,7 +39,7 @@ class OrderFigures(WitnessCheck):
         elif fact.state == "ORDER_STATE_FILLED" and fact.cum_qty != fact.order_qty:
             wrong = f"state FILLED, but only {fact.cum_qty} of {fact.order_qty} filled"
         if wrong:
-            self.contradict(f"{seen.source} shows order {fact.id}: {wrong}", [seen.n])
+            self.contradict(f"{observed.source} shows order {fact.id}: {wrong}", [observed.n])
 
     past_order = order
 
@@ -60,35 +60,35 @@ class OrderLife(WitnessCheck):
         super().__init__()
         self._views: dict[tuple[str, str], tuple[ReportedOrder, int]] = {}
 
-    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         if not fact.at:
             self.cannot_tell += 1
             return
         key = fact.dialect, fact.id
-        latest, line = self._views.setdefault(key, (fact, seen.n))
+        latest, line = self._views.setdefault(key, (fact, observed.n))
         if latest is fact:
             return
         if (latest.symbol, latest.side) != (fact.symbol, fact.side):
             self.contradict(
                 f"order {fact.id} is shown as {latest.side} {latest.symbol} and as {fact.side} "
                 f"{fact.symbol}",
-                [line, seen.n],
+                [line, observed.n],
             )
         if fact.at == latest.at:
             return
         self.applied += 1
         old, new = (fact, latest) if fact.at < latest.at else (latest, fact)
         if fact.at > latest.at:
-            self._views[key] = fact, seen.n
+            self._views[key] = fact, observed.n
         if new.cum_qty < old.cum_qty:
             earlier, later = (f"{view.cum_qty} at {view.at}Z" for view in (old, new))
-            says = f"order {fact.id}: filled {earlier}, only {later}"
-            self.contradict(says, [line, seen.n])
+            text = f"order {fact.id}: filled {earlier}, only {later}"
+            self.contradict(text, [line, observed.n])
         elif old.is_over and (new.state, new.cum_qty) != (old.state, old.cum_qty):
             self.contradict(
                 f"order {fact.id} was closed at {old.at}Z ({_state(old)}, filled {old.cum_qty}), "
                 f"but at {new.at}Z it is {_state(new)}, filled {new.cum_qty}",
-                [line, seen.n],
+                [line, observed.n],
             )
 
     past_order = order
@@ -104,18 +104,18 @@ class ExecutionContent(WitnessCheck):
     name = "execution content"
     rests_on = "§2.7: clients drop duplicates by the id of an execution"
 
-    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = fact.order
         content = (
             *(fact.type, fact.last_shares, fact.last_px, fact.trade_id, fact.aggressor, fact.at),
             *(order.id, order.symbol, order.side, order.cum_qty, order.leaves_qty, order.state),
         )
-        first = self.first_content((order.dialect, fact.id), content, seen.n)
+        first = self.first_content((order.dialect, fact.id), content, observed.n)
         if first is not None and first[0] != content:
             pairs = zip(first[0], content, strict=True)
             differing = next(f"{before} or {now}" for before, now in pairs if before != now)
-            says = f"execution {fact.id} of order {order.id} is reported with {differing}"
-            self.contradict(says, [first[1], seen.n])
+            text = f"execution {fact.id} of order {order.id} is reported with {differing}"
+            self.contradict(text, [first[1], observed.n])
 
 
 class _Filled(NamedTuple):
@@ -144,33 +144,33 @@ class FillsOnce(WitnessCheck):
         self._fills: dict[tuple[str, str], dict[str, _Filled]] = defaultdict(dict)
         self._means: dict[tuple[str, str], tuple[Number, Number, int]] = {}
 
-    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         if not fact.is_fill:
             return
         order = fact.order
         key = order.dialect, order.id
         stretch = _Filled(
-            order.cum_qty - fact.last_shares, order.cum_qty, fact.last_px, fact.id, seen.n
+            order.cum_qty - fact.last_shares, order.cum_qty, fact.last_px, fact.id, observed.n
         )
         self._fills[key].setdefault(fact.id, stretch)
-        known = self._means.get(key)
-        if known is None or order.cum_qty > known[0]:
-            self._means[key] = order.cum_qty, order.avg_px, seen.n
+        earlier = self._means.get(key)
+        if earlier is None or order.cum_qty > earlier[0]:
+            self._means[key] = order.cum_qty, order.avg_px, observed.n
 
     def finish(self) -> None:
         for key, fills in self._fills.items():
             stretches = sorted(fills.values())
-            whole = stretches[0].start == 0
+            gapless = stretches[0].start == 0
             for fill, other in itertools.pairwise(stretches):
                 self.applied += 1
-                whole &= fill.end == other.start
+                gapless &= fill.end == other.start
                 if other.start < fill.end:
                     self.contradict(
                         f"executions {fill.id} and {other.id} both fill the range from "
                         f"{other.start} to {fill.end} of order {key[1]}",
                         [fill.line, other.line],
                     )
-            if whole:
+            if gapless:
                 self._mean(key, stretches)
             else:
                 self.cannot_tell += 1
@@ -205,21 +205,21 @@ class OneEnd(WitnessCheck):
         self._ends: dict[tuple[str, str], tuple[ReportedExecution, int]] = {}
         self._fills: dict[tuple[str, str], tuple[ReportedExecution, int]] = {}
 
-    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         key = fact.order.dialect, fact.order.id
         if fact.type in self._ENDS:
-            known = self._ends.setdefault(key, (fact, seen.n))
-            self.applied += known[1] != seen.n
-            if known[0].id != fact.id:
+            first, line = self._ends.setdefault(key, (fact, observed.n))
+            self.applied += line != observed.n
+            if first.id != fact.id:
                 self.contradict(
-                    f"order {key[1]} ended twice: {_type(known[0])} by execution {known[0].id}, "
+                    f"order {key[1]} ended twice: {_type(first)} by execution {first.id}, "
                     f"{_type(fact)} by execution {fact.id}",
-                    [known[1], seen.n],
+                    [line, observed.n],
                 )
         elif fact.is_fill:
             latest = self._fills.get(key)
             if latest is None or latest[0].at < fact.at:
-                self._fills[key] = fact, seen.n
+                self._fills[key] = fact, observed.n
 
     def finish(self) -> None:
         for key, (end, line) in self._ends.items():

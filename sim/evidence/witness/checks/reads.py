@@ -25,29 +25,29 @@ class ReadsGoOn(WitnessCheck):
     name = "reads go on"
     rests_on = "§4: an answer shows the state at the time of the call"
 
-    def order(self, fact: ReportedOrder, seen: ClientObservation) -> None:
-        self._look(("order", fact.id), fact.at, seen)
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
+        self._look(("order", fact.id), fact.at, observed)
 
-    def position(self, fact: ReportedPosition, seen: ClientObservation) -> None:
-        if "asOfTime" not in seen.request and "asOfDate" not in seen.request:
-            self._look(("position", fact.account, fact.symbol), fact.at, seen)
+    def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
+        if "asOfTime" not in observed.request and "asOfDate" not in observed.request:
+            self._look(("position", fact.account, fact.symbol), fact.at, observed)
 
-    def book(self, fact: ReportedBook, seen: ClientObservation) -> None:
-        self._look(("book", fact.symbol), fact.at, seen)
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
+        self._look(("book", fact.symbol), fact.at, observed)
 
-    def _look(self, subject: tuple[str, ...], at: str, seen: ClientObservation) -> None:
-        operation = seen.operation
-        if seen.stream is not None or not at or operation.cache or _tells_history(seen):
+    def _look(self, subject: tuple[str, ...], at: str, observed: ClientObservation) -> None:
+        operation = observed.operation
+        if observed.stream is not None or not at or operation.cache or _tells_history(observed):
             return
-        before = self.state_before((seen.client, operation.name, *subject), at, seen)
+        before = self.state_before((observed.client, operation.name, *subject), at, observed)
         if before is not None and at < before[0]:
             name = f"{operation.rpc} showed {' '.join(subject)}"
-            self.contradict(f"{name} at {before[0]}Z, and later at {at}Z", [before[1], seen.n])
+            self.contradict(f"{name} at {before[0]}Z, and later at {at}Z", [before[1], observed.n])
 
 
-def _tells_history(seen: ClientObservation) -> bool:
+def _tells_history(observed: ClientObservation) -> bool:
     """Whether an operation shows the past: executions and trades show orders as they were."""
-    name = seen.operation.rpc
+    name = observed.operation.rpc
     return "Execution" in name or "Trade" in name or "Activities" in name
 
 
@@ -62,18 +62,18 @@ class StatesGoOn(WitnessCheck):
 
     _LAST = {"EXPIRED": 1, "TERMINATED": 2}
 
-    def instrument(self, fact: ReportedInstrument, seen: ClientObservation) -> None:
-        stream = seen.stream
+    def instrument(self, fact: ReportedInstrument, observed: ClientObservation) -> None:
+        stream = observed.stream
         if stream is not None and stream.disturbed:
             self.cannot_tell += 1
             return
         number = stream.number if stream is not None else 0
-        key = (seen.client, seen.operation.name, number, fact.symbol)
+        key = (observed.client, observed.operation.name, number, fact.symbol)
         state = fact.state.removeprefix("INSTRUMENT_STATE_")
-        before = self.state_before(key, state, seen)
+        before = self.state_before(key, state, observed)
         if before is not None and self._LAST.get(state, 0) < self._LAST.get(before[0], 0):
-            says = f"{fact.symbol} was {before[0]} and later {state}"
-            self.contradict(says, [before[1], seen.n])
+            text = f"{fact.symbol} was {before[0]} and later {state}"
+            self.contradict(text, [before[1], observed.n])
 
 
 class KeysMeanOne(WitnessCheck):
@@ -86,19 +86,19 @@ class KeysMeanOne(WitnessCheck):
     name = "keys mean one"
     rests_on = "§7.2: the same key and body give the same movement or order"
 
-    def observation(self, seen: ClientObservation) -> None:
+    def observation(self, observed: ClientObservation) -> None:
         """Look at answers to calls with a key."""
-        if seen.kind != "answer" or not seen.ok or not isinstance(seen.body, dict):
+        if observed.kind != "answer" or not observed.ok or not isinstance(observed.body, dict):
             return
-        key = seen.request.get("idempotencyKey")
-        answer = key and _id(seen.body)
+        key = observed.request.get("idempotencyKey")
+        answer = key and _id(observed.body)
         if not answer:
             return
-        rpc, request = seen.operation.rpc, repr(sorted(seen.request.items(), key=str))
-        first = self.first_content((seen.client, rpc, request), answer, seen.n)
+        rpc, request = observed.operation.rpc, repr(sorted(observed.request.items(), key=str))
+        first = self.first_content((observed.client, rpc, request), answer, observed.n)
         if first is not None and first[0] != answer:
-            says = f"{rpc} with key {short(key)} gave {first[0]} and then {answer}"
-            self.contradict(says, [first[1], seen.n])
+            text = f"{rpc} with key {short(key)} gave {first[0]} and then {answer}"
+            self.contradict(text, [first[1], observed.n])
 
 
 _IDS = ("workflowId", "orderId", "id")

@@ -41,16 +41,16 @@ class NothingMissed(WitnessCheck):
         self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
         self._streams: dict[int, tuple[ObservedStream, _ToldExecutions]] = {}
 
-    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = f"{fact.order.dialect} {fact.order.id}"
-        self._known[order].setdefault(fact.id, (fact.at, seen.n))
-        stream = seen.stream
-        if stream is None or not _is_complete(stream, seen):
+        self._known[order].setdefault(fact.id, (fact.at, observed.n))
+        stream = observed.stream
+        if stream is None or not _is_complete(stream, observed):
             return
         _, reported = self._streams.setdefault(stream.number, (stream, _ToldExecutions()))
         reported.orders[order][fact.id] = fact.at
         if fact.at > reported.latest:
-            reported.latest, reported.line = fact.at, seen.n
+            reported.latest, reported.line = fact.at, observed.n
 
     def finish(self) -> None:
         for stream, reported in self._streams.values():
@@ -81,10 +81,10 @@ class NothingMissed(WitnessCheck):
                 )
 
 
-def _is_complete(stream: ObservedStream, seen: ClientObservation) -> bool:
+def _is_complete(stream: ObservedStream, observed: ClientObservation) -> bool:
     if stream.operation.rpc in _COMPLETE:
         return True
-    request = seen.request
+    request = observed.request
     return request.get("subscriptionType") == _RETAIL_ORDERS and not request.get(
         "responsesDebounced"
     )
@@ -109,65 +109,65 @@ class Resumed(WitnessCheck):
         self._resumed: dict[int, tuple[ObservedStream, str]] = {}
         self._streams: dict[int, ObservedStream] = {}
 
-    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
-        stream = seen.stream
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
+        stream = observed.stream
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
             return
         self._streams[stream.number] = stream
-        self._told[stream.number].append((fact.id, fact.at, seen.n))
-        self._resume(stream, seen)
+        self._told[stream.number].append((fact.id, fact.at, observed.n))
+        self._resume(stream, observed)
 
-    def observation(self, seen: ClientObservation) -> None:
+    def observation(self, observed: ClientObservation) -> None:
         """Note the token of a frame; its executions have been noted already."""
-        stream = seen.stream
+        stream = observed.stream
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
             return
-        self._resume(stream, seen)
-        token = seen.body.get("resumeToken") if isinstance(seen.body, dict) else None
+        self._resume(stream, observed)
+        token = observed.body.get("resumeToken") if isinstance(observed.body, dict) else None
         if token:
             self._tokens.setdefault(token, (stream, len(self._told[stream.number])))
 
-    def _resume(self, stream: ObservedStream, seen: ClientObservation) -> None:
-        token = seen.request.get("resumeToken")
+    def _resume(self, stream: ObservedStream, observed: ClientObservation) -> None:
+        token = observed.request.get("resumeToken")
         if token and stream.number not in self._resumed:
             self._resumed[stream.number] = stream, token
 
     def finish(self) -> None:
         for stream, token in self._resumed.values():
-            known = self._tokens.get(token)
-            if known is None or not _same_subscription(known[0], stream):
+            earlier = self._tokens.get(token)
+            if earlier is None or not _same_subscription(earlier[0], stream):
                 self.cannot_tell += 1
             else:
-                self._judge(*known, stream)
+                self._judge(*earlier, stream)
 
     def _judge(self, before: ObservedStream, count: int, after: ObservedStream) -> None:
         reported = self._told[after.number]
         names = {name for name, _, _ in reported}
         latest = max((at for _, at, _ in reported), default="")
-        told = self._told[before.number]
-        sooner, later = told[:count], told[count:]
+        executions = self._told[before.number]
+        sooner, later = executions[:count], executions[count:]
         older = {name for name, _, _ in sooner} - {name for name, _, _ in later}
-        known = {name for name, _, _ in sooner}
-        newer = [row for row in later if row[0] not in known]
+        earlier = {name for name, _, _ in sooner}
+        newer = [row for row in later if row[0] not in earlier]
         newer += self._told_elsewhere(before, after, sooner)
         for name, at, line in newer:
             if at < latest:
                 self.applied += 1
                 if name not in names:
-                    says = f"execution {name} at {at}Z came after the token, but not after resuming"
-                    self.contradict(says, [line])
+                    text = f"execution {name} at {at}Z came after the token, but not after resuming"
+                    self.contradict(text, [line])
         for name, _, line in reported:
             self.applied += 1
             if name in older:
-                says = f"execution {name} came before the token, but again after resuming"
-                self.contradict(says, [line])
+                text = f"execution {name} came before the token, but again after resuming"
+                self.contradict(text, [line])
 
     def _told_elsewhere(
         self, before: ObservedStream, after: ObservedStream, sooner: list[tuple[str, str, int]]
     ) -> list[tuple[str, str, int]]:
         """Executions that other streams reported, later than everything before the token."""
         last = max((at for _, at, _ in sooner), default="")
-        known = {name for name, _, _ in self._told[before.number]}
+        earlier = {name for name, _, _ in self._told[before.number]}
         numbers = (before.number, after.number)
         others = (stream for stream in self._streams.values() if stream.number not in numbers)
         return [
@@ -175,7 +175,7 @@ class Resumed(WitnessCheck):
             for other in others
             if last and _same_subscription(other, after)
             for row in self._told[other.number]
-            if row[1] > last and row[0] not in known
+            if row[1] > last and row[0] not in earlier
         ]
 
 
@@ -185,5 +185,5 @@ def _same_subscription(before: ObservedStream, after: ObservedStream) -> bool:
         [stream.request.get(name) or [] for name in ("symbols", "firms")]
         for stream in (before, after)
     ]
-    whole = not before.disturbed and not after.disturbed
-    return whole and before.client == after.client and narrowed[0] == narrowed[1]
+    undisturbed = not before.disturbed and not after.disturbed
+    return undisturbed and before.client == after.client and narrowed[0] == narrowed[1]

@@ -21,30 +21,30 @@ class OneTrade(WitnessCheck):
         self._terms: dict[tuple[str, str], tuple[tuple[Number, Number, str], int]] = {}
         self._sides: dict[tuple[str, str, bool], tuple[str, str, int]] = {}
 
-    def execution(self, fact: ReportedExecution, seen: ClientObservation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         if not fact.is_fill or not fact.trade_id:
             return
         key = fact.order.dialect, fact.trade_id
         terms = fact.last_px, fact.last_shares, fact.order.symbol
-        first, line = self._terms.setdefault(key, (terms, seen.n))
-        self.applied += (first, line) != (terms, seen.n)
+        first, line = self._terms.setdefault(key, (terms, observed.n))
+        self.applied += (first, line) != (terms, observed.n)
         if first != terms and not fact.leg_prices:
-            says = f"trade {fact.trade_id} is shown as {_terms(first)} and as {_terms(terms)}"
-            self.contradict(says, [line, seen.n])
-        self._side(fact, seen)
+            text = f"trade {fact.trade_id} is shown as {_terms(first)} and as {_terms(terms)}"
+            self.contradict(text, [line, observed.n])
+        self._side(fact, observed)
 
-    def _side(self, fact: ReportedExecution, seen: ClientObservation) -> None:
+    def _side(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = fact.order
-        key, side = (order.dialect, fact.trade_id), (order.id, order.side, seen.n)
+        key, side = (order.dialect, fact.trade_id), (order.id, order.side, observed.n)
         first, _, line = self._sides.setdefault((*key, fact.aggressor), side)
         if first != order.id:
             role = "aggressor" if fact.aggressor else "passive side"
-            says = f"orders {first} and {order.id} are both the {role} of trade {fact.trade_id}"
-            self.contradict(says, [line, seen.n])
+            text = f"orders {first} and {order.id} are both the {role} of trade {fact.trade_id}"
+            self.contradict(text, [line, observed.n])
         facing = self._sides.get((*key, not fact.aggressor))
         if facing is not None and facing[1] == order.side:
-            says = f"both sides of trade {fact.trade_id} are {order.side}"
-            self.contradict(says, [facing[2], seen.n])
+            text = f"both sides of trade {fact.trade_id} are {order.side}"
+            self.contradict(text, [facing[2], observed.n])
 
 
 class TradeStates(WitnessCheck):
@@ -59,23 +59,23 @@ class TradeStates(WitnessCheck):
 
     _LATER = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
 
-    def trade(self, fact: ReportedTrade, seen: ClientObservation) -> None:
+    def trade(self, fact: ReportedTrade, observed: ClientObservation) -> None:
         rank = self._LATER.get(fact.state)
         if rank is None or not fact.id:
             self.cannot_tell += 1
             return
-        if seen.stream is not None and (seen.stream.disturbed or _replays(seen)):
+        if observed.stream is not None and (observed.stream.disturbed or _replays(observed)):
             self.cannot_tell += 1
             return
-        number = seen.stream.number if seen.stream is not None else 0
-        before = self.state_before((fact.dialect, number, fact.id), fact.state, seen)
+        number = observed.stream.number if observed.stream is not None else 0
+        before = self.state_before((fact.dialect, number, fact.id), fact.state, observed)
         if before is not None and self._LATER[before[0]] > rank:
-            says = f"trade {fact.id} was {before[0]} and later {fact.state}"
-            self.contradict(says, [before[1], seen.n])
+            text = f"trade {fact.id} was {before[0]} and later {fact.state}"
+            self.contradict(text, [before[1], observed.n])
 
 
-def _replays(seen: ClientObservation) -> bool:
-    return bool(seen.request.get("resumeToken") or seen.request.get("resumeTime"))
+def _replays(observed: ClientObservation) -> bool:
+    return bool(observed.request.get("resumeToken") or observed.request.get("resumeTime"))
 
 
 def _terms(terms: tuple[Number, Number, str]) -> str:
