@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, Struct, json
+from msgspec.structs import replace
 
 from sim.evidence.compare.compare import RecordingComparison
 from sim.evidence.compare.difference import KINDS
@@ -160,7 +161,7 @@ def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
         if not entry.reason.strip():
             text = f"say why {entry.operation} {entry.where} is accepted: its reason is empty"
             problems.append(problem(node.at, text))
-        if entry.kind and entry.kind not in KINDS:
+        if entry.kind not in ("", *KINDS):
             text = f"there is no kind {entry.kind!r}: one of {', '.join(KINDS)}"
             problems.append(problem(node.at, text))
     if problems:
@@ -203,10 +204,10 @@ def _difference_groups(
 ) -> Iterator[DifferenceGroup]:
     for name, operation in sorted(comparison.tally.operations.items()):
         for tally in operation.places.values():
-            difference = DifferenceGroup(name, tally)
-            since = earlier is not None and difference.key not in earlier.keys
-            entry = next((entry for entry in accepted if entry.matches(difference)), None)
-            yield DifferenceGroup(name, tally, since, entry)
+            group = DifferenceGroup(name, tally)
+            since = earlier is not None and group.key not in earlier.keys
+            entry = next((entry for entry in accepted if entry.matches(group)), None)
+            yield replace(group, since=since, entry=entry)
 
 
 def _matches(where: str, pattern: str) -> bool:

@@ -119,8 +119,7 @@ class Identities:
     # ---- who
 
     def _key(self, recorded: str) -> ApiKey:
-        own = self._key_of.get(recorded)
-        if own is None:
+        if recorded not in self._key_of:
             named = [key for key in self._keys if key.key_id == recorded]
             taken = {key.key_id for key in self._key_of.values()}
             having = {key.account for key in self._key_of.values()}
@@ -129,26 +128,22 @@ class Identities:
             free.sort(key=lambda key: key.account in having)
             if not free:
                 raise Unmatched("the scenario has too few API keys")
-            own = self._key_of[recorded] = free[0]
-        return own
+            self._key_of[recorded] = free[0]
+        return self._key_of[recorded]
 
     def _firm(self, token: str, participant: str | None) -> Firm:
-        own = self._firm_of.get(token)
-        if own is None:
-            having = [
-                firm
-                for firm in self._firms
-                if participant and any(user.name == participant for user in firm.users)
-            ]
-            own = self._firm_of[token] = having[0] if having else self._next_firm()
-        return own
+        if token not in self._firm_of:
+            having = (
+                firm for firm in self._firms if any(user.name == participant for user in firm.users)
+            )
+            self._firm_of[token] = next(having, None) or self._next_firm()
+        return self._firm_of[token]
 
     def _firm_of_client(self, client_id: str) -> Firm:
-        own = self._firm_of.get(client_id)
-        if own is None:
-            named = [firm for firm in self._firms if firm.client_id == client_id]
-            own = self._firm_of[client_id] = named[0] if named else self._next_firm()
-        return own
+        if client_id not in self._firm_of:
+            named = (firm for firm in self._firms if firm.client_id == client_id)
+            self._firm_of[client_id] = next(named, None) or self._next_firm()
+        return self._firm_of[client_id]
 
     def _knows_client(self, client_id: str) -> bool:
         return client_id in self._firm_of or any(
@@ -157,10 +152,10 @@ class Identities:
 
     def _next_firm(self) -> Firm:
         taken = {firm.name for firm in self._firm_of.values()}
-        for firm in self._firms:
-            if firm.name not in taken:
-                return firm
-        raise Unmatched("the scenario has too few firms")
+        free = [firm for firm in self._firms if firm.name not in taken]
+        if not free:
+            raise Unmatched("the scenario has too few firms")
+        return free[0]
 
     def _participant(self, firm: Firm, recorded: str) -> str:
         if any(user.name == recorded for user in firm.users):

@@ -14,11 +14,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, READINGS, catalogue
 from sim.core.catalogue.observations.observation import LIVE, Observation, written
+from sim.core.catalogue.quirks import Quirk
 from sim.core.model.refusals import NotFound
 from sim.evidence.compare.fields_seen import Place, fields_below
 from sim.evidence.compare.tally import OperationTally
@@ -98,8 +100,7 @@ class OperationScore(Struct, frozen=True):
             "evidence": self.evidence or None,
             "statements": self.statements,
             "observations": {
-                observation.name: {reading: does(observation, reading) for reading in READINGS}
-                for observation in self.observed
+                observation.name: _readings(observation) for observation in self.observed
             },
             "fields": {"contract": len(self.fields), "seen": len(self.seen_fields)}
             | ({"not_seen": not_seen} if self.seen_fields else {}),
@@ -154,23 +155,14 @@ class Scorecard(Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """Return the scorecard for `--json`."""
         return {
-            "recordings": [
-                {name: getattr(source, name) for name in source.__struct_fields__}
-                for source in self.evidence.sources
-            ],
+            "recordings": [asdict(source) for source in self.evidence.sources],
             "scenario": self.evidence.scenario or None,
             "operations": {score.operation.name: score.document() for score in self.operations},
-            "assumptions": {
-                switch.name: switch.document()
-                for switch in self.switches
-                if switch.kind == "assumption"
-            },
-            "quirks": {
-                switch.name: switch.document() for switch in self.switches if switch.kind == "quirk"
-            },
+            "assumptions": self._of_kind("assumption"),
+            "quirks": self._of_kind("quirk"),
             "observations": {
                 observation.name: {
-                    **{reading: does(observation, reading) for reading in READINGS},
+                    **_readings(observation),
                     "tests": len(self.observation_tests.get(observation.name, ())),
                     "date": observation.date,
                     "evidence": list(observation.evidence),
@@ -180,6 +172,9 @@ class Scorecard(Struct, frozen=True):
             "statements": {name: len(self.tests.get(name, ())) for name in self.statements},
             "totals": self.totals(),
         }
+
+    def _of_kind(self, kind: str) -> dict[str, Any]:
+        return {switch.name: switch.document() for switch in self.switches if switch.kind == kind}
 
     def totals(self) -> dict[str, Any]:
         """Return counts, each of one kind of thing. Nothing is averaged over kinds."""
@@ -206,6 +201,10 @@ class Scorecard(Struct, frozen=True):
 def does(observation: Observation, reading: str) -> bool:
     """Return whether the exchange behaves as observed, in a reading."""
     return observation.holds == "both" or (observation.holds == reading == OBSERVED)
+
+
+def _readings(observation: Observation) -> dict[str, bool]:
+    return {reading: does(observation, reading) for reading in READINGS}
 
 
 def _best(observed: Iterable[Observation]) -> str:
@@ -244,7 +243,7 @@ def scorecard(evidence: Evidence | None = None) -> Scorecard:
         )
         for operation in load_contract().operations
     )
-    switches = (*_assumptions(evidence.inferred), *_quirks(evidence.inferred))
+    switches = tuple(_switches(evidence.inferred))
     return Scorecard(evidence, operations, switches, statements, tests, _observation_tests())
 
 
@@ -279,33 +278,23 @@ def _fields(operation: Operation) -> frozenset[Place]:
     return frozenset() if operation.content == "csv" else fields_below(operation.response)
 
 
-def _by_switch(name: str) -> tuple[Observation, ...]:
-    """Return the observations of a switch."""
-    every: Iterable[Observation] = catalogue().values()
-    return tuple(
-        observation
-        for observation in every
-        if observation.switch is not None and observation.switch.name == name
+def _switches(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
+    """Yield every assumption and quirk with its observations."""
+    kinds: tuple[tuple[str, Mapping[str, Any]], ...] = (
+        ("assumption", assumptions.catalogue()),
+        ("quirk", quirks.catalogue()),
     )
-
-
-def _assumptions(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
-    for assumption in assumptions.catalogue().values():
-        default = written(assumption.show(assumption.default))
-        yield _switch(assumption.name, "assumption", default, assumption.source, inferred)
-
-
-def _quirks(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
-    for quirk in quirks.catalogue().values():
-        yield _switch(quirk.name, "quirk", str(quirk.default), f"§{quirk.spec}", inferred)
-
-
-def _switch(
-    name: str, kind: str, default: str, source: str, inferred: Mapping[str, Any]
-) -> SwitchScore:
-    observed = _by_switch(name)
-    in_observed = next(
-        (observation.value for observation in observed if observation.in_observed), default
-    )
-    values = {DOCUMENTED: default, OBSERVED: in_observed}
-    return SwitchScore(name, kind, values, source, observed, inferred.get(name, {}))
+    for kind, switches in kinds:
+        for name, switch in switches.items():
+            if isinstance(switch, Quirk):
+                default, source = str(switch.default), f"§{switch.spec}"
+            else:
+                default, source = written(switch.show(switch.default)), switch.source
+            observed = tuple(
+                observation
+                for observation in catalogue().values()
+                if observation.switch is not None and observation.switch.name == name
+            )
+            chosen = (observation.value for observation in observed if observation.in_observed)
+            values = {DOCUMENTED: default, OBSERVED: next(chosen, default)}
+            yield SwitchScore(name, kind, values, source, observed, inferred.get(name, {}))

@@ -140,11 +140,10 @@ class SessionComparison:
         self, event: RecordedEvent, recorded: RecordedMessage, own: RecordedMessage
     ) -> list[Misfit]:
         if recorded.status != own.status:
-            culprit: Any = (
-                "us" if own.status == 501 or self._breaks_contract(event, own) else "unknown"
-            )
             status = Misfit("answer.status", recorded.status, own.status, "status")
-            return [status.with_culprit(culprit)]
+            if own.status == 501:
+                return [status.with_culprit("us")]
+            return self._with_culprits(event, own, [status])
         refused = (recorded.status or 0) >= 400 or (event.entry.plane == "grpc" and recorded.status)
         if refused or event.operation is None:
             return _code_differences(recorded.body, own.body)
@@ -163,10 +162,9 @@ class SessionComparison:
         """
         if not differences:
             return differences
-        places = {misfit.where for misfit in self._contract_violations(event, own)}
+        paths = {misfit.where for misfit in self._contract_violations(event, own)}
         return [
-            misfit.with_culprit("us" if misfit.where in places else "unknown")
-            for misfit in differences
+            misfit.with_culprit("us") if misfit.where in paths else misfit for misfit in differences
         ]
 
     def _contract_violations(self, event: RecordedEvent, own: RecordedMessage) -> list[Misfit]:
@@ -174,11 +172,6 @@ class SessionComparison:
             return self._checker.check(replace(event, answer=replace(own, headers={})))
         except NoEvidence:
             return []
-
-    def _breaks_contract(self, event: RecordedEvent, own: RecordedMessage) -> bool:
-        return any(
-            misfit.where == "answer.status" for misfit in self._contract_violations(event, own)
-        )
 
     # ---- streams
 

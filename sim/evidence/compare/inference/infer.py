@@ -72,11 +72,13 @@ class Inference:
         """A verdict on every quirk."""
         return self._verdicts.all_quirks()
 
+    def _verdicts_by_name(self) -> list[tuple[str, InferenceVerdict]]:
+        return [*self.assumptions.items(), *self.quirks.items()]
+
     @property
     def explained(self) -> bool:
         """Whether our own values answer like the recording."""
-        verdicts = (*self.assumptions.values(), *self.quirks.values())
-        refuted = any(verdict.verdict == "refuted" or verdict.or_ for verdict in verdicts)
+        refuted = any(verdict.names_a_change for _, verdict in self._verdicts_by_name())
         return self.complete and not refuted and not self._search.outcome.lines
 
     def unexplained(self) -> list[dict[str, Any]]:
@@ -118,7 +120,7 @@ class Inference:
             lines = [
                 f"  {name}: {_yaml(verdict.consistent[0])}\n"
                 for name, verdict in verdicts.items()
-                if verdict.verdict == "refuted" or verdict.or_
+                if verdict.names_a_change
             ]
             text += f"{key}:\n{''.join(lines)}" if lines else ""
         return text
@@ -154,33 +156,26 @@ class Inference:
         yield from self._not_observed()
         yield from self._unexplained_lines()
         if lines := self.scenario_lines():
-            yield ""
-            yield "with these lines, a scenario answers like the recording:"
+            yield from ("", "with these lines, a scenario answers like the recording:")
             yield from (f"  {line}" for line in lines.splitlines())
 
     def _of_kind(self, kind: Kind) -> Iterator[str]:
-        named = [*self.assumptions.items(), *self.quirks.items()]
-        verdicts = [(name, verdict) for name, verdict in named if verdict.verdict == kind]
-        if not verdicts:
-            return
-        yield ""
-        yield f"{kind}:"
+        verdicts = [row for row in self._verdicts_by_name() if row[1].verdict == kind]
+        if verdicts:
+            yield from ("", f"{kind}:")
         for name, verdict in verdicts:
             yield f"  {name}: {_sentence(verdict)}"
 
     def _not_observed(self) -> Iterator[str]:
-        named = [*self.assumptions.items(), *self.quirks.items()]
         count, hidden = 0, dict[str, list[str]]()
-        for name, verdict in named:
+        for name, verdict in self._verdicts_by_name():
             count += verdict.verdict == "not observed" and not verdict.why
             if verdict.why:
                 hidden.setdefault(verdict.why, []).append(name)
         if count:
-            yield ""
-            yield f"not observed: {count} (--json lists them)"
+            yield from ("", f"not observed: {count} (--json lists them)")
         if hidden:
-            yield ""
-            yield "cannot be seen in any recording:"
+            yield from ("", "cannot be seen in any recording:")
             for why, names in hidden.items():
                 more = f" and {len(names) - 3} more" if names[3:] else ""
                 yield f"  {', '.join(names[:3])}{more}:"
@@ -188,10 +183,8 @@ class Inference:
 
     def _unexplained_lines(self) -> Iterator[str]:
         unexplained = self.unexplained()
-        if not unexplained:
-            return
-        yield ""
-        yield "not explained by any value:"
+        if unexplained:
+            yield from ("", "not explained by any value:")
         for row in unexplained[:_SHOWN_MAX]:
             yield f"  line {row['n'] + 1} {row['operation']} {row['where']}"[:80]
             text = f"    {row['kind']}: recorded {row['recorded']!r}, ours {row['ours']!r}"

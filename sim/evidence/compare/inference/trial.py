@@ -126,13 +126,8 @@ class ReplayTrial(SessionComparison):
             compared[n] = ComparedAnswer(before, own, differences, names.pairs_since(mark))
         return differences
 
-    def _with_culprits(
-        self, event: RecordedEvent, own: RecordedMessage, differences: list[Misfit]
-    ) -> list[Misfit]:
-        return differences
-
-    def _breaks_contract(self, event: RecordedEvent, own: RecordedMessage) -> bool:
-        return False
+    def _contract_violations(self, event: RecordedEvent, own: RecordedMessage) -> list[Misfit]:
+        return []
 
 
 class _Notes(ComparisonResults):

@@ -44,6 +44,11 @@ class InferenceVerdict(Struct, frozen=True):
     only_with: dict[str, dict[str, str]] = {}
     why: str = ""
 
+    @property
+    def names_a_change(self) -> bool:
+        """Whether another value, of this name or another, answers more like the recording."""
+        return self.verdict == "refuted" or bool(self.or_)
+
     def document(self) -> dict[str, Any]:
         """Return the verdict as `--json` prints it."""
         always = ("verdict", "consistent", "evidence", "own")
