@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from msgspec import DecodeError, json
 
 from sim.api.codecs.codecs import Dialect, dialect_at
 from sim.contract.contract import Operation
-from sim.core.catalogue.assumption_values import Assumptions
-from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, catalogue, settings
-from sim.core.catalogue.quirks import Quirk
+from sim.core.catalogue.observations import DOCUMENTED
 from sim.evidence.compare import csv_lines
 from sim.evidence.compare.difference import ABSENT, Culprit, Misfit
 from sim.evidence.compare.error_forms import form_of, misfits, plain_form, statuses, statuses_of
+from sim.evidence.compare.readings import wire_switches_of
 from sim.evidence.compare.shapes import Found, Shape, shape_of
 from sim.evidence.recording.files import RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
@@ -294,38 +292,3 @@ def _status_in(body: Any, plane: str) -> int | None:
 def _under(parent: str, misfit: Found | None) -> Iterator[Misfit]:
     for difference in misfit or ():
         yield difference.under(parent)
-
-
-# ---- readings
-
-
-@cache
-def wire_switches_of(reading: str) -> frozenset[str]:
-    """Return the switches of JSON fields that are on in a reading."""
-    from sim.api.pipeline.replies import wire_switches
-
-    assumptions = Assumptions()
-    for name, value in settings(reading).items():
-        if name in _assumption_names():
-            assumptions.change(name, value)
-    return wire_switches(assumptions)
-
-
-def _assumption_names() -> set[str]:
-    switches = (observation.switch for observation in catalogue().values())
-    return {
-        switch.name for switch in switches if switch is not None and not isinstance(switch, Quirk)
-    }
-
-
-def observation_of(switch: str) -> str:
-    """Return the name of the observation behind a switch; "" if there is none."""
-    for observation in catalogue().values():
-        if observation.switch is not None and observation.switch.name == switch:
-            return observation.name
-    return ""
-
-
-def other_reading(reading: str) -> str:
-    """The other of the two readings."""
-    return OBSERVED if reading == DOCUMENTED else DOCUMENTED

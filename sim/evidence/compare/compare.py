@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sim.contract.contract import load_contract
-from sim.evidence.compare.answers import Checker, NoEvidence, observation_of, other_reading
+from sim.evidence.compare.answers import Checker, NoEvidence
 from sim.evidence.compare.arrival_order import Remaining, likely_order
 from sim.evidence.compare.chance import DeferredTally, ExcusedPlaces, decided_by_chance
 from sim.evidence.compare.difference import CULPRITS
 from sim.evidence.compare.identifier_map import IdentifierMap
+from sim.evidence.compare.readings import observation_of, other_reading
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
 from sim.evidence.compare.tally import ComparisonTally, PlaceTally

@@ -7,9 +7,9 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TextIO
 
-from sim.evidence.compare.answers import other_reading
 from sim.evidence.compare.compare import agreement
 from sim.evidence.compare.drift import Drift
+from sim.evidence.compare.readings import other_reading
 from sim.read.junit import Case, Suite
 from sim.read.layout import counted
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from sim.evidence.compare.answers import observation_of
 from sim.evidence.compare.difference import CULPRITS, Misfit
+from sim.evidence.compare.readings import observation_of
 
 KEPT = 100  # listed differences of one kind at one place of one operation
 # by key in JSON

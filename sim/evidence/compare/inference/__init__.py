@@ -46,7 +46,7 @@ Theory.
 * *Never a false name.* A difference that no value explains stays, and is listed. What a recording
   does not show (signed assertions, headers of the edge, texts of errors) is not inferred from.
 
-`trial.py` makes one replay, `session.py` saves replays whose outcome is known, `search.py` changes
-one value at a time and `combined.py` two, `verdicts.py` judges each name, `infer.py` runs all of it
+`session.py` replays the recording, unless the outcome is known, `search.py` changes one value at a
+time and `combined.py` two, `verdicts.py` judges each name, `infer.py` runs all of it
 and reports.
 """

@@ -112,7 +112,10 @@ class Alternatives:
         trial_of = [other] if isinstance(other, int) and not isinstance(other, bool) else []
         for first in range(len(points) - 1):
             trial_of += proportional(points[first : first + 2])
-        for value in [*trial_of, *ladder(search.catalogue[name], search.session, search.length)]:
+        for value in [
+            *trial_of,
+            *ladder(search.catalogue[name], search.session.entries, search.length),
+        ]:
             try:
                 yield search.text(name, parse(search.text(name, value)))
             except ValueError:

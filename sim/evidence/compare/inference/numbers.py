@@ -24,7 +24,7 @@ from msgspec import Struct
 from sim.contract.wire_fields import read_moment
 from sim.core.catalogue.assumption import Assumption
 from sim.evidence.compare.inference.outcome import TrialOutcome
-from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.recording.files import RecordedLine
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 
@@ -53,13 +53,13 @@ class Range(Struct, frozen=True):
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
 
-def resolution(session: TrialSession) -> int:
+def resolution(clock: ServiceClock) -> int:
     """Return what the clocks of a recording can distinguish, in nanoseconds.
 
     If the service's clock was moved, both ends of a span come from a Date header, which has whole
     seconds.
     """
-    return NS_PER_S if session.clock.moved else FINEST
+    return NS_PER_S if clock.moved else FINEST
 
 
 def probes(assumption: Assumption, base: int, length: int) -> list[int]:
@@ -78,13 +78,13 @@ def probes(assumption: Assumption, base: int, length: int) -> list[int]:
     return sorted(value for value in values - {base} if assumption.least <= value <= most)
 
 
-def ladder(assumption: Assumption, session: TrialSession, length: int) -> list[int]:
+def ladder(assumption: Assumption, entries: list[RecordedLine], length: int) -> list[int]:
     """Return values that people choose, and distances between instants of the recording."""
     if not assumption.span:
         values = set(_INTEGERS)
     else:
         values = {span for span in _SPANS if FINEST <= span <= max(2 * length, MINUTE)}
-        values |= set(_distances(session.entries))
+        values |= set(_distances(entries))
     return sorted(value for value in values if value >= assumption.least)
 
 

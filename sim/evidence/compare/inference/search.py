@@ -262,7 +262,7 @@ class Search:
         points = [*points, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
         best = self._best(name, self._proportional(points))
         if best is None or best.change.worse or self._touches(best):
-            values = ladder(self.catalogue[name], self.session, self.length)
+            values = ladder(self.catalogue[name], self.session.entries, self.length)
             values = sorted({*values, *self._between_points(name, all_points)})
             other = self._best(name, values)
             if other is not None and (best is None or other.change.gain > best.change.gain):

@@ -227,7 +227,7 @@ class Verdicts:
         if not touched:
             return self._not_observed(name)
         against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
-        grain = numbers.resolution(search.session) if assumption.span else 1
+        grain = numbers.resolution(search.session.clock) if assumption.span else 1
         fits = self._fits(name, against)
         special = now <= 0  # a number such as 0 or -1 that means none or never
         if special:
