@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim.evidence.compare.inference.combined import varying
-from sim.evidence.compare.inference.numbers import ladder, proportional
+from sim.evidence.compare.inference.numbers import is_number, ladder, proportional
 from sim.evidence.compare.inference.outcome import Setting, TrialOutcome, change
 from sim.evidence.compare.inference.search import Search
 
@@ -103,15 +103,14 @@ class Alternatives:
             return
         yield from texts
         now = search.value(name)
-        if isinstance(now, bool) or not isinstance(now, int):
+        if not is_number(now):
             return
         parse = search.catalogue[name].parse
         points = [(int(parse(text)), outcome) for text, outcome in outcomes.items()]
         points = sorted([*points, (now, without)], key=lambda point: point[0])
         other = search.value(self._name) if self._name in search.base else None
-        trial_of = [other] if isinstance(other, int) and not isinstance(other, bool) else []
-        for first in range(len(points) - 1):
-            trial_of += proportional(points[first : first + 2])
+        trial_of = [other] if is_number(other) else []
+        trial_of += proportional(points)
         for value in [
             *trial_of,
             *ladder(search.catalogue[name], search.session.entries, search.length),

@@ -12,7 +12,8 @@ from sim.evidence.compare.inference.alternatives import best_swap
 from sim.evidence.compare.inference.combined import best_pair
 from sim.evidence.compare.inference.search import Search
 from sim.evidence.compare.inference.session import TrialSession
-from sim.evidence.compare.inference.verdicts import InferenceVerdict, Kind, Verdicts
+from sim.evidence.compare.inference.verdict import InferenceVerdict, Kind
+from sim.evidence.compare.inference.verdicts import Verdicts
 from sim.evidence.recording.files import Recording
 from sim.read.progress import Progress
 from sim.world.format.scenario import Scenario

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 
@@ -40,6 +40,11 @@ _INTEGERS = sorted({count * 10**power for power in range(7) for count in (1, 2, 
 _UNITS = (DAY, HOUR, MINUTE, NS_PER_S, 100 * NS_PER_MS, 10 * NS_PER_MS, NS_PER_MS)
 _SHOWN_MAX = 30
 _DISTANCES_MAX = 12
+
+
+def is_number(value: object) -> TypeGuard[int]:
+    """Return whether a value of an assumption is a number or a span."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class Range(Struct, frozen=True):
@@ -116,9 +121,14 @@ def _instant(text: str) -> int:
 
 
 def proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
-    """Yield values at which places that depend on the value would be as recorded, from two trials
-    each.
+    """Yield values at which a place that depends on the value would be as recorded, from each two
+    neighbouring trials.
     """
+    for pair in pairwise(tries):
+        yield from _proportional(pair)
+
+
+def _proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
     points: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
     recorded: dict[tuple[int, str], Decimal] = {}
     for value, outcome in tries:

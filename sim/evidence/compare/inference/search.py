@@ -7,15 +7,8 @@ from itertools import pairwise
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
+from sim.evidence.compare.inference import numbers
 from sim.evidence.compare.inference.not_exercised import SIGNED
-from sim.evidence.compare.inference.numbers import (
-    FINEST,
-    ladder,
-    probes,
-    proportional,
-    round_values,
-    session_length,
-)
 from sim.evidence.compare.inference.outcome import (
     CERTAIN,
     Decisions,
@@ -41,7 +34,7 @@ class Search:
             name: assumption for name, assumption in catalogue().items() if name not in SIGNED
         }
         self.base, self.odds = session.base, session.odds
-        self.length = session_length(session.entries)
+        self.length = numbers.session_length(session.entries)
         self.setting = Setting()
         self.outcome = TrialOutcome()
         self._known: dict[tuple[str, str], TrialOutcome] = {}  # trials under the present setting
@@ -107,7 +100,7 @@ class Search:
             return [self.text(name, not now)]
         if isinstance(now, str):
             return [word for word in assumption.options if word != now]
-        values = set(probes(assumption, now, self.length)) | {int(self.base[name])}
+        values = set(numbers.probes(assumption, now, self.length)) | {int(self.base[name])}
         return [self.text(name, value) for value in sorted(values - {now})]
 
     def take(self, setting: Setting, outcome: TrialOutcome) -> None:
@@ -186,12 +179,12 @@ class Search:
                 self._touched[name, value] = frozenset(trial.change.touched)
                 if trial.change.gain > 0 and trial.outcome.counts:
                     gains.append(trial)
-        gains.sort(key=lambda trial: (-trial.change.gain, len(trial.change.worse), trial.name))
         return self._take_best(gains)
 
     def _take_best(self, gains: list[ValueTrial]) -> bool:
         if not gains:
             return False
+        gains.sort(key=lambda trial: (-trial.change.gain, len(trial.change.worse), trial.name))
         together, lines, names = self.setting, set[int](), set[str]()
         for trial in gains:
             touched = set(trial.change.touched)
@@ -241,9 +234,8 @@ class Search:
         """Look for a number with which more lines agree; return whether one was taken."""
         gains: list[ValueTrial] = []
         for name in sorted(self.outcome.asked & self.catalogue.keys()):
-            if isinstance(self.value(name), int) and not isinstance(self.value(name), bool):
+            if numbers.is_number(self.value(name)):
                 gains += self._numbers(name)
-        gains.sort(key=lambda trial: (-trial.change.gain, len(trial.change.worse), trial.name))
         return self._take_best(gains)
 
     def _numbers(self, name: str) -> Iterator[ValueTrial]:
@@ -260,9 +252,9 @@ class Search:
         points = [point for point in points if point[0] > self.catalogue[name].least]
         now = int(self.value(name))
         points = [*points, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
-        best = self._best(name, self._proportional(points))
+        best = self._best(name, numbers.proportional(points))
         if best is None or best.change.worse or self._touches(best):
-            values = ladder(self.catalogue[name], self.session.entries, self.length)
+            values = numbers.ladder(self.catalogue[name], self.session.entries, self.length)
             values = sorted({*values, *self._between_points(name, all_points)})
             other = self._best(name, values)
             if other is not None and (best is None or other.change.gain > best.change.gain):
@@ -280,16 +272,12 @@ class Search:
         ordered = sorted([*points, now], key=lambda point: point[0])
         for (low, before), (high, after) in pairwise(ordered):
             if any(before.signature(n) != after.signature(n) for n in differ):
-                usual = sorted(round_values(low, high, span=self.catalogue[name].span))
+                usual = sorted(numbers.round_values(low, high, span=self.catalogue[name].span))
                 yield from usual[:: max(1, len(usual) // _BETWEEN)]
 
     def _touches(self, trial: ValueTrial) -> bool:
         """Return whether the lines that a value changes still differ."""
         return any(n in trial.outcome.lines for n in trial.change.touched)
-
-    def _proportional(self, points: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
-        for number in range(len(points) - 1):
-            yield from proportional(points[number : number + 2])
 
     def _best(self, name: str, values: Iterable[int]) -> ValueTrial | None:
         assumption, now = self.catalogue[name], self.value(name)
@@ -299,7 +287,7 @@ class Search:
                 text = self.text(name, assumption.parse(self.text(name, value)))
             except ValueError:
                 continue
-            if value == now or (assumption.span and 0 < value < FINEST):
+            if value == now or (assumption.span and 0 < value < numbers.FINEST):
                 continue
             trial = self.trial_of(name, text)
             gains = trial.change.gain > 0 and trial.outcome.counts

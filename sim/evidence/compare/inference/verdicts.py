@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.quirks import parse_chance
@@ -17,46 +16,11 @@ from sim.evidence.compare.inference.not_exercised import not_exercised
 from sim.evidence.compare.inference.numbers import Range
 from sim.evidence.compare.inference.outcome import Decisions, OutcomeChange, ValueTrial, change
 from sim.evidence.compare.inference.search import Search
+from sim.evidence.compare.inference.verdict import InferenceVerdict, Kind
 
-Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
 _SEEDS = 8  # seeds that our value gets before it is refuted
 _EVIDENCE_MAX = 20
-_KEYS = {"own": "ours", "or_": "or"}  # in JSON, where they differ
 _TIMES_MAX = 200  # times of a quirk that are examined
-
-
-class InferenceVerdict(Struct, frozen=True):
-    """The verdict on one name. `consistent` has the values that the evidence allows, the best
-    first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
-    counts of a quirk. `or_` has values of other names that explain the lines as well. `only_with`
-    names the quirk that a value needs if it fits only together with one. `why` is the reason why no
-    recording can show the name.
-    """
-
-    verdict: Kind
-    consistent: list[Any]
-    evidence: list[int]
-    own: Any = None
-    between: list[Any] | None = None
-    occurred: int | None = None
-    of: int | None = None
-    or_: dict[str, Any] = {}
-    only_with: dict[str, dict[str, str]] = {}
-    why: str = ""
-
-    @property
-    def names_a_change(self) -> bool:
-        """Whether another value, of this name or another, answers more like the recording."""
-        return self.verdict == "refuted" or bool(self.or_)
-
-    def document(self) -> dict[str, Any]:
-        """Return the verdict as `--json` prints it."""
-        always = ("verdict", "consistent", "evidence", "own")
-        return {
-            _KEYS.get(name, name): value
-            for name, value in asdict(self).items()
-            if name in always or value not in (None, {}, "")
-        }
 
 
 class Verdicts:
@@ -149,7 +113,7 @@ class Verdicts:
 
     def _assumption(self, name: str) -> InferenceVerdict:
         base = self._search.base[name]
-        if isinstance(base, int) and not isinstance(base, bool):
+        if numbers.is_number(base):
             return self._number_verdict(name, base)
         return self._option_verdict(name, base)
 
