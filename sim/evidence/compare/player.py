@@ -11,10 +11,8 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from google.protobuf import json_format, message_factory
 from msgspec import json
 
-from sim.api.codecs.protobuf import descriptor_pool
 from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
 from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Operation, load_contract
@@ -28,7 +26,7 @@ from sim.evidence.recording.files import (
     UnreadableRecording,
     body_value,
 )
-from sim.evidence.recording.grpc_bodies import GrpcBodies
+from sim.evidence.recording.grpc_bodies import message_to_json, request_from_json
 from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
 from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
 from sim.run.client.client import Connection, Stream
@@ -93,7 +91,6 @@ class SessionPlayer:
         self._sent = defaultdict[int, deque[_PendingCall]](deque)
         self._reader = RecordingReader(entries)
         self._identities = Identities(self.world, self.names)
-        self._bodies = GrpcBodies(load_contract())
         # streams whose request has not come yet
         self._waiting: dict[int, tuple[str, dict[str, str]]] = {}
         self._operations: dict[int, Operation | None] = {}
@@ -169,7 +166,7 @@ class SessionPlayer:
             entry.plane, request.method, path, request.headers, answer.status or 0
         )
         if entry.plane == "grpc":
-            rpc = self._bodies.operation(path)
+            rpc = load_contract().by_rpc(path)
             message = self._encoded(rpc, request.body)
             reply = self._reply(self.world.simulation.rpc(path, headers, message))
             return reply, partial(self._rpc_answer, rpc)
@@ -217,21 +214,11 @@ class SessionPlayer:
         return RecordedMessage(status=0, body=self._json(operation, reply.body))
 
     def _encoded(self, operation: Operation | None, body: Any) -> bytes:
-        """Encode a request in JSON form as protobuf; b"" if it does not fit."""
-        if operation is None or not isinstance(body, dict):
-            return b""
-        kind = descriptor_pool().FindMessageTypeByName(operation.request_name)
-        encoded = message_factory.GetMessageClass(kind)()
-        text = _ENCODER.encode(self._identities.body(body)).decode()
-        try:
-            json_format.Parse(text, encoded, descriptor_pool=descriptor_pool())
-        except json_format.Error:
-            return b""
-        return bytes(encoded.SerializeToString())
+        return request_from_json(operation, self._identities.body(body))
 
     def _json(self, operation: Operation | None, message: bytes) -> Any:
         # as a recording has it: numbers with all their digits
-        decoded = self._bodies.json(operation, message, request=False)
+        decoded = message_to_json(operation, message, request=False)
         return body_value(json.encode(decoded))
 
     # ---- streams
@@ -242,7 +229,7 @@ class SessionPlayer:
         recorded = opened.get("request")
         headers = recorded.get("headers", {}) if isinstance(recorded, dict) else {}
         signed = self._identities.headers(entry.plane, "GET", method, headers, 0)
-        operation = self._bodies.operation(method)
+        operation = load_contract().by_rpc(method)
         self._operations[entry.stream] = operation
         if operation is not None and operation.kind == "server":
             self._waiting[entry.stream] = method, signed
