@@ -29,7 +29,7 @@ class WitnessCheck:
     """
 
     name: ClassVar[str]
-    rests_on: ClassVar[str]
+    depends_on: ClassVar[str]
 
     def __init__(self) -> None:
         self.applied = 0

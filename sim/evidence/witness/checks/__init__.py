@@ -40,7 +40,7 @@ def describe(out: TextIO) -> list[dict[str, Any]]:
         {
             "check": check.name,
             "looks for": (inspect.getdoc(check) or "").partition("\n\n")[0].replace("\n", " "),
-            "rests on": check.rests_on,
+            "rests on": check.depends_on,
         }
         for check in CHECKS
     ]

@@ -26,7 +26,7 @@ class BookForm(WitnessCheck):
     """
 
     name = "book form"
-    rests_on = "§2.5: a book's levels"
+    depends_on = "§2.5: a book's levels"
 
     def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
         if fact.book_hidden:
@@ -58,7 +58,7 @@ class BooksInOrder(WitnessCheck):
     """The books of an instrument on one stream never go back in time."""
 
     name = "books in order"
-    rests_on = "§6.2: every change sends the whole book, in order"
+    depends_on = "§6.2: every change sends the whole book, in order"
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class BookBetween(WitnessCheck):
     """
 
     name = "book between frames"
-    rests_on = "§6.2: every change sends the book"
+    depends_on = "§6.2: every change sends the book"
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class OwnOrders(WitnessCheck):
     """
 
     name = "own orders in the book"
-    rests_on = "§2.5: the qty of a level is the total at its price"
+    depends_on = "§2.5: the qty of a level is the total at its price"
 
     _RESTING = frozenset(
         f"ORDER_STATE_{state}" for state in ("NEW", "PARTIALLY_FILLED", "REPLACED")

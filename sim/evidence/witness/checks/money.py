@@ -30,7 +30,7 @@ class PositionSum(WitnessCheck):
     """
 
     name = "position sum"
-    rests_on = "§2.8: net_position, qty_bought, qty_sold"
+    depends_on = "§2.8: net_position, qty_bought, qty_sold"
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class PositionFills(WitnessCheck):
     """
 
     name = "position fills"
-    rests_on = "§2.8: fills increase qty_bought and qty_sold, and nothing decreases them"
+    depends_on = "§2.8: fills increase qty_bought and qty_sold, and nothing decreases them"
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class HoldingChain(WitnessCheck):
     """
 
     name = "position ledger"
-    rests_on = "§4.3: an entry shows the position right after it"
+    depends_on = "§4.3: an entry shows the position right after it"
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,14 +179,14 @@ class CashChain(WitnessCheck):
     """
 
     name = "balance ledger"
-    rests_on = "§4.3, §4.4: before_balance and after_balance of each entry"
+    depends_on = "§4.3, §4.4: before_balance and after_balance of each entry"
 
     _NARROWING = ("entryTypes", "symbol", "description", "newestFirst")
 
     def __init__(self) -> None:
         super().__init__()
         self._entries: dict[str, tuple[CashChange, int]] = {}
-        self._told: dict[int, set[str]] = defaultdict(set)  # by stream
+        self._reported: dict[int, set[str]] = defaultdict(set)  # by stream
         self._last: dict[tuple[str, str, int], tuple[CashChange, int]] = {}
 
     def cash(self, fact: CashChange, observed: ClientObservation) -> None:
@@ -201,9 +201,9 @@ class CashChain(WitnessCheck):
             return
         stream = observed.stream
         if stream is not None and fact.id:
-            if fact.id in self._told[stream.number]:
+            if fact.id in self._reported[stream.number]:
                 return
-            self._told[stream.number].add(fact.id)
+            self._reported[stream.number].add(fact.id)
         # each answer is a chain of its own, and so is each stream
         chain = stream.number if stream is not None else -observed.n
         key = fact.account, fact.currency, chain
@@ -246,7 +246,7 @@ class SettledOnce(WitnessCheck):
     """
 
     name = "settled once"
-    rests_on = "§3.2: a settlement price is final once it is not preliminary; rule L27"
+    depends_on = "§3.2: a settlement price is final once it is not preliminary; rule L27"
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,7 +21,7 @@ class OrderFigures(WitnessCheck):
     """
 
     name = "order figures"
-    rests_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
+    depends_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         if fact.cash_order_qty or not fact.order_qty:
@@ -54,7 +54,7 @@ class OrderLife(WitnessCheck):
     """
 
     name = "order life"
-    rests_on = "§3.3, §3.4: states of an order, and which are final"
+    depends_on = "§3.3, §3.4: states of an order, and which are final"
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class ExecutionContent(WitnessCheck):
     """
 
     name = "execution content"
-    rests_on = "§2.7: clients drop duplicates by the id of an execution"
+    depends_on = "§2.7: clients drop duplicates by the id of an execution"
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = fact.order
@@ -137,7 +137,7 @@ class FillsOnce(WitnessCheck):
     """
 
     name = "fills once"
-    rests_on = "§2.7: cum_qty is the sum and avg_px the weighted mean of the fills"
+    depends_on = "§2.7: cum_qty is the sum and avg_px the weighted mean of the fills"
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class OneEnd(WitnessCheck):
     """
 
     name = "one end"
-    rests_on = "§3.3, §3.4: CANCELED, EXPIRED, REJECTED and FILLED are final"
+    depends_on = "§3.3, §3.4: CANCELED, EXPIRED, REJECTED and FILLED are final"
 
     _ENDS = frozenset(f"EXECUTION_TYPE_{end}" for end in ("CANCELED", "EXPIRED", "REJECTED"))
 

@@ -23,7 +23,7 @@ class ReadsGoOn(WitnessCheck):
     """
 
     name = "reads go on"
-    rests_on = "§4: an answer shows the state at the time of the call"
+    depends_on = "§4: an answer shows the state at the time of the call"
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         self._look(("order", fact.id), fact.at, observed)
@@ -58,7 +58,7 @@ class StatesGoOn(WitnessCheck):
     """
 
     name = "states go on"
-    rests_on = "§3.1: EXPIRED leads to TERMINATED, which is final"
+    depends_on = "§3.1: EXPIRED leads to TERMINATED, which is final"
 
     _LAST = {"EXPIRED": 1, "TERMINATED": 2}
 
@@ -84,7 +84,7 @@ class KeysMeanOne(WitnessCheck):
     """
 
     name = "keys mean one"
-    rests_on = "§7.2: the same key and body give the same movement or order"
+    depends_on = "§7.2: the same key and body give the same movement or order"
 
     def observation(self, observed: ClientObservation) -> None:
         """Look at answers to calls with a key."""

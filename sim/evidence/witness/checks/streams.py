@@ -15,7 +15,7 @@ _COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
 _RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
 
 
-class _ToldExecutions(Struct):
+class _ReportedExecutions(Struct):
     """Executions that a stream reported: by order, instants by id; and the latest of all."""
 
     orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -34,12 +34,12 @@ class NothingMissed(WitnessCheck):
     """
 
     name = "nothing missed"
-    rests_on = "§6.2: streams deliver at least once; drop copy resumes without a gap"
+    depends_on = "§6.2: streams deliver at least once; drop copy resumes without a gap"
 
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
-        self._streams: dict[int, tuple[ObservedStream, _ToldExecutions]] = {}
+        self._streams: dict[int, tuple[ObservedStream, _ReportedExecutions]] = {}
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = f"{fact.order.dialect} {fact.order.id}"
@@ -47,7 +47,7 @@ class NothingMissed(WitnessCheck):
         stream = observed.stream
         if stream is None or not _is_complete(stream, observed):
             return
-        _, reported = self._streams.setdefault(stream.number, (stream, _ToldExecutions()))
+        _, reported = self._streams.setdefault(stream.number, (stream, _ReportedExecutions()))
         reported.orders[order][fact.id] = fact.at
         if fact.at > reported.latest:
             reported.latest, reported.line = fact.at, observed.n
@@ -63,7 +63,7 @@ class NothingMissed(WitnessCheck):
     def _judge(
         self,
         stream: ObservedStream,
-        reported: _ToldExecutions,
+        reported: _ReportedExecutions,
         order: str,
         executions: dict[str, str],
     ) -> None:
@@ -100,12 +100,12 @@ class Resumed(WitnessCheck):
     """
 
     name = "resumed"
-    rests_on = "§6.2: resume_token replays what came after it"
+    depends_on = "§6.2: resume_token replays what came after it"
 
     def __init__(self) -> None:
         super().__init__()
         self._tokens: dict[str, tuple[ObservedStream, int]] = {}
-        self._told: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
+        self._reported: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
         self._resumed: dict[int, tuple[ObservedStream, str]] = {}
         self._streams: dict[int, ObservedStream] = {}
 
@@ -114,7 +114,7 @@ class Resumed(WitnessCheck):
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
             return
         self._streams[stream.number] = stream
-        self._told[stream.number].append((fact.id, fact.at, observed.n))
+        self._reported[stream.number].append((fact.id, fact.at, observed.n))
         self._resume(stream, observed)
 
     def observation(self, observed: ClientObservation) -> None:
@@ -125,7 +125,7 @@ class Resumed(WitnessCheck):
         self._resume(stream, observed)
         token = observed.body.get("resumeToken") if isinstance(observed.body, dict) else None
         if token:
-            self._tokens.setdefault(token, (stream, len(self._told[stream.number])))
+            self._tokens.setdefault(token, (stream, len(self._reported[stream.number])))
 
     def _resume(self, stream: ObservedStream, observed: ClientObservation) -> None:
         token = observed.request.get("resumeToken")
@@ -141,15 +141,15 @@ class Resumed(WitnessCheck):
                 self._judge(*earlier, stream)
 
     def _judge(self, before: ObservedStream, count: int, after: ObservedStream) -> None:
-        reported = self._told[after.number]
+        reported = self._reported[after.number]
         names = {name for name, _, _ in reported}
         latest = max((at for _, at, _ in reported), default="")
-        executions = self._told[before.number]
+        executions = self._reported[before.number]
         sooner, later = executions[:count], executions[count:]
         older = {name for name, _, _ in sooner} - {name for name, _, _ in later}
         earlier = {name for name, _, _ in sooner}
         newer = [row for row in later if row[0] not in earlier]
-        newer += self._told_elsewhere(before, after, sooner)
+        newer += self._reported_elsewhere(before, after, sooner)
         for name, at, line in newer:
             if at < latest:
                 self.applied += 1
@@ -162,19 +162,19 @@ class Resumed(WitnessCheck):
                 text = f"execution {name} came before the token, but again after resuming"
                 self.contradict(text, [line])
 
-    def _told_elsewhere(
+    def _reported_elsewhere(
         self, before: ObservedStream, after: ObservedStream, sooner: list[tuple[str, str, int]]
     ) -> list[tuple[str, str, int]]:
         """Executions that other streams reported, later than everything before the token."""
         last = max((at for _, at, _ in sooner), default="")
-        earlier = {name for name, _, _ in self._told[before.number]}
+        earlier = {name for name, _, _ in self._reported[before.number]}
         numbers = (before.number, after.number)
         others = (stream for stream in self._streams.values() if stream.number not in numbers)
         return [
             row
             for other in others
             if last and _same_subscription(other, after)
-            for row in self._told[other.number]
+            for row in self._reported[other.number]
             if row[1] > last and row[0] not in earlier
         ]
 

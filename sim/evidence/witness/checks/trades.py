@@ -14,7 +14,7 @@ class OneTrade(WitnessCheck):
     """
 
     name = "one trade"
-    rests_on = "§2.7: trade_id is shared by both sides"
+    depends_on = "§2.7: trade_id is shared by both sides"
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class TradeStates(WitnessCheck):
     """
 
     name = "trade state"
-    rests_on = "§2.7: a trade is reported again when its state changes; BUSTED is final"
+    depends_on = "§2.7: a trade is reported again when its state changes; BUSTED is final"
 
     _LATER = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
 
