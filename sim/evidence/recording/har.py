@@ -27,8 +27,7 @@ from urllib.parse import urlencode, urlsplit
 from msgspec import DecodeError, Struct, field, json
 from msgspec.structs import replace
 
-from sim.api.pipeline.routing import Match, Router
-from sim.contract.contract import PLANES, load_contract
+from sim.api.pipeline.routing import Match
 from sim.evidence.recording.files import (
     FORMAT,
     Frame,
@@ -40,6 +39,7 @@ from sim.evidence.recording.files import (
     UnreadableRecording,
     body_value,
 )
+from sim.evidence.recording.recorded_events import routers
 from sim.evidence.recording.redactor import Redactor
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, format_instant, parse_instant
 
@@ -160,14 +160,12 @@ def _in_order(
 
 def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
     """Return the plane of each host that serves one."""
-    contract = load_contract()
-    routers = {plane: Router(contract.routes(plane)) for plane in PLANES}
     votes: dict[str, Counter[Plane]] = {}
     for number, exchange in enumerate(exported, start=1):
         with _entry_named(path, number):
             url = urlsplit(exchange.request.url)
         counter = votes.setdefault(url.netloc, Counter())
-        for plane, router in routers.items():
+        for plane, router in routers().items():
             if isinstance(router.match(exchange.request.method, url.path), Match):
                 counter[plane] += 1
     return {host: counter.most_common(1)[0][0] for host, counter in votes.items() if counter}

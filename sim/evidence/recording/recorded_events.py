@@ -9,12 +9,13 @@ recorder's.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from sim.api.pipeline.routing import Match, MethodNotAllowed, Router
-from sim.contract.contract import PLANES, Operation, load_contract
+from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.evidence.recording.files import Frame, RecordedLine, RecordedMessage, UnreadableRecording
 from sim.evidence.recording.service_times import service_instant
 from sim.kernel.instants import Instant, parse_instant
@@ -45,13 +46,18 @@ class RecordedEvent(Struct, frozen=True):
     allowed: tuple[str, ...] = ()
 
 
+@cache
+def routers() -> dict[Plane, Router]:
+    """Return what finds operations by verb and path, for each plane with HTTP."""
+    return {plane: Router(load_contract().routes(plane)) for plane in PLANES}
+
+
 class RecordingReader:
     """Reads the lines of a recording in order and keeps track of open streams."""
 
     def __init__(self, entries: Collection[RecordedLine]) -> None:
         self._entries = entries
         self._contract = load_contract()
-        self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
         self._streams: dict[int, OpenedStream] = {}
         self._instant_of: dict[str, Instant] = {}
         # events before the service first sends its time are assumed to happen at that time
@@ -109,7 +115,7 @@ class RecordingReader:
     ) -> Operation | MethodNotAllowed | None:
         if entry.plane == "grpc":
             return self._contract.by_rpc(request.path)
-        match = self._routers[entry.plane].match(request.method, request.path)
+        match = routers()[entry.plane].match(request.method, request.path)
         if isinstance(match, Match):
             return match.operation
         return match if isinstance(match, MethodNotAllowed) else None
@@ -119,8 +125,8 @@ class RecordingReader:
         operation = None
         if isinstance(rpc, str):
             operation = self._contract.by_rpc(rpc)
-        elif isinstance(path, str) and entry.plane in self._routers:
-            match = self._routers[entry.plane].match("GET", path)
+        elif isinstance(path, str) and entry.plane in routers():
+            match = routers()[entry.plane].match("GET", path)
             operation = match.operation if isinstance(match, Match) else None
         return OpenedStream(number, operation, opened)
 
