@@ -8,6 +8,7 @@ documentation, or at the end of a page on its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from html import escape
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -183,14 +184,15 @@ def loose_statements(card: Scorecard, link: Link) -> Rows:
     """Return the statements that concern no single operation."""
     named = {name for score in card.operations for name in score.statements}
     return [
-        {
-            "statement": f"[{name}]({link('statement', name)})",
-            "says": _safe(text),
-            "tests": str(len(card.tests.get(name, ()))),
-        }
-        for name, text in card.statements.items()
+        _statement(card, name, f"[{name}]({link('statement', name)})")
+        for name in card.statements
         if name not in named
     ]
+
+
+def _statement(card: Scorecard, name: str, cell: str) -> dict[str, Any]:
+    tests = str(len(card.tests.get(name, ())))
+    return {"statement": cell, "says": _safe(card.statements[name]), "tests": tests}
 
 
 def loose_observations(card: Scorecard, link: Link) -> Rows:
@@ -325,14 +327,7 @@ def _anchored(row: dict[str, Any]) -> dict[str, Any]:
 def _appendix(card: Scorecard) -> Iterator[str]:
     yield "## Statements of the specification"
     yield as_markdown(
-        [
-            {
-                "statement": f'<a id="{anchor(name)}"></a>{name}',
-                "says": _safe(text),
-                "tests": str(len(card.tests.get(name, ()))),
-            }
-            for name, text in card.statements.items()
-        ]
+        [_statement(card, name, f'<a id="{anchor(name)}"></a>{name}') for name in card.statements]
     )
     yield "## Observations"
     yield as_markdown(
@@ -348,6 +343,4 @@ def _appendix(card: Scorecard) -> Iterator[str]:
 
 def _safe(text: str) -> str:
     """Return text that neither Markdown nor HTML reads as markup."""
-    from html import escape
-
     return escape(text, quote=False).replace("*", "\\*")
