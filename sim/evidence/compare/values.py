@@ -7,7 +7,7 @@ header has whole seconds, so a tolerance of two seconds applies.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ from sim.evidence.compare.difference import ABSENT, SECRET, Misfit
 from sim.evidence.compare.identifier_map import IdentifierMap, fields_by_name, is_drawn, is_resource
 from sim.kernel.instants import NS_PER_S, Instant
 
-Differences: TypeAlias = Iterator[Misfit]
+Differences: TypeAlias = Iterable[Misfit]
 Compare: TypeAlias = Callable[[Any, Any, str], Differences]
 TOLERANCE = 2 * NS_PER_S
 _FINGERPRINT = re.compile(re.escape(SECRET) + r"[0-9a-f]{16}")
@@ -92,17 +92,16 @@ class ValueComparer(Struct):
 
     def _element(self, field: Field, recorded: Any, own: Any, where: str) -> Differences:
         if field.kind == "message":
-            yield from self._message(find_message(field.type_name), recorded, own, where)
-        elif not (isinstance(recorded, str) and isinstance(own, str)):
-            yield from _leaf(recorded, own, where)
-        elif field.kind == "timestamp":
-            if not self._same_instant(recorded, own):
-                yield Misfit(where, recorded, own, "value")
-        elif (paired := self._is_pair(field, recorded, own)) is not None:
-            if not paired:
-                yield Misfit(where, recorded, own, "value")
-        elif self.names.to_ours(recorded) != own:
-            yield from _leaf(recorded, own, where)
+            return self._message(find_message(field.type_name), recorded, own, where)
+        if not (isinstance(recorded, str) and isinstance(own, str)):
+            return _leaf(recorded, own, where)
+        if field.kind == "timestamp":
+            agree: bool | None = self._same_instant(recorded, own)
+        else:
+            agree = self._is_pair(field, recorded, own)
+        if agree is None:
+            return () if self.names.to_ours(recorded) == own else _leaf(recorded, own, where)
+        return () if agree else (Misfit(where, recorded, own, "value"),)
 
     def _is_pair(self, field: Field, recorded: str, own: str) -> bool | None:
         """Return whether two texts name the same thing; None if they are no identifiers."""
@@ -135,11 +134,11 @@ class ValueComparer(Struct):
 
 def _leaf(recorded: Any, own: Any, where: str) -> Differences:
     if recorded == own and isinstance(recorded, bool) == isinstance(own, bool):
-        return
+        return ()
     texts = isinstance(recorded, str) and isinstance(own, str)
     number = _number(own) if texts else None
     same_number = number is not None and _number(recorded) == number
-    yield Misfit(where, recorded, own, "format" if same_number else "value")
+    return (Misfit(where, recorded, own, "format" if same_number else "value"),)
 
 
 def _number(text: str) -> Decimal | None:
