@@ -289,6 +289,7 @@ IMPORTED_AS = {
     "grpcio-tools": "grpc_tools",
     "protobuf": "google.protobuf",
     "googleapis-common-protos": "google.api",
+    "markdown-it-py": "markdown_it",
     "mcp-types": "mcp_types",
     "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
     "opentelemetry-sdk": "opentelemetry",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sim.evidence.recording.files import Message, RecordingFile
+from sim.evidence.recording.files import RecordedMessage, RecordingFile
 from sim.kernel.instants import parse_instant
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
@@ -200,8 +200,8 @@ def test_what_needs_the_whole_run_says_how_far_it_came(tmp_path, journal, comman
 def test_a_recording_is_compared_as_far_as_it_was_read(tmp_path):
     file = RecordingFile(tmp_path / "session.ndjson", {"gateway": "https://gateway.example"})
     at = parse_instant("2026-09-08T18:00:00Z")
-    request = Message(method="GET", path="/v1/health")
-    answer = Message(status=200, headers={"content-type": "application/json"}, body={})
+    request = RecordedMessage(method="GET", path="/v1/health")
+    answer = RecordedMessage(status=200, headers={"content-type": "application/json"}, body={})
     for _ in range(LINES):
         file.append("gateway", at, request=request, answer=answer)
     file.close()

@@ -41,7 +41,7 @@ from sim.cli.arguments import (
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
-    from sim.evidence.compare.compare import Comparison
+    from sim.evidence.compare.compare import RecordingComparison
     from sim.evidence.compare.drift import Drift
     from sim.world.format.scenario import Scenario
 
@@ -109,7 +109,7 @@ def _write_files(args: argparse.Namespace, drift: Drift) -> None:
         args.propose.write_text(proposed(drift), encoding="utf-8")
 
 
-def _compared(args: argparse.Namespace) -> Comparison:
+def _compared(args: argparse.Namespace) -> RecordingComparison:
     from sim.evidence.compare.compare import compare, compare_with
     from sim.evidence.recording.reading import read_recording
 

@@ -88,11 +88,11 @@ def _scorecard(args: argparse.Namespace) -> Scorecard:
 
 
 def _write_page(path: Path, card: Scorecard) -> None:
-    from sim.evidence.compare.page_writer import html, markdown
+    from sim.evidence.compare.page_writer import html
     from sim.evidence.compare.scorecard_page import page
 
-    blocks = page(card)
-    text = html(blocks) if path.suffix.lower() == ".html" else markdown(blocks)
+    markdown = page(card)
+    text = html(markdown) if path.suffix.lower() == ".html" else markdown
     path.write_text(text, encoding="utf-8")
 
 

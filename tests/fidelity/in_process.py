@@ -11,14 +11,12 @@ from msgspec import json
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
 from sim.contract.contract import load_contract
-from sim.evidence.recording.files import Frame, Message, RecordingFile
-from sim.evidence.recording.grpc_bodies import GrpcBodies
+from sim.evidence.recording.files import Frame, RecordedMessage, RecordingFile
+from sim.evidence.recording.grpc_bodies import message_to_json
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import format_instant
 from sim.run.client.client import Connection
 from sim.server.http.response import http_date
-
-BODIES = GrpcBodies(load_contract())
 
 
 class RecordedSimulation(Simulation):
@@ -54,7 +52,7 @@ class RecordedSimulation(Simulation):
             self.writer.call(plane, began, client, asked, self._answer(outcome.reply, plane))
         return outcome
 
-    def _answer(self, reply: Reply, plane: str) -> Message:
+    def _answer(self, reply: Reply, plane: str) -> RecordedMessage:
         body = reply.body
         if reply.chunks is not None:
             body = b"".join(reply.chunks)
@@ -68,17 +66,21 @@ class RecordedSimulation(Simulation):
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, **rest: Any) -> Outcome:
         """A unary gRPC call."""
         outcome = super().rpc(method, metadata, message, **rest)
-        reply, operation = outcome.reply, BODIES.operation(method)
+        reply, operation = outcome.reply, load_contract().by_rpc(method)
         assert reply is not None
-        body = reply.message if reply.code else BODIES.json(operation, reply.body, request=False)
-        asked = self.writer.value(BODIES.json(operation, message, request=True))
+        body = (
+            reply.message if reply.code else message_to_json(operation, reply.body, request=False)
+        )
+        asked = self.writer.value(message_to_json(operation, message, request=True))
         headers = self.writer.request("gRPC", method, "", metadata.items(), b"").headers
         self.writer.call(
             "grpc",
             self.now,
             self.writer.client(metadata, "grpc"),
-            Message("gRPC", method, "", None, headers, asked),
-            Message(status=reply.code, body=self.writer.value(body), now=format_instant(self.now)),
+            RecordedMessage("gRPC", method, "", None, headers, asked),
+            RecordedMessage(
+                status=reply.code, body=self.writer.value(body), now=format_instant(self.now)
+            ),
         )
         return outcome
 
@@ -92,13 +94,13 @@ class RecordedSimulation(Simulation):
         client = self.writer.client(metadata, plane)
         headers = self.writer.request("GET", method, "", metadata.items(), b"").headers
         if outcome.reply is not None and outcome.reply.chunks is None and socket:
-            asked = Message("GET", method, "", None, {**headers, "upgrade": "websocket"})
+            asked = RecordedMessage("GET", method, "", None, {**headers, "upgrade": "websocket"})
             told = self._answer(outcome.reply, plane)
             self.writer.call(plane, self.now, client, asked, told)
             return outcome
         opened = {"path" if socket else "rpc": method, "request": {"headers": headers}}
         number = self.writer.open(plane, client, opened)
-        if not socket and BODIES.operation(method).kind == "server":  # type: ignore[union-attr]
+        if not socket and load_contract().by_rpc(method).kind == "server":  # type: ignore[union-attr]
             self._frame(plane, client, number, method, "client", message)
         if outcome.stream:
             self.open_streams[outcome.stream] = method, client, number
@@ -147,8 +149,8 @@ class RecordedSimulation(Simulation):
         if plane == "retail":
             frame = self.writer.text_frame(sender, message)
         else:
-            operation = BODIES.operation(method)
-            body = BODIES.json(operation, message, request=sender == "client")
+            operation = load_contract().by_rpc(method)
+            body = message_to_json(operation, message, request=sender == "client")
             frame = Frame(sender, self.writer.value(body))
         self.writer.frame(plane, client, number, frame)
 

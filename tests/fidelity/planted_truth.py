@@ -22,9 +22,9 @@ from msgspec import json
 
 from sim.cli.main import main as sim
 from sim.core.catalogue.assumptions import catalogue
+from sim.evidence.compare.inference.not_exercised import SIGNED
 from sim.evidence.compare.inference.outcome import Decisions, Setting, change
-from sim.evidence.compare.inference.session import Session
-from sim.evidence.compare.inference.unseen import SIGNED
+from sim.evidence.compare.inference.session import TrialSession
 from sim.evidence.recording.reading import read_recording
 from sim.run.loader.load import load_scenario
 from tests.fidelity import fresh_session as fresh
@@ -112,7 +112,7 @@ def _plan(number: int, folder: Path, act: Any, seed: int) -> tuple[dict[str, str
 def _exercised(
     file: Path, scenario: str, seed: int, values: dict[str, str], quirks: dict[str, str]
 ) -> list[str]:
-    session = Session(load_scenario(scenario), seed, list(read_recording(file).entries))
+    session = TrialSession(load_scenario(scenario), seed, list(read_recording(file).entries))
     decided = {name: Decisions(odds != "never") for name, odds in quirks.items()}
     truth = session.trial_of(Setting(values, decided))
     seen = []

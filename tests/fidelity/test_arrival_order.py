@@ -11,8 +11,8 @@ import pytest
 
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
-from sim.evidence.compare.difference import Difference
-from sim.evidence.compare.inference.outcome import Decisions, Outcome, Setting
+from sim.evidence.compare.difference import Misfit
+from sim.evidence.compare.inference.outcome import Decisions, Setting, TrialOutcome
 from sim.evidence.compare.inference.search import Search
 from tests.fidelity.conftest import Compare, Infer, differences
 from tests.fidelity.in_process import lines
@@ -148,20 +148,20 @@ class Duplicated:
         self.clock, self.moves = "recorded", moves
         self.setting = Setting()
 
-    def rebase(self, setting: Setting, outcome: Outcome) -> None:
+    def rebase(self, setting: Setting, outcome: TrialOutcome) -> None:
         self.setting = setting
 
-    def trial_of(self, setting: Setting, against: Outcome | None = None) -> Outcome:
+    def trial_of(self, setting: Setting, against: TrialOutcome | None = None) -> TrialOutcome:
         decisions = setting.quirks.get(QUIRK, Decisions(False))
         moved, asks = self.clock == "moved", range(10, 15)
         struck = [moved, True, True, True, True]
         differ = [n for time, n in enumerate(asks) if decisions.at(time) != struck[time]]
-        lines = {n: {"frame": Difference("frame", 1, 2, "extra frame")} for n in differ}
+        lines = {n: {"frame": Misfit("frame", 1, 2, "extra frame")} for n in differ}
         if not moved:
-            lines[9] = {"frame.body": Difference("frame.body", 1, 2, "value")}
-        return Outcome(lines=lines, asks={QUIRK: [*asks]}, until=99)
+            lines[9] = {"frame.body": Misfit("frame.body", 1, 2, "value")}
+        return TrialOutcome(lines=lines, asks={QUIRK: [*asks]}, until=99)
 
-    def find_order(self) -> Outcome | None:
+    def find_order(self) -> TrialOutcome | None:
         always = self.setting.quirks.get(QUIRK, Decisions(False)).after
         if self.clock == "moved" or not (self.moves and always):
             return None
@@ -174,7 +174,7 @@ def test_single_strikes_are_taken_only_where_no_order_of_arrival_is_simpler(foun
     session = Duplicated(moves=found)
     search = Search(cast(Any, session), lambda text: None)
     search.begin()
-    search.descend()
+    search.improve()
     decisions = search.setting.quirks[QUIRK]
     if found:
         assert (decisions, search.outcome.lines, session.clock) == (Decisions(True), {}, "moved")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sim.cli.main import main
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import Chance
-from sim.evidence.compare.inference.odds import Count
-from sim.evidence.compare.inference.session import Session
+from sim.evidence.compare.inference.confidence_interval import Count
+from sim.evidence.compare.inference.session import TrialSession
 from sim.run.client.client import Connection, RpcError
 from tests.fidelity import fresh_session as fresh
 from tests.fidelity.conftest import Infer
@@ -245,14 +245,14 @@ def test_what_is_known_when_it_is_interrupted_is_told(
     tmp_path: Path, infer: Infer, monkeypatch, capsys
 ) -> None:
     file = planted(tmp_path, "fees", {"assumptions": {"events.id": "string"}}, parts=only(trades))
-    trial_of = Session.trial_of
+    trial_of = TrialSession.trial_of
 
-    def interrupted(session: Session, *rest: Any, **more: Any) -> Any:
+    def interrupted(session: TrialSession, *rest: Any, **more: Any) -> Any:
         if session.trials == 12:
             raise KeyboardInterrupt
         return trial_of(session, *rest, **more)
 
-    monkeypatch.setattr(Session, "trial_of", interrupted)
+    monkeypatch.setattr(TrialSession, "trial_of", interrupted)
     code, found = infer(file)
     assert (code, found["complete"], found["interrupted"]) == (130, False, True)
     assert named(found, "undecided")

@@ -36,7 +36,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from sim.cli.main import main
 from sim.evidence.recording.files import PLANES, UnreadableRecording, body_value
 from sim.evidence.recording.reading import LINE_MAX, read_recording
-from sim.evidence.recording.writer import service_time
+from sim.evidence.recording.service_times import service_time
 from sim.server.recorder.recorder import Recorder, RecordOptions
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from msgspec import DecodeError, json
 
 from sim.api.codecs.codecs import Dialect, dialect_at
 from sim.contract.contract import Operation
-from sim.core.catalogue.assumption_values import Assumptions
-from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, catalogue, settings
-from sim.core.catalogue.quirks import Quirk
+from sim.core.catalogue.observations import DOCUMENTED
 from sim.evidence.compare import csv_lines
-from sim.evidence.compare.difference import ABSENT, Culprit, Difference
+from sim.evidence.compare.difference import ABSENT, Culprit, Misfit
 from sim.evidence.compare.error_forms import form_of, misfits, plain_form, statuses, statuses_of
+from sim.evidence.compare.readings import wire_switches_of
 from sim.evidence.compare.shapes import Found, Shape, shape_of
-from sim.evidence.recording.files import Message
+from sim.evidence.recording.files import RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.kernel.instants import Instant
 
@@ -61,7 +59,7 @@ class Checker:
         self.reading = reading
         self._switches = wire_switches_of(reading)
 
-    def check(self, event: RecordedEvent) -> list[Difference]:
+    def check(self, event: RecordedEvent) -> list[Misfit]:
         """Return the differences of an event from the contract, each with its culprit.
 
         Raises NoEvidence where no document describes the event.
@@ -77,17 +75,17 @@ class Checker:
         else:
             differences = self._http(event, event.answer, event.entry.plane)
         return (
-            [one.with_culprit(self.culprit(event.operation, one)) for one in differences]
+            [misfit.with_culprit(self.culprit(event.operation, misfit)) for misfit in differences]
             if differences
             else differences
         )
 
-    def culprit(self, operation: Operation | None, one: Difference) -> Culprit:
+    def culprit(self, operation: Operation | None, misfit: Misfit) -> Culprit:
         """Return which side is wrong where a recording and the contract differ."""
-        if one.switch:
+        if misfit.switch:
             return "specification" if self.reading == DOCUMENTED else "contract"
         own_numbers = operation is not None and operation.service.package in _OWN_NUMBERS
-        return "contract" if own_numbers and one.kind == "bytes" else "recording"
+        return "contract" if own_numbers and misfit.kind == "bytes" else "recording"
 
     def shape(self, operation: Operation, plane: str, now: Instant) -> Shape:
         """Return the shape of an operation's answer on a plane at an instant."""
@@ -99,7 +97,7 @@ class Checker:
 
     # ---- HTTP
 
-    def _http(self, event: RecordedEvent, answer: Message, plane: str) -> list[Difference]:
+    def _http(self, event: RecordedEvent, answer: RecordedMessage, plane: str) -> list[Misfit]:
         status, operation = answer.status or 0, event.operation
         if event.entry.request is not None and event.entry.request.method in _UNDESCRIBED:
             raise NoEvidence(_UNDESCRIBED[event.entry.request.method])
@@ -109,7 +107,7 @@ class Checker:
         served = operation is not None and operation.exists_at(event.now)
         if status == 304 and operation is not None and operation.cache:
             return []
-        differences: list[Difference] = []
+        differences: list[Misfit] = []
         if status >= 400:
             differences += self._refusal(event, answer, plane, status)
         elif operation is not None:
@@ -121,21 +119,21 @@ class Checker:
     def _success(
         self,
         event: RecordedEvent,
-        answer: Message,
+        answer: RecordedMessage,
         operation: Operation,
         status: int,
         *,
         served: bool,
-    ) -> Iterator[Difference]:
+    ) -> Iterator[Misfit]:
         if not served:
-            yield Difference("answer.status", status, 404, "date")
+            yield Misfit("answer.status", status, 404, "date")
             return
         refused = _status_in(answer.body, event.entry.plane)
         if refused:
-            yield Difference("answer.status", status, refused, "status")
+            yield Misfit("answer.status", status, refused, "status")
             return
         if status != 200:
-            yield Difference("answer.status", status, 200, "status")
+            yield Misfit("answer.status", status, 200, "status")
         yield from _under(
             "answer.body", self._body(operation, event.entry.plane, event.now, answer.body)
         )
@@ -143,15 +141,15 @@ class Checker:
     def _body(self, operation: Operation, plane: str, now: Instant, body: Any) -> Found:
         if operation.content == "csv":
             text = isinstance(body, str) or body is None
-            return _report(operation, body) if text else [Difference("", body, "CSV", "type")]
+            return _report(operation, body) if text else [Misfit("", body, "CSV", "type")]
         shape = self.shape(operation, plane, now)
         if operation.content == "json_stream":
             return list(_lines(body, shape)) or _report(operation, body)
         return shape.check(body) or []
 
     def _refusal(
-        self, event: RecordedEvent, answer: Message, plane: str, status: int
-    ) -> Iterator[Difference]:
+        self, event: RecordedEvent, answer: RecordedMessage, plane: str, status: int
+    ) -> Iterator[Misfit]:
         operation, body = event.operation, answer.body
         if isinstance(body, str) and plain_form(plane, status) is not None:
             return
@@ -160,45 +158,45 @@ class Checker:
         if wrong and operation is not None and isinstance(body, dict):
             shape = self.shape(operation, plane, event.now)
             if body and operation.content == "json" and not shape.check(body):
-                yield Difference("answer.status", status, 200, "status")
+                yield Misfit("answer.status", status, 200, "status")
                 return
-        yield from (one.under("answer.body") for one in wrong)
+        yield from (misfit.under("answer.body") for misfit in wrong)
         body_status = body.get("status") if isinstance(body, dict) else None
         if type(body_status) is int and body_status != status and "status" in (form.members or ()):
-            yield Difference("answer.status", status, body_status, "status")
+            yield Misfit("answer.status", status, body_status, "status")
             return
         code = _code(body)
         if code is not None and "code" in (form.members or ()):
             possible = statuses_of(code)
             if status not in possible:
-                ours = possible[0] if possible else 500
-                yield Difference("answer.status", status, ours, "status")
+                own = possible[0] if possible else 500
+                yield Misfit("answer.status", status, own, "status")
         elif status not in statuses():
-            yield Difference("answer.status", status, "a status of §7.1", "status")
+            yield Misfit("answer.status", status, "a status of §7.1", "status")
 
     # ---- gRPC and streams
 
-    def _rpc(self, event: RecordedEvent, answer: Message) -> list[Difference]:
+    def _rpc(self, event: RecordedEvent, answer: RecordedMessage) -> list[Misfit]:
         operation, code = event.operation, answer.status
         if operation is None and code == 0:
             raise NoEvidence("no document describes this method")
         if code not in _CODES:
-            return [Difference("answer.status", code, "a gRPC status code", "status")]
+            return [Misfit("answer.status", code, "a gRPC status code", "status")]
         if code or operation is None:
             text = answer.body is None or isinstance(answer.body, str)
-            return [] if text else [Difference("answer.body", answer.body, "text", "error form")]
+            return [] if text else [Misfit("answer.body", answer.body, "text", "error form")]
         if not operation.exists_at(event.now):
-            return [Difference("answer.status", 0, 12, "date")]
+            return [Misfit("answer.status", 0, 12, "date")]
         return list(_under("answer.body", self._message(operation, event.now, answer.body)))
 
     def _message(self, operation: Operation, now: Instant, body: Any) -> Found:
         if isinstance(body, dict) and body.keys() == {"unreadable"}:
             size = f"{body['unreadable']} bytes"
-            return [Difference("", size, operation.response_name, "bytes")]
+            return [Misfit("", size, operation.response_name, "bytes")]
         wrong = self.shape(operation, "grpc", now).check({} if body is None else body)
         return wrong or _report(operation, body)
 
-    def _frame(self, event: RecordedEvent, body: Any) -> list[Difference]:
+    def _frame(self, event: RecordedEvent, body: Any) -> list[Misfit]:
         operation = event.operation
         if operation is None:
             raise NoEvidence("nothing tells what stream this is")
@@ -207,12 +205,12 @@ class Checker:
         wrong = self._body(operation, event.entry.plane, event.now, body)
         return list(_under("frame.body", wrong))
 
-    def _end(self, event: RecordedEvent, closed: dict[str, Any]) -> Iterator[Difference]:
+    def _end(self, event: RecordedEvent, closed: dict[str, Any]) -> Iterator[Misfit]:
         code = closed.get("code")
         if event.operation is None:
             raise NoEvidence("nothing tells what stream this is")
         if event.entry.plane == "grpc" and code is not None and code not in _CODES:
-            yield Difference("closed.code", code, "a gRPC status code", "status")
+            yield Misfit("closed.code", code, "a gRPC status code", "status")
 
 
 def _report(operation: Operation, body: Any) -> Found:
@@ -221,48 +219,48 @@ def _report(operation: Operation, body: Any) -> Found:
     return [] if text is None else list(csv_lines.misfits(csv_lines.ROWS[operation.name], text))
 
 
-def _lines(body: Any, shape: Shape) -> Iterator[Difference]:
+def _lines(body: Any, shape: Shape) -> Iterator[Misfit]:
     """Check a body that has one object {"result": …} per line."""
     if body is None:
         return
     try:
         lines = [json.decode(line) for line in body.splitlines()] if type(body) is str else [body]
     except (DecodeError, RecursionError):
-        yield Difference("", body, 'an object {"result": …} a line', "format")
+        yield Misfit("", body, 'an object {"result": …} a line', "format")
         return
     for number, line in enumerate(lines):
         if type(line) is not dict or not line.keys() <= {"result", "error"}:
-            yield Difference(f"[{number}]", line, 'an object {"result": …}', "type")
+            yield Misfit(f"[{number}]", line, 'an object {"result": …}', "type")
         elif "result" in line:
             yield from _under(f"[{number}].result", shape.check(line["result"]))
 
 
 def _headers(
-    answer: Message, plane: str, status: int, operation: Operation | None
-) -> Iterator[Difference]:
+    answer: RecordedMessage, plane: str, status: int, operation: Operation | None
+) -> Iterator[Misfit]:
     headers = answer.headers
     kind = headers.get("content-type", "").partition(";")[0].strip()
     expected = _content_type(answer, plane, status, operation)
     if kind != expected and not (status == 304 or (answer.body is None and not kind)):
-        yield Difference("answer.headers.content-type", kind or ABSENT, expected, "header")
+        yield Misfit("answer.headers.content-type", kind or ABSENT, expected, "header")
     if "retry-after" in headers and not _SECONDS.fullmatch(headers["retry-after"]):
         value = headers["retry-after"]
-        yield Difference("answer.headers.retry-after", value, "whole seconds, at least 1", "header")
+        yield Misfit("answer.headers.retry-after", value, "whole seconds, at least 1", "header")
     if status == 405 and "allow" not in headers:
-        yield Difference("answer.headers.allow", ABSENT, "the verbs of this address", "header")
+        yield Misfit("answer.headers.allow", ABSENT, "the verbs of this address", "header")
     if status == 200 and operation is not None and operation.cache:
         value = headers.get("cache-control", ABSENT)
-        ours = plane == "gateway" or "gateway" not in operation.planes
-        if ours and value != operation.cache:
-            yield Difference("answer.headers.cache-control", value, operation.cache, "header")
+        own = plane == "gateway" or "gateway" not in operation.planes
+        if own and value != operation.cache:
+            yield Misfit("answer.headers.cache-control", value, operation.cache, "header")
     for name in ("x-trace-id", "x-pm-trace-id"):
         if name in headers and not _TRACE.fullmatch(headers[name]):
-            yield Difference(
-                f"answer.headers.{name}", headers[name], "32 hexadecimal digits", "header"
-            )
+            yield Misfit(f"answer.headers.{name}", headers[name], "32 hexadecimal digits", "header")
 
 
-def _content_type(answer: Message, plane: str, status: int, operation: Operation | None) -> str:
+def _content_type(
+    answer: RecordedMessage, plane: str, status: int, operation: Operation | None
+) -> str:
     if status >= 400:
         plain = plain_form(plane, status) if isinstance(answer.body, str) else None
         return (plain or form_of(plane, status)).content_type
@@ -291,39 +289,6 @@ def _status_in(body: Any, plane: str) -> int | None:
     return status if body.keys() == {"status", "message"} and type(status) is int else None
 
 
-def _under(parent: str, misfit: Found | None) -> Iterator[Difference]:
-    for one in misfit or ():
-        yield one.under(parent)
-
-
-# ---- readings
-
-
-@cache
-def wire_switches_of(reading: str) -> frozenset[str]:
-    """Return the switches of JSON fields that are on in a reading."""
-    from sim.api.pipeline.replies import wire_switches
-
-    assumptions = Assumptions()
-    for name, value in settings(reading).items():
-        if name in _assumption_names():
-            assumptions.change(name, value)
-    return wire_switches(assumptions)
-
-
-def _assumption_names() -> set[str]:
-    switches = (one.switch for one in catalogue().values())
-    return {one.name for one in switches if one is not None and not isinstance(one, Quirk)}
-
-
-def observation_of(switch: str) -> str:
-    """Return the name of the observation behind a switch; "" if there is none."""
-    for one in catalogue().values():
-        if one.switch is not None and one.switch.name == switch:
-            return one.name
-    return ""
-
-
-def other_reading(reading: str) -> str:
-    """The other of the two readings."""
-    return OBSERVED if reading == DOCUMENTED else DOCUMENTED
+def _under(parent: str, misfit: Found | None) -> Iterator[Misfit]:
+    for difference in misfit or ():
+        yield difference.under(parent)

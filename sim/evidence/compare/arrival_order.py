@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.difference import Misfit
 from sim.evidence.compare.frames import is_heartbeat
 from sim.evidence.compare.heartbeats import MISSING
 from sim.evidence.compare.identities import Unmatched
 from sim.evidence.compare.service_clock import HELD, ServiceClock, done_at, sent_at
-from sim.evidence.recording.files import Entry
+from sim.evidence.recording.files import RecordedLine
 from sim.kernel.instants import NS_PER_MS, Instant
 from sim.run.client.client import RpcError
 
@@ -53,15 +53,15 @@ class Remaining(NamedTuple):
     missing: int
 
     @staticmethod
-    def of(differences: Iterable[Difference]) -> Remaining:
+    def of(differences: Iterable[Misfit]) -> Remaining:
         """Count differences."""
-        kinds = [one.kind for one in differences]
+        kinds = [misfit.kind for misfit in differences]
         return Remaining(len(kinds), kinds.count(MISSING.kind))
 
 
 def likely_order(
     lines: Collection[int],
-    entries: Collection[Entry],
+    entries: Collection[RecordedLine],
     clock: ServiceClock,
     replay: Callable[[ServiceClock], Remaining],
 ) -> Moves:
@@ -73,7 +73,7 @@ def likely_order(
     if not lines:
         return moves
     differing = {entry.stream for entry in entries if entry.n in lines and entry.stream is not None}
-    overlaps = [one for one in overlapping(entries) if one.stream in differing]
+    overlaps = [overlap for overlap in overlapping(entries) if overlap.stream in differing]
     if not overlaps:
         return moves
     trials = min(_TRIALS_MAX, _LINES_MAX // len(entries))
@@ -83,42 +83,42 @@ def likely_order(
             if not least.places or not trials:
                 return moves
             trials -= 1
-            later = (one.message for one in overlaps if one.stream == overlap.stream)
-            behind = {one: call for one in later if overlap.message <= one < call}
-            other = moves | {one: max(call, moves.get(one, 0)) for one in behind}
+            later = (further.message for further in overlaps if further.stream == overlap.stream)
+            behind = {index: call for index in later if overlap.message <= index < call}
+            other = moves | {index: max(call, moves.get(index, 0)) for index in behind}
             try:
-                found = replay(clock.with_moves(other))
+                remaining = replay(clock.with_moves(other))
             except (RpcError, Unmatched):
                 continue  # in this order the scenario has no identity for some client
-            gain, frames = least.places - found.places, least.missing - found.missing
+            gain, frames = least.places - remaining.places, least.missing - remaining.missing
             if gain > 0 and (overlap.of_book or (gain, frames) != (1, 1)):
-                moves, least = other, found
+                moves, least = other, remaining
     return moves
 
 
-def overlapping(entries: Collection[Entry]) -> Iterator[Overlap]:
+def overlapping(entries: Collection[RecordedLine]) -> Iterator[Overlap]:
     """Return the messages of clients that overlap calls, in their order."""
-    found, waiting = list[Overlap](), list[_Waiting]()
+    overlaps, waiting = list[Overlap](), list[_Waiting]()
     opened = dict[int, str]()  # gRPC methods of streams
     for index, entry in enumerate(entries):
         if entry.request is not None and entry.answer is not None:
             sent = sent_at(entry)
-            waiting = [one for one in waiting if sent - one.since < _OVERLAP_MAX]
+            waiting = [message for message in waiting if sent - message.since < _OVERLAP_MAX]
             if done_at(entry) - sent < HELD:
-                for one in waiting:
-                    if len(one.calls) < _CALLS_MAX:
-                        one.calls.append(index)
+                for message in waiting:
+                    if len(message.calls) < _CALLS_MAX:
+                        message.calls.append(index)
         elif entry.stream is not None and entry.opened is not None:
             opened[entry.stream] = str(entry.opened.get("rpc", ""))
         elif entry.stream is not None and entry.frame is not None:
             stream, body = entry.stream, entry.frame.body
             if entry.frame.sender == "service":
-                waiting = [one for one in waiting if not one.is_answered(stream, body)]
+                waiting = [message for message in waiting if not message.is_answered(stream, body)]
             else:
                 overlap = Overlap(stream, index, [], _is_of_book(opened.get(stream, ""), body))
-                found.append(overlap)
+                overlaps.append(overlap)
                 waiting.append(_Waiting(stream, sent_at(entry), _request_id(body), overlap.calls))
-    return (overlap for overlap in found if overlap.calls)
+    return (overlap for overlap in overlaps if overlap.calls)
 
 
 class _Waiting(NamedTuple):

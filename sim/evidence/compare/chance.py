@@ -28,23 +28,22 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.core.catalogue.bounds import SEED
-from sim.evidence.compare.difference import Difference
+from sim.evidence.compare.difference import Misfit
 from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.compare.identities import Unmatched
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import Tally, without_positions
-from sim.evidence.recording.files import Entry
+from sim.evidence.compare.tally import ComparisonResults, ComparisonTally, without_positions
+from sim.evidence.recording.files import RecordedLine
 from sim.read.progress import Progress
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation
 from sim.world.format.scenario import Scenario
 
-Place: TypeAlias = tuple[int, str]  # (line, place in its answer or frame, or kind of a lone frame)
+Spot: TypeAlias = tuple[int, str]  # (line, place in its answer or frame, or kind of a lone frame)
 
 SEEDS = 32  # maximum number of further seeds; a value drawn more rarely counts as a difference
 _FIRST = 8  # the first seeds, which settle most places
@@ -52,15 +51,15 @@ _LINES_MAX = 200_000  # limit on lines replayed with further seeds, in total
 _SPREAD = 4  # so many different values at a place show that it is drawn from a wide range
 _INSTANT_OR_NUMBER = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\d{1,18}(\.\d+)?")
 # If one of these differs, nothing else of the line is compared.
-_WHOLE = frozenset(("answer.status", "closed.code"))
+_STATUSES = frozenset(("answer.status", "closed.code"))
 _MISSING, _EXTRA = "missing frame", "extra frame"
 _UNPAIRED = (_MISSING, _EXTRA)
 
 
-class Chance(NamedTuple):
+class ExcusedPlaces(NamedTuple):
     """The places at which chance decides, of all or, after an interrupt, of those tried before."""
 
-    places: frozenset[Place] = frozenset()
+    places: frozenset[Spot] = frozenset()
     complete: bool = True
 
 
@@ -69,11 +68,11 @@ class _DifferingLine(NamedTuple):
 
     name: str
     n: int
-    differences: list[Difference]
-    seen: bool
+    differences: list[Misfit]
+    is_recorded: bool
 
 
-class DeferredTally(Tally):
+class DeferredTally(ComparisonTally):
     """A tally that collects differing lines and counts them once `settle` says which are due to
     chance.
     """
@@ -82,53 +81,50 @@ class DeferredTally(Tally):
         super().__init__()
         self.lines: list[_DifferingLine] = []
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Note that an answer or a frame differs."""
-        self.lines.append(_DifferingLine(name, n, differences, seen))
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        self.lines.append(_DifferingLine(name, n, differences, is_recorded))
 
-    def settle(self, excused: Collection[Place]) -> None:
+    def settle(self, excused: Collection[Spot]) -> None:
         """Count the collected differences without those at the excused places."""
-        for name, n, differences, seen in self.lines:
-            left = [one for one in differences if _place(n, one) not in excused]
+        for name, n, differences, is_recorded in self.lines:
+            left = [misfit for misfit in differences if _spot(n, misfit) not in excused]
             if left:
-                super().differ(name, n, left, seen)
-            elif seen:
+                super().differ(name, n, left, is_recorded)
+            elif is_recorded:
                 where = without_positions(differences[0].where)
                 self.no_evidence(name, f"chance decides {where}: it varies from run to run")
         self.lines.clear()
 
 
-class _Run(Struct):
+class _Replay(ComparisonResults):
     """The differences of a replay. `streams` maps the numbers of lines to their streams."""
 
-    streams: dict[int, int]
-    # maps a place to our value there if it is an instant or a number, else to ""
-    places: dict[Place, str] = {}
-    whole: set[int] = set()  # lines of which only the status was compared
-    unpaired: Counter[tuple[int | None, str]] = field(default_factory=Counter)  # by stream and kind
-    names: IdentifierMap = field(default_factory=IdentifierMap)
+    def __init__(self, streams: dict[int, int]) -> None:
+        self.streams = streams
+        # maps a place to our value there if it is an instant or a number, else to ""
+        self.places: dict[Spot, str] = {}
+        self.status_only: set[int] = set()  # lines of which only the status was compared
+        self.unpaired = Counter[tuple[int | None, str]]()  # by stream and kind
+        self.names = IdentifierMap()
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Note that an answer or a frame differs."""
-        for one in differences:
-            self.places[_place(n, one)] = _drawn_value(one.ours)
-            if one.where in _WHOLE:
-                self.whole.add(n)
-            elif one.kind in _UNPAIRED:
-                self.unpaired[self.streams.get(n), one.kind] += 1
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        for difference in differences:
+            self.places[_spot(n, difference)] = _drawn_value(difference.own)
+            if difference.where in _STATUSES:
+                self.status_only.add(n)
+            elif difference.kind in _UNPAIRED:
+                self.unpaired[self.streams.get(n), difference.kind] += 1
 
-    def agree(self, name: str) -> None:
-        """Nothing to note."""
-
-    def no_evidence(self, name: str, why: str) -> None:
-        """Nothing to note."""
-
-    def compares(self, place: Place, ours: _Run) -> bool:
+    def compares(self, spot: Spot, own: _Replay) -> bool:
         """Return whether this replay compared the place as our own did."""
-        n, where = place
+        n, where = spot
         stream = self.streams.get(n)
         missing, extra = (self.unpaired[stream, kind] for kind in _UNPAIRED)
-        our_missing, our_extra = (ours.unpaired[stream, kind] for kind in _UNPAIRED)
+        our_missing, our_extra = (own.unpaired[stream, kind] for kind in _UNPAIRED)
         if where == _MISSING:
             return missing < our_missing and extra <= our_extra
         if where == _EXTRA:
@@ -136,7 +132,7 @@ class _Run(Struct):
         if where.startswith("frame"):
             is_paired = (n, _EXTRA) not in self.places
             return is_paired and missing + extra <= our_missing + our_extra
-        return n not in self.whole or where in _WHOLE
+        return n not in self.status_only or where in _STATUSES
 
 
 def decided_by_chance(
@@ -144,48 +140,52 @@ def decided_by_chance(
     names: IdentifierMap,
     scenario: Scenario,
     seed: int | None,
-    entries: Collection[Entry],
+    entries: Collection[RecordedLine],
     clock: ServiceClock,
-) -> Chance:
+) -> ExcusedPlaces:
     """Return the places of differing lines at which chance decides what we answer.
 
     `names` pairs the identifiers of the recording with ours.
     """
     streams = {entry.n: entry.stream for entry in entries if entry.stream is not None}
-    ours = _Run(streams)
+    own = _Replay(streams)
     for line in lines:
-        ours.differ(line.name, line.n, [one for one in line.differences if _may_be_chance(one)])
-    places = ours.places
+        own.differ(
+            line.name, line.n, [misfit for misfit in line.differences if _may_be_chance(misfit)]
+        )
+    places = own.places
     if not places:
-        return Chance()
+        return ExcusedPlaces()
     replay = partial(_replayed, streams, entries=entries, clock=clock)
     seed = scenario.seed if seed is None else seed
     seeds = _seeds(seed, len(entries))
     quirks = list(_with_quirks(scenario, seed))
-    excused = set[Place]()
+    excused = set[Spot]()
     with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
-        others = list[_Run]()
+        others = list[_Replay]()
         for other in seeds[:_FIRST]:
             progress.step()
             others += replay(scenario, other)
         if not others or _has_our_seed(names, others):
-            return Chance()
-        excused |= {place for place in places if _varies(place, ours, others)}
-        trials = [(one, seed) for one in quirks] + [(scenario, other) for other in seeds[_FIRST:]]
+            return ExcusedPlaces()
+        excused |= {spot for spot in places if _varies(spot, own, others)}
+        trials = [(variant, seed) for variant in quirks] + [
+            (scenario, other) for other in seeds[_FIRST:]
+        ]
         for decided, other in trials:
             if len(excused) == len(places):
                 break
             progress.step()
-            for one in replay(decided, other):
-                excused |= {p for p in places if p not in one.places and one.compares(p, ours)}
-    return Chance(frozenset(excused), not progress.interrupted)
+            for run in replay(decided, other):
+                excused |= {p for p in places if p not in run.places and run.compares(p, own)}
+    return ExcusedPlaces(frozenset(excused), not progress.interrupted)
 
 
-def _place(n: int, difference: Difference) -> Place:
+def _spot(n: int, difference: Misfit) -> Spot:
     return n, difference.kind if difference.kind in _UNPAIRED else difference.where
 
 
-def _may_be_chance(difference: Difference) -> bool:
+def _may_be_chance(difference: Misfit) -> bool:
     """Return whether our answer made the difference, and no document."""
     return difference.culprit == "unknown" or difference.kind == _MISSING
 
@@ -209,15 +209,15 @@ def _replayed(
     streams: dict[int, int],
     scenario: Scenario,
     seed: int | None,
-    entries: Collection[Entry],
+    entries: Collection[RecordedLine],
     clock: ServiceClock,
-) -> Iterator[_Run]:
+) -> Iterator[_Replay]:
     """Replay the session and yield what differs.
 
     Yields nothing if the scenario, changed like this, has no identity for a client of the
     recording.
     """
-    notes = _Run(streams)
+    notes = _Replay(streams)
     with suppress(RpcError, Unmatched):
         replayed = SessionComparison(scenario, seed, entries, notes, clock)
         replayed.run()
@@ -225,30 +225,30 @@ def _replayed(
         yield notes
 
 
-def _varies(place: Place, ours: _Run, others: list[_Run]) -> bool:
+def _varies(spot: Spot, own: _Replay, others: list[_Replay]) -> bool:
     """Return whether we answer as recorded under some other seed, or differently under nearly each
     one.
     """
-    comparing = [one for one in others if one.compares(place, ours)]
-    values = {one.places.get(place, "") for one in comparing} | {ours.places[place]}
+    comparing = [run for run in others if run.compares(spot, own)]
+    values = {run.places.get(spot, "") for run in comparing} | {own.places[spot]}
     spread = len(values - {""}) >= min(_SPREAD, len(others) + 1)
-    return spread or any(place not in one.places for one in comparing)
+    return spread or any(spot not in run.places for run in comparing)
 
 
-def _has_our_seed(names: IdentifierMap, others: list[_Run]) -> bool:
+def _has_our_seed(names: IdentifierMap, others: list[_Replay]) -> bool:
     """Return whether the recording was made with our seed: most drawn identifiers are then ours."""
-    first, *more = (one.names for one in others)
+    first, *more = (run.names for run in others)
     drawn = [
         recorded
-        for recorded, ours in first.pairs_since(0)
-        if recorded != ours and all(other.to_ours(recorded) != recorded for other in more)
+        for recorded, own in first.pairs_since(0)
+        if recorded != own and all(other.to_ours(recorded) != recorded for other in more)
     ]
-    ours = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]
-    return len(ours) * 2 > len(drawn)
+    own = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]
+    return len(own) * 2 > len(drawn)
 
 
-def _drawn_value(ours: Any) -> str:
+def _drawn_value(own: Any) -> str:
     """Return an instant or a number as text, since a seed may draw it; "" for other values."""
-    if isinstance(ours, (int, Decimal)) and not isinstance(ours, bool):
-        return str(ours)
-    return ours if isinstance(ours, str) and _INSTANT_OR_NUMBER.fullmatch(ours) else ""
+    if isinstance(own, (int, Decimal)) and not isinstance(own, bool):
+        return str(own)
+    return own if isinstance(own, str) and _INSTANT_OR_NUMBER.fullmatch(own) else ""

@@ -1,7 +1,7 @@
 """Compare a recording with the contract and, if one is given, with a scenario.
 
-`Comparison` is what `sim compare` prints. Every line is read once, so time is linear in the number
-of answers and frames.
+`RecordingComparison` is what `sim compare` prints. Every line is read once, so time is linear in
+the number of answers and frames.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, TextIO
 
 from sim.contract.contract import load_contract
-from sim.evidence.compare.answers import Checker, NoEvidence, observation_of, other_reading
+from sim.evidence.compare.answers import Checker, NoEvidence
 from sim.evidence.compare.arrival_order import Remaining, likely_order
-from sim.evidence.compare.chance import Chance, DeferredTally, decided_by_chance
-from sim.evidence.compare.difference import CULPRITS, shown
+from sim.evidence.compare.chance import DeferredTally, ExcusedPlaces, decided_by_chance
+from sim.evidence.compare.difference import CULPRITS
 from sim.evidence.compare.identifier_map import IdentifierMap
+from sim.evidence.compare.readings import observation_of, other_reading
 from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import PlaceTally, Tally
+from sim.evidence.compare.tally import ComparisonTally, PlaceTally
 from sim.evidence.recording.files import Recording, UnreadableRecording
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.read.progress import QUIET_BELOW_LINES, Progress
@@ -36,7 +36,7 @@ _EARLIER = "this is of what was compared before"
 _MAY_BE_CHANCE = "some of what differs may be due to chance"
 
 
-class Comparison:
+class RecordingComparison:
     """The result of comparing a recording: what agrees, what differs and what has no evidence."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Comparison:
         path: Path,
         recording: Recording,
         reading: str,
-        tally: Tally,
+        tally: ComparisonTally,
         scenario: str = "",
         *,
         interrupted: str = "",
@@ -74,7 +74,9 @@ class Comparison:
             "recording": str(self.path),
             "scenario": self.scenario or None,
             "reading": self.reading,
-            "operations": {name: one.document() for name, one in sorted(tally.operations.items())},
+            "operations": {
+                name: operation.document() for name, operation in sorted(tally.operations.items())
+            },
             "not_seen": not_seen,
             "totals": tally.totals() | {"not_seen": len(not_seen)},
             "warnings": self.warnings,
@@ -109,19 +111,24 @@ class Comparison:
     def _differing(self) -> Iterator[str]:
         """Yield lines about differences that no observation explains."""
         places = {
-            name: [place for place in one.places.values() if not place.first.difference.switch]
-            for name, one in self.tally.operations.items()
+            name: [
+                group for group in operation.places.values() if not group.first.difference.switch
+            ]
+            for name, operation in self.tally.operations.items()
         }
         operations = [
             (name, self.tally.operations[name]) for name, listed in places.items() if listed
         ]
         operations.sort(key=lambda item: (-item[1].differ, item[0]))
         lines = 0
-        for number, (name, one) in enumerate(operations):
+        for number, (name, operation) in enumerate(operations):
             if lines >= _LINES_MAX:
                 yield f"… and {len(operations) - number} more operations: --json lists all"
                 break
-            differing = [f"{name}: {one.differ:,} of {one.seen:,} differ", *_places(places[name])]
+            differing = [
+                f"{name}: {operation.differ:,} of {operation.total:,} differ",
+                *_places(places[name]),
+            ]
             lines += len(differing)
             yield from differing
         if operations:
@@ -130,11 +137,11 @@ class Comparison:
     def _observed(self) -> Iterator[str]:
         """Yield lines about differences between the two readings, grouped by observation."""
         explained: dict[str, tuple[int, set[str]]] = {}
-        for name, one in self.tally.operations.items():
-            for place in one.places.values():
-                if switch := place.first.difference.switch:
+        for name, operation in self.tally.operations.items():
+            for group in operation.places.values():
+                if switch := group.first.difference.switch:
                     count, names = explained.get(switch, (0, set()))
-                    explained[switch] = count + place.count, names | {name}
+                    explained[switch] = count + group.count, names | {name}
         if not explained:
             return
         other = other_reading(self.reading)
@@ -145,10 +152,12 @@ class Comparison:
         yield ""
 
 
-def agreement(comparison: Comparison) -> Iterator[str]:
+def agreement(comparison: RecordingComparison) -> Iterator[str]:
     """Yield the last lines: what agrees, and what has no evidence."""
     tally, totals = comparison.tally, comparison.tally.totals()
-    agree = [name for name, one in tally.operations.items() if one.agree == one.seen]
+    agree = [
+        name for name, operation in tally.operations.items() if operation.agree == operation.total
+    ]
     yield f"agree:       {totals['agree']:,} answers and frames, {len(agree)} whole operations"
     unknown = f"{totals['no_evidence']:,} answers and frames" if totals["no_evidence"] else ""
     never = f"{len(comparison.not_seen())} operations never seen (--json lists them)"
@@ -156,31 +165,16 @@ def agreement(comparison: Comparison) -> Iterator[str]:
 
 
 def _places(places: list[PlaceTally]) -> Iterator[str]:
-    places = sorted(places, key=lambda place: (-place.count, place.where))
-    for place in places[:_PLACES_MAX]:
-        yield from _place(place)
+    places = sorted(places, key=lambda group: (-group.count, group.where))
+    for group in places[:_PLACES_MAX]:
+        yield from (f"  {line}"[:_WIDTH] for line in group.lines(_WIDTH - 2))
     if len(places) > _PLACES_MAX:
         yield f"  … and {len(places) - _PLACES_MAX} more places"
 
 
-def _place(place: PlaceTally) -> Iterator[str]:
-    one = place.first.difference
-    times = f" ×{place.count:,}" if place.count > 1 else ""
-    yield f"  {place.where}{times}"[:_WIDTH]
-    text = f"{one.kind}, {one.culprit}: recorded {short(one.recorded)}, ours {short(one.ours)}"
-    text += f", line {place.first.n + 1}"
-    yield from wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
-
-
-def short(value: Any) -> str:
-    """Return a value as short text for one line of output."""
-    text = repr(shown(value)) if isinstance(value, str) and value[:1] != "(" else str(shown(value))
-    return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def compare(path: Path, recording: Recording, reading: str) -> Comparison:
+def compare(path: Path, recording: Recording, reading: str) -> RecordingComparison:
     """Check every answer and frame against the contract. Raises UnreadableRecording."""
-    checker, tally = Checker(reading), Tally()
+    checker, tally = Checker(reading), ComparisonTally()
     with naming_file(path), _through(recording) as progress:
         for event in progress.each(RecordingReader(recording.entries).events()):
             try:
@@ -193,12 +187,12 @@ def compare(path: Path, recording: Recording, reading: str) -> Comparison:
             else:
                 tally.agree(event.name)
     interrupted = _EARLIER if progress.interrupted else ""
-    return Comparison(path, recording, reading, tally, interrupted=interrupted)
+    return RecordingComparison(path, recording, reading, tally, interrupted=interrupted)
 
 
 def compare_with(
     path: Path, recording: Recording, scenario: Scenario, seed: int | None
-) -> Comparison:
+) -> RecordingComparison:
     """Replay a recording into a scenario; compare values, order and causality as well.
 
     Raises UnreadableRecording, and Unmatched if the scenario has too few identities.
@@ -215,9 +209,9 @@ def compare_with(
     def remaining(step: Callable[[], None], clock: ServiceClock) -> Remaining:
         step()
         replay(clock, tally := DeferredTally())
-        return Remaining.of(one for line in tally.lines for one in line.differences)
+        return Remaining.of(misfit for line in tally.lines for misfit in line.differences)
 
-    chance = Chance(complete=False)
+    chance = ExcusedPlaces(complete=False)
     with naming_file(path):
         clock, tally = ServiceClock(entries), DeferredTally()
         with _through(recording) as progress:
@@ -236,7 +230,7 @@ def compare_with(
     if progress.interrupted:
         interrupted = f"{_EARLIER}, and {_MAY_BE_CHANCE}"
     reading, name = scenario.reading, scenario.name
-    return Comparison(path, recording, reading, tally, name, interrupted=interrupted)
+    return RecordingComparison(path, recording, reading, tally, name, interrupted=interrupted)
 
 
 def _through(recording: Recording) -> Progress:

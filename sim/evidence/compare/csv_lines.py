@@ -21,7 +21,7 @@ from sim.contract.contract import Operation
 from sim.contract.messages import Message, find, find_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.contract.wire_fields import INTEGER_RANGES, Field, fields_of, read_moment
-from sim.evidence.compare.difference import ABSENT, SECRET, Difference
+from sim.evidence.compare.difference import ABSENT, SECRET, Misfit
 
 ROWS: dict[str, type[Message]] = {
     "FundingAPI.DownloadBalanceLedger": wire.BalanceLedgerEntry,
@@ -50,7 +50,7 @@ def report_in(operation: Operation | None, body: Any) -> str | None:
     else:
         return None
     pieces = [_piece(line) for line in lines]
-    return "".join(pieces) if pieces and all(type(one) is str for one in pieces) else None
+    return "".join(pieces) if pieces and all(type(piece) is str for piece in pieces) else None
 
 
 def _piece(line: Any) -> Any:
@@ -58,24 +58,24 @@ def _piece(line: Any) -> Any:
     return inner.get("filechunk") if isinstance(inner, dict) else None
 
 
-def misfits(cls: type[Message], text: str) -> Iterator[Difference]:
+def misfits(cls: type[Message], text: str) -> Iterator[Misfit]:
     """Yield what does not fit the contract: unknown columns, and cells of another form."""
     try:
         header, lines = _read(cls, text)
     except csv.Error as error:
-        yield Difference("", str(error), "CSV", "format")
+        yield Misfit("", str(error), "CSV", "format")
         return
-    ours = columns_of(cls)
-    yield from (Difference(name, name, ABSENT, "unknown name") for name in header - set(ours))
-    missing = set(ours) - header if lines or text else set()
-    yield from (Difference(name, ABSENT, name, "missing name") for name in ours if name in missing)
+    own = columns_of(cls)
+    yield from (Misfit(name, name, ABSENT, "unknown name") for name in header - set(own))
+    missing = set(own) - header if lines or text else set()
+    yield from (Misfit(name, ABSENT, name, "missing name") for name in own if name in missing)
     checks = _checks(cls)
     for number, line in enumerate(lines):
         for name, cell in line.items():
             check = checks.get(name)
             if check is not None and cell and not cell.startswith(SECRET):
                 if expected := check(cell):
-                    yield Difference(f"[{number}].{name}", cell, expected, "format")
+                    yield Misfit(f"[{number}].{name}", cell, expected, "format")
 
 
 def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
@@ -84,26 +84,26 @@ def messages(cls: type[Message], text: str) -> list[dict[str, Any]]:
         _, lines = _read(cls, text)
     except csv.Error:
         return []
-    names = {name: _json_path(cls, name) for name in columns_of(cls)}
+    names = {name: [field.json_name for field in _path(cls, name)] for name in columns_of(cls)}
     rows: list[dict[str, Any]] = []
     for line in lines:
-        whole: dict[str, Any] = {}
+        row: dict[str, Any] = {}
         for name, cell in line.items():
-            *outer, last = names.get(name, (name,))
-            into = whole
+            *outer, last = names.get(name, [name])
+            inner = row
             for part in outer:
-                into = into.setdefault(part, {})
-            into[last] = cell
-        rows.append(whole)
+                inner = inner.setdefault(part, {})
+            inner[last] = cell
+        rows.append(row)
     return rows
 
 
 def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]]:
     """Return the column names of a report, and its lines by column."""
-    ours = columns_of(cls)
+    own = columns_of(cls)
     lines = list(csv.reader(StringIO(text, newline=""), strict=True))
-    header = list(ours)
-    if lines and (set(lines[0]) & set(ours)):
+    header = list(own)
+    if lines and (set(lines[0]) & set(own)):
         header = lines.pop(0)
     return set(header), [dict(zip(header, line, strict=False)) for line in lines]
 
@@ -115,7 +115,9 @@ def _read(cls: type[Message], text: str) -> tuple[set[str], list[dict[str, str]]
 def _checks(cls: type[Message]) -> dict[str, Callable[[str], str]]:
     """Return the check of each column: it returns the expected form, or "" if the cell fits."""
     return {
-        name: check for name in columns_of(cls) if (check := _check(_field(cls, name))) is not None
+        name: check
+        for name in columns_of(cls)
+        if (check := _check(_path(cls, name)[-1])) is not None
     }
 
 
@@ -145,21 +147,8 @@ def _is_moment(cell: str) -> bool:
     return True
 
 
-def _field(cls: type[Message], name: str) -> Field:
-    *outer, last = name.split(".")
-    for part in outer:
-        cls = find_message(_by_name(cls)[part].type_name)
-    return _by_name(cls)[last]
-
-
-def _json_path(cls: type[Message], name: str) -> tuple[str, ...]:
-    parts = name.split(".")
-    fields = [_by_name(cls)[parts[0]]]
-    for part in parts[1:]:
-        fields.append(_by_name(find_message(fields[-1].type_name))[part])
-    return tuple(field.json_name for field in fields)
-
-
-@cache
-def _by_name(cls: type[Message]) -> dict[str, Field]:
-    return {field.name: field for field in fields_of(cls)}
+def _path(cls: type[Message], name: str) -> list[Field]:
+    """Return the fields along a column's name, from the outermost message."""
+    part, _, rest = name.partition(".")
+    field = next(field for field in fields_of(cls) if field.name == part)
+    return [field, *(_path(find_message(field.type_name), rest) if rest else ())]

@@ -41,38 +41,63 @@ Kind: TypeAlias = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ABSENT = "(absent)"
 SECRET = "fp:"  # prefix of the fingerprint that replaces a secret
-_SHOWN_MAX = 200  # characters of a value that a report shows
+_REPORTED_MAX = 200  # characters of a value that a report shows
+_SHORT = 60  # the same on one line of output
 
 
-class Difference(Struct, frozen=True):
+class Misfit(Struct, frozen=True):
     """A difference at one place. `where` is a path such as "answer.body.order.avgPx". `switch` is
     the assumption or quirk whose other value would give the recorded answer; "" if there is none.
     """
 
     where: str
     recorded: Any
-    ours: Any
+    own: Any
     kind: Kind
     switch: str = ""
     culprit: Culprit = "unknown"
 
-    def under(self, parent: str) -> Difference:
+    def under(self, parent: str) -> Misfit:
         """Return the same difference with the path seen from a parent."""
         dot = "" if not self.where or self.where[0] == "[" else "."
         return replace(self, where=f"{parent}{dot}{self.where}")
 
-    def with_culprit(self, culprit: Culprit) -> Difference:
+    def with_culprit(self, culprit: Culprit) -> Misfit:
         """Return the same difference with another culprit."""
         return replace(self, culprit=culprit)
 
+    def document(self) -> dict[str, Any]:
+        """Return the difference for `--json`."""
+        return {
+            "where": self.where,
+            "recorded": reported(self.recorded),
+            "ours": reported(self.own),
+            "kind": self.kind,
+            "culprit": self.culprit,
+        }
 
-def shown(value: Any) -> Any:
+    def __str__(self) -> str:
+        """Return kind, culprit and both values, each short enough for a line of output."""
+        values = f"recorded {_short(self.recorded)}, ours {_short(self.own)}"
+        return f"{self.kind}, {self.culprit}: {values}"
+
+
+def _short(value: Any) -> str:
+    text = str(reported(value))
+    if isinstance(value, str) and value[:1] != "(":
+        text = repr(text)
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}…"
+
+
+def reported(value: Any) -> Any:
     """Return a value as a report shows it: shortened, and without types that JSON lacks."""
     if isinstance(value, Decimal):
         text = str(value)
-        return float(text) if len(text) < 30 and abs(value.adjusted()) < 300 else text[:_SHOWN_MAX]
+        return (
+            float(text) if len(text) < 30 and abs(value.adjusted()) < 300 else text[:_REPORTED_MAX]
+        )
     if isinstance(value, str):
-        return value if len(value) <= _SHOWN_MAX else f"{value[:_SHOWN_MAX]}…"
+        return value if len(value) <= _REPORTED_MAX else f"{value[:_REPORTED_MAX]}…"
     if isinstance(value, dict):
         return f"an object of {len(value)} members" if value else {}
     if isinstance(value, list):

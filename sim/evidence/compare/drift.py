@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, Struct, json
+from msgspec.structs import replace
 
-from sim.evidence.compare.compare import Comparison
-from sim.evidence.compare.difference import KINDS, shown
+from sim.evidence.compare.compare import RecordingComparison
+from sim.evidence.compare.difference import KINDS
 from sim.evidence.compare.tally import PlaceTally, without_positions
 from sim.world.format.struct_types import record
 from sim.world.format.value_types import INVALID
@@ -34,12 +35,12 @@ class ReviewedDifference(Struct, frozen=True, kw_only=True):
     kind: str = ""
     reason: str
 
-    def matches(self, one: DifferenceGroup) -> bool:
+    def matches(self, difference: DifferenceGroup) -> bool:
         """Return whether this entry accepts a difference."""
         return (
-            fnmatchcase(one.operation, self.operation)
-            and _matches(one.where, self.where)
-            and self.kind in ("", one.kind)
+            fnmatchcase(difference.operation, self.operation)
+            and _matches(difference.where, self.where)
+            and self.kind in ("", difference.kind)
         )
 
 
@@ -53,19 +54,19 @@ class DifferenceGroup(Struct, frozen=True):
     """Equal differences at one place of an operation, with the first of them."""
 
     operation: str
-    place: PlaceTally
+    tally: PlaceTally
     since: bool = False  # whether the earlier comparison lacks it
     entry: ReviewedDifference | None = None  # the entry that accepts it
 
     @property
     def where(self) -> str:
         """The place, without positions in lists."""
-        return self.place.where
+        return self.tally.where
 
     @property
     def kind(self) -> str:
         """The kind of difference."""
-        return self.place.first.difference.kind
+        return self.tally.first.difference.kind
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -74,19 +75,19 @@ class DifferenceGroup(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return the row that `--json` prints."""
-        one = self.place.first.difference
         row = {
             "operation": self.operation,
+            **self.tally.first.difference.document(),
             "where": self.where,
-            "kind": one.kind,
-            "culprit": one.culprit,
-            "count": self.place.count,
-            "n": self.place.first.n,
-            "recorded": shown(one.recorded),
-            "ours": shown(one.ours),
+            "count": self.tally.count,
+            "n": self.tally.first.n,
             "new": self.since,
         }
         return row | ({"reason": self.entry.reason} if self.entry else {})
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Yield the group as two or more lines."""
+        return self.tally.lines(width, "  NEW" if self.since else "")
 
 
 class EarlierComparison(Struct, frozen=True):
@@ -94,7 +95,7 @@ class EarlierComparison(Struct, frozen=True):
 
     file: Path
     keys: frozenset[tuple[str, str, str]]
-    seen: frozenset[str]
+    operations: frozenset[str]
 
 
 class NoComparison(ValueError):
@@ -106,19 +107,22 @@ class Drift:
 
     def __init__(
         self,
-        comparison: Comparison,
+        comparison: RecordingComparison,
         accepted: tuple[ReviewedDifference, ...],
         earlier: EarlierComparison | None,
     ) -> None:
         self.comparison, self.entries, self.earlier = comparison, accepted, earlier
         drifts = list(_difference_groups(comparison, accepted, earlier))
-        self.open = [one for one in drifts if one.entry is None]
-        self.accepted = [one for one in drifts if one.entry is not None]
-        used = {one.entry for one in self.accepted}
-        self.stale = [one for one in accepted if one not in used]
-        keys, seen = {one.key for one in drifts}, set(comparison.tally.operations)
+        self.open = [difference for difference in drifts if difference.entry is None]
+        self.accepted = [difference for difference in drifts if difference.entry is not None]
+        used = {difference.entry for difference in self.accepted}
+        self.stale = [entry for entry in accepted if entry not in used]
+        keys, operations = (
+            {difference.key for difference in drifts},
+            set(comparison.tally.operations),
+        )
         self.gone = sorted(earlier.keys - keys) if earlier else []
-        self.unseen = sorted(earlier.seen - seen) if earlier else []
+        self.unseen = sorted(earlier.operations - operations) if earlier else []
 
     @property
     def compared(self) -> int:
@@ -135,11 +139,11 @@ class Drift:
         """Return what `--json` adds under "drift"."""
         return {
             "rings": self.rings,
-            "open": [one.document() for one in self.open],
-            "accepted": [one.document() for one in self.accepted],
+            "open": [difference.document() for difference in self.open],
+            "accepted": [difference.document() for difference in self.accepted],
             "not_needed": [
-                {"operation": one.operation, "where": one.where, "reason": one.reason}
-                for one in self.stale
+                {"operation": entry.operation, "where": entry.where, "reason": entry.reason}
+                for entry in self.stale
             ],
             "gone": [dict(zip(_KEY, key, strict=True)) for key in self.gone],
             "not_seen_any_more": self.unseen,
@@ -153,13 +157,13 @@ def read_accepted(path: Path) -> tuple[ReviewedDifference, ...]:
     file = record(_ReviewFile).read(node, problems)
     if file is INVALID or problems:
         raise ScenarioError(problems)
-    for one in file.accepted:
-        if not one.reason.strip():
-            said = f"say why {one.operation} {one.where} is accepted: its reason is empty"
-            problems.append(problem(node.at, said))
-        if one.kind and one.kind not in KINDS:
-            said = f"there is no kind {one.kind!r}: one of {', '.join(KINDS)}"
-            problems.append(problem(node.at, said))
+    for entry in file.accepted:
+        if not entry.reason.strip():
+            text = f"say why {entry.operation} {entry.where} is accepted: its reason is empty"
+            problems.append(problem(node.at, text))
+        if entry.kind not in ("", *KINDS):
+            text = f"there is no kind {entry.kind!r}: one of {', '.join(KINDS)}"
+            problems.append(problem(node.at, text))
     if problems:
         raise ScenarioError(problems)
     return file.accepted  # type: ignore[no-any-return]
@@ -171,39 +175,39 @@ def read_earlier(path: Path) -> EarlierComparison:
         operations = json.decode(path.read_bytes(), type=dict[str, Any])["operations"]
         keys = {
             (name, without_positions(row["where"]), row["kind"])
-            for name, one in operations.items()
-            for row in one["differences"]
+            for name, operation in operations.items()
+            for row in operation["differences"]
         }
     except (DecodeError, KeyError, TypeError, AttributeError):
-        said = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
-        raise NoComparison(said) from None
+        text = f"{path} is not a comparison; `sim compare FILE --json PATH` writes one"
+        raise NoComparison(text) from None
     return EarlierComparison(path, frozenset(keys), frozenset(operations))
 
 
 def proposed(drift: Drift) -> str:
     """Return entries for all open differences as a file to review; each still needs a reason."""
     lines = ["# Say of each difference why it is accepted, or take it out.", "accepted:"]
-    for one in drift.open:
+    for difference in drift.open:
         lines += [
-            f"- operation: {one.operation}",
-            f"  where: {json.encode(one.where).decode()}",
-            f"  kind: {one.kind}",
+            f"- operation: {difference.operation}",
+            f"  where: {json.encode(difference.where).decode()}",
+            f"  kind: {difference.kind}",
             '  reason: ""',
         ]
     return "\n".join(lines if drift.open else [lines[0], "accepted: []"]) + "\n"
 
 
 def _difference_groups(
-    comparison: Comparison,
+    comparison: RecordingComparison,
     accepted: tuple[ReviewedDifference, ...],
     earlier: EarlierComparison | None,
 ) -> Iterator[DifferenceGroup]:
     for name, operation in sorted(comparison.tally.operations.items()):
-        for place in operation.places.values():
-            one = DifferenceGroup(name, place)
-            since = earlier is not None and one.key not in earlier.keys
-            entry = next((entry for entry in accepted if entry.matches(one)), None)
-            yield DifferenceGroup(name, place, since, entry)
+        for tally in operation.places.values():
+            group = DifferenceGroup(name, tally)
+            since = earlier is not None and group.key not in earlier.keys
+            entry = next((entry for entry in accepted if entry.matches(group)), None)
+            yield replace(group, since=since, entry=entry)
 
 
 def _matches(where: str, pattern: str) -> bool:

@@ -7,10 +7,11 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TextIO
 
-from sim.evidence.compare.answers import other_reading
-from sim.evidence.compare.compare import agreement, short
-from sim.evidence.compare.drift import DifferenceGroup, Drift
+from sim.evidence.compare.compare import agreement
+from sim.evidence.compare.drift import Drift
+from sim.evidence.compare.readings import other_reading
 from sim.read.junit import Case, Suite
+from sim.read.layout import counted
 
 _WIDTH = 80
 _PLACES_MAX = 6  # printed groups; JSON and JUnit list all
@@ -26,11 +27,11 @@ def _lines(drift: Drift) -> Iterator[str]:
     comparison = drift.comparison
     yield from comparison.warnings
     yield _verdict(drift)
-    ordered = sorted(drift.open, key=lambda one: not one.since)
-    for name, group in groupby(ordered[:_PLACES_MAX], key=lambda one: one.operation):
+    ordered = sorted(drift.open, key=lambda difference: not difference.since)
+    for name, group in groupby(ordered[:_PLACES_MAX], key=lambda difference: difference.operation):
         yield f"  {name}"
-        for one in group:
-            yield from (f"    {line}" for line in described(one, _WIDTH - 4))
+        for difference in group:
+            yield from (f"    {line}" for line in difference.lines(_WIDTH - 4))
     if len(drift.open) > _PLACES_MAX:
         yield f"  … and {len(drift.open) - _PLACES_MAX} more: --json and --junit have all"
     yield from _as_the_other_reading(drift)
@@ -41,28 +42,30 @@ def _lines(drift: Drift) -> Iterator[str]:
 
 def _verdict(drift: Drift) -> str:
     comparison = drift.comparison
-    seen = f"{drift.compared:,} answers and frames compared, reading {comparison.reading}"
+    compared = f"{drift.compared:,} answers and frames compared, reading {comparison.reading}"
     if not drift.compared:
         return f"DRIFT: nothing could be compared: {comparison.path.name} shows nothing documented"
     if not drift.open:
-        return f"no drift: {seen}"
-    operations = len({one.operation for one in drift.open})
-    new = sum(1 for one in drift.open if one.since)
+        return f"no drift: {compared}"
+    operations = len({difference.operation for difference in drift.open})
+    new = sum(1 for difference in drift.open if difference.since)
     suffix = f", {new} of them new" if drift.earlier else ""
-    return f"DRIFT: {_count(len(drift.open), 'place')} in {_count(operations, 'operation')}{suffix}"
+    return (
+        f"DRIFT: {counted(len(drift.open), 'place')} in {counted(operations, 'operation')}{suffix}"
+    )
 
 
 def _as_the_other_reading(drift: Drift) -> Iterator[str]:
-    count = sum(1 for one in drift.open if one.place.first.difference.switch)
+    count = sum(1 for difference in drift.open if difference.tally.first.difference.switch)
     if count:
         other = other_reading(drift.comparison.reading)
-        yield f"no difference in the reading {other}: {_count(count, 'place')} (--reading {other})"
+        yield f"no difference in the reading {other}: {counted(count, 'place')} (--reading {other})"
 
 
 def _since(drift: Drift) -> Iterator[str]:
     if drift.earlier is None:
         return
-    new = sum(1 for one in (*drift.open, *drift.accepted) if one.since)
+    new = sum(1 for difference in (*drift.open, *drift.accepted) if difference.since)
     text = f"since {drift.earlier.file.name}: {new} new, {len(drift.gone)} gone"
     if drift.unseen:
         text += f"; not seen any more: {', '.join(drift.unseen)}"
@@ -71,23 +74,12 @@ def _since(drift: Drift) -> Iterator[str]:
 
 def _accepted(drift: Drift) -> Iterator[str]:
     if drift.accepted:
-        operations = len({one.operation for one in drift.accepted})
-        places = _count(len(drift.accepted), "place")
-        yield f"accepted:    {places} in {_count(operations, 'operation')}"
+        operations = len({difference.operation for difference in drift.accepted})
+        places = counted(len(drift.accepted), "place")
+        yield f"accepted:    {places} in {counted(operations, 'operation')}"
     for entry in drift.stale:
         text = f"not needed:  {entry.operation} {entry.where} matches nothing any more"
         yield from wrap(text, _WIDTH, subsequent_indent=" " * 13, break_long_words=False)
-
-
-def described(one: DifferenceGroup, width: int) -> Iterator[str]:
-    """Return a difference as two or more lines."""
-    difference = one.place.first.difference
-    times = f" ×{one.place.count:,}" if one.place.count > 1 else ""
-    yield f"{one.where}{times}{'  NEW' if one.since else ''}"
-    recorded, ours = short(difference.recorded), short(difference.ours)
-    text = f"{one.kind}, {difference.culprit}: recorded {recorded}, ours {ours}"
-    text += f", line {one.place.first.n + 1}"
-    yield from wrap(text, width, initial_indent="  ", subsequent_indent="  ")
 
 
 def suite(drift: Drift) -> Suite:
@@ -97,8 +89,8 @@ def suite(drift: Drift) -> Suite:
     comparison = drift.comparison
     cases = [_case(drift, name) for name in sorted(comparison.tally.operations)]
     if not drift.compared:
-        said = "no answer or frame could be compared"
-        cases.append(Case("drift", "something was compared", failure=said))
+        text = "no answer or frame could be compared"
+        cases.append(Case("drift", "something was compared", failure=text))
     properties = {
         "recording": comparison.path.name,
         "reading": comparison.reading,
@@ -108,17 +100,17 @@ def suite(drift: Drift) -> Suite:
 
 
 def _case(drift: Drift, name: str) -> Case:
-    mine = [one for one in drift.open if one.operation == name]
+    mine = [difference for difference in drift.open if difference.operation == name]
     if mine:
-        text = "\n".join(line for one in mine for line in described(one, 200))
-        return Case("drift", name, failure=f"{_count(len(mine), 'place')} differ", text=text)
+        text = "\n".join(line for difference in mine for line in difference.lines(200))
+        return Case("drift", name, failure=f"{counted(len(mine), 'place')} differ", text=text)
     operation = drift.comparison.tally.operations[name]
     if not operation.agree and not operation.differ:
         return Case("drift", name, skipped=f"no evidence: {'; '.join(operation.unknown)}")
-    known = [one for one in drift.accepted if one.operation == name]
-    entries = [f"{one.where}: {one.entry.reason}" for one in known if one.entry]
+    accepted = [difference for difference in drift.accepted if difference.operation == name]
+    entries = [
+        f"{difference.where}: {difference.entry.reason}"
+        for difference in accepted
+        if difference.entry
+    ]
     return Case("drift", name, text="\n".join(["accepted:", *entries]) if entries else "")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -16,7 +16,7 @@ from sim.api.pipeline.error_mapping import grpc_code, http_status, refused
 from sim.core.model import refusals
 from sim.core.model.refusals import HTTP_OF_CODE, Refusal
 from sim.core.service.fault_spec import CODE_OF_HTTP
-from sim.evidence.compare.difference import ABSENT, Difference
+from sim.evidence.compare.difference import ABSENT, Misfit
 
 # An error may add members of its own here (RFC 6749 §5.2).
 _MAY_LACK = frozenset(("error_description", "details"))
@@ -55,44 +55,44 @@ def statuses() -> frozenset[int]:
 @cache
 def statuses_of(code: int) -> tuple[int, ...]:
     """Return the HTTP statuses of a gRPC code, the usual one first."""
-    usual = [status for known, status in HTTP_OF_CODE.items() if int(known) == code]
-    others = sorted({status for status, known in _pairs() if known == code} - set(usual))
+    usual = [status for grpc, status in HTTP_OF_CODE.items() if int(grpc) == code]
+    others = sorted({status for status, grpc in _pairs() if grpc == code} - set(usual))
     return (*usual, *others)
 
 
 @cache
 def _pairs() -> frozenset[tuple[int, int]]:
-    classes = (one for one in _classes(Refusal) if not issubclass(one, refusals.Injected))
+    classes = (cls for cls in _classes(Refusal) if not issubclass(cls, refusals.Injected))
     # only the class matters, so a sample need not be constructed
-    samples = [one.__new__(one) for one in classes]
+    samples = [cls.__new__(cls) for cls in classes]
     pairs = {(http_status(sample), grpc_code(sample)) for sample in samples}
     pairs |= {(http, int(code)) for code, http in HTTP_OF_CODE.items()}
     return frozenset(pairs | {(http, int(code)) for http, code in CODE_OF_HTTP.items()})
 
 
 def _classes(base: type[Refusal]) -> Iterator[type[Refusal]]:
-    for one in base.__subclasses__():
-        yield one
-        yield from _classes(one)
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _classes(cls)
 
 
-def misfits(body: Any, form: Form) -> list[Difference]:
+def misfits(body: Any, form: Form) -> list[Misfit]:
     """Return the members of a refusal's body that do not fit its form."""
     if form.members is None:
-        return [] if type(body) is str else [Difference("", body, "text", "error form")]
+        return [] if type(body) is str else [Misfit("", body, "text", "error form")]
     if type(body) is not dict:
         names = ", ".join(form.members)
-        return [Difference("", body, f"an object of {names}", "error form")]
+        return [Misfit("", body, f"an object of {names}", "error form")]
     sentences = []
     for name, kind in form.members.items():
         if name not in body:
             if name not in _MAY_LACK:
-                sentences.append(Difference(name, ABSENT, _WORDS[kind], "error form"))
+                sentences.append(Misfit(name, ABSENT, _WORDS[kind], "error form"))
         elif type(body[name]) is not kind:
-            sentences.append(Difference(name, body[name], _WORDS[kind], "error form"))
+            sentences.append(Misfit(name, body[name], _WORDS[kind], "error form"))
     for name in body:
         if name not in form.members:
-            sentences.append(Difference(name, body[name], ABSENT, "error form"))
+            sentences.append(Misfit(name, body[name], ABSENT, "error form"))
     return sentences
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sim.core.catalogue.observations import READINGS
 from sim.evidence.compare.compare import compare, compare_with
 from sim.evidence.compare.fields_seen import note_fields
-from sim.evidence.compare.scorecard import Evidence, Source, with_tally
+from sim.evidence.compare.scorecard import Evidence, RecordingSource
 from sim.evidence.recording.files import Recording
 from sim.evidence.recording.reading import read_recording
 from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
@@ -43,12 +43,14 @@ def read_evidence(
                 comparison = compare(file, recording, reading)
             else:
                 comparison = compare_with(file, recording, replace(scenario, reading=reading), seed)
-            before = evidence.tallies.get(reading, {})
-            evidence.tallies[reading] = with_tally(before, comparison.tally.operations)
+            tallies = evidence.tallies.setdefault(reading, {})
+            for name, tally in comparison.tally.operations.items():
+                if (before := tallies.setdefault(name, tally)) is not tally:
+                    before.add(tally)
         answers = _note(evidence, recording)
         header = recording.header
         evidence.sources.append(
-            Source(file.name, header.started, header.upstream, header.note, answers)
+            RecordingSource(file.name, header.started, header.upstream, header.note, answers)
         )
     return evidence
 
@@ -83,7 +85,8 @@ def _inferred(file: Path) -> dict[str, dict[str, Any]]:
     except (DecodeError, KeyError, TypeError):
         raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}") from None
     if not all(
-        isinstance(one, dict) and isinstance(one.get("verdict"), str) for one in verdicts.values()
+        isinstance(verdict, dict) and isinstance(verdict.get("verdict"), str)
+        for verdict in verdicts.values()
     ):
         raise NotInferred(f"{file} holds no verdicts on assumptions; {remedy}")
     return verdicts

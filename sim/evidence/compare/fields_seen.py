@@ -20,20 +20,20 @@ Place: TypeAlias = tuple[str, str]  # (message, JSON name of the field)
 def fields_below(cls: type[Message]) -> frozenset[Place]:
     """Return every field that an answer of this type can show, nested messages included."""
     places: set[Place] = set()
-    left, known = [cls], {cls}
+    left, visited = [cls], {cls}
     while left:
         message = left.pop()
         for field in fields_by_name(message).values():
             places.add((message.__name__, field.json_name))
             inner = _message_of(field)
-            if inner is not None and inner not in known:
-                known.add(inner)
+            if inner is not None and inner not in visited:
+                visited.add(inner)
                 left.append(inner)
     return frozenset(places)
 
 
-def note_fields(cls: type[Message], value: Any, seen: set[Place]) -> None:
-    """Add the fields that an answer shows to `seen`. Null values and unknown names show nothing."""
+def note_fields(cls: type[Message], value: Any, noted: set[Place]) -> None:
+    """Add the fields that an answer shows to `noted`: not null, and with a known name."""
     if not isinstance(value, dict):
         return
     fields = fields_by_name(cls)
@@ -41,14 +41,14 @@ def note_fields(cls: type[Message], value: Any, seen: set[Place]) -> None:
         field = fields.get(name)
         if field is None or inner is None:
             continue
-        seen.add((cls.__name__, field.json_name))
+        noted.add((cls.__name__, field.json_name))
         below = _message_of(field)
         if below is None:
             continue
         if field.key_kind and isinstance(inner, dict):
             inner = list(inner.values())
-        for one in inner if isinstance(inner, list) else (inner,):
-            note_fields(below, one, seen)
+        for element in inner if isinstance(inner, list) else (inner,):
+            note_fields(below, element, noted)
 
 
 def _message_of(field: Field) -> type[Message] | None:

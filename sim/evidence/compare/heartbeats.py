@@ -9,27 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.evidence.compare.difference import ABSENT, Difference
+from sim.evidence.compare.difference import ABSENT, Misfit
 from sim.evidence.compare.frames import merged
 from sim.evidence.compare.values import TOLERANCE
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.kernel.instants import Instant
 
-MISSING = Difference("frame", ABSENT, "a heartbeat", "missing frame", culprit="recording")
-EXTRA = Difference("frame", "a heartbeat", ABSENT, "extra frame")
+MISSING = Misfit("frame", ABSENT, "a heartbeat", "missing frame", culprit="recording")
+EXTRA = Misfit("frame", "a heartbeat", ABSENT, "extra frame")
 
 
-class Heartbeats:
+class StreamHeartbeats:
     """The heartbeats of one stream. Instants count from the beginning of each session."""
 
     def __init__(self) -> None:
-        self.ours: list[Instant] = []
-        self._recorded: list[tuple[RecordedEvent, Instant, list[Difference]]] = []
+        self.own: list[Instant] = []
+        self._recorded: list[tuple[RecordedEvent, Instant, list[Misfit]]] = []
         self._last = 0
 
-    def recorded(
-        self, event: RecordedEvent, since: Instant, from_contract: list[Difference]
-    ) -> None:
+    def recorded(self, event: RecordedEvent, since: Instant, from_contract: list[Misfit]) -> None:
         """Add a recorded heartbeat: its instant, and its differences from the contract."""
         self._recorded.append((event, since, from_contract))
 
@@ -39,7 +37,7 @@ class Heartbeats:
 
     def missing(self, end: Instant) -> Iterator[int]:
         """Yield, for each heartbeat missing in the recording, the line before which it belongs."""
-        due = [at for at in self.ours if at + TOLERANCE < end]
+        due = [at for at in self.own if at + TOLERANCE < end]
         left = iter(self._recorded)
         lacking = len(due) - len(self._recorded)
         following = next(left, None)
@@ -53,16 +51,16 @@ class Heartbeats:
                 following = next(left, None)
         yield from (self._last for _ in range(lacking))
 
-    def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Difference]]]:
+    def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Misfit]]]:
         """Yield each recorded heartbeat with its differences. Those beyond the expected number are
         extra.
         """
-        ours = len(self.ours) + self._is_owed(end)
+        own = len(self.own) + self._is_owed(end)
         for number, (event, _, from_contract) in enumerate(self._recorded):
-            yield event, from_contract if number < ours else merged(from_contract, [EXTRA])
+            yield event, from_contract if number < own else merged(from_contract, [EXTRA])
 
     def _is_owed(self, end: Instant) -> bool:
         """Return whether our next heartbeat is so near the end that theirs may precede it."""
-        if len(self.ours) < 2:
+        if len(self.own) < 2:
             return True
-        return 2 * self.ours[-1] - self.ours[-2] <= end + TOLERANCE
+        return 2 * self.own[-1] - self.own[-2] <= end + TOLERANCE

@@ -62,8 +62,8 @@ class IdentifierMap:
 
     def undo_to(self, mark: int) -> None:
         """Forget the pairs that were made after a mark."""
-        for recorded, ours in self._added[mark:]:
-            del self._ours[recorded], self._recorded[ours]
+        for recorded, own in self._added[mark:]:
+            del self._ours[recorded], self._recorded[own]
         del self._added[mark:], self._states[mark + 1 :]
 
     @property
@@ -75,31 +75,31 @@ class IdentifierMap:
         """Return the pairs that were made after a mark."""
         return self._added[mark:]
 
-    def pair(self, recorded: str, ours: str) -> bool:
+    def pair(self, recorded: str, own: str) -> bool:
         """Return whether both identifiers name the same thing; pair them if both are new."""
-        known = self._ours.get(recorded)
-        if known is not None or ours in self._recorded:
-            return known == ours
-        self._ours[recorded], self._recorded[ours] = ours, recorded
-        self._added.append((recorded, ours))
-        self._states.append(hash((self._states[-1], recorded, ours)))
+        paired = self._ours.get(recorded)
+        if paired is not None or own in self._recorded:
+            return paired == own
+        self._ours[recorded], self._recorded[own] = own, recorded
+        self._added.append((recorded, own))
+        self._states.append(hash((self._states[-1], recorded, own)))
         return True
 
-    def pair_resource(self, recorded: str, ours: str) -> bool:
+    def pair_resource(self, recorded: str, own: str) -> bool:
         """Return whether two resource names such as firms/atlas/users/ada match part by part. Parts
         that differ are paired like identifiers.
         """
-        parts = recorded.split("/"), ours.split("/")
+        parts = recorded.split("/"), own.split("/")
         if len(parts[0]) != len(parts[1]):
             return False
         pairs = zip(*parts, strict=True)
-        return all(one == other or self.pair(one, other) for one, other in pairs)
+        return all(part == other or self.pair(part, other) for part, other in pairs)
 
     def note_client_values(self, value: Any) -> None:
         """Pair each text that a client wrote with itself, unless the service drew it before."""
         if isinstance(value, str):
-            known = value in self._ours or value in self._recorded
-            if len(value) >= _LEAST and not known and not is_resource(value):
+            paired = value in self._ours or value in self._recorded
+            if len(value) >= _LEAST and not paired and not is_resource(value):
                 self.pair(value, value)
         elif isinstance(value, dict):
             for inner in value.values():
@@ -111,10 +111,10 @@ class IdentifierMap:
     def to_ours(self, value: Any) -> Any:
         """Return a JSON value with our identifiers in place of the recorded ones."""
         if isinstance(value, str):
-            known = self._ours.get(value)
-            if known is None and is_resource(value):
+            paired = self._ours.get(value)
+            if paired is None and is_resource(value):
                 return self.path_to_ours(value)
-            return value if known is None else known
+            return value if paired is None else paired
         if isinstance(value, dict):
             return {name: self.to_ours(inner) for name, inner in value.items()}
         if isinstance(value, list):

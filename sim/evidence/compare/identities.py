@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from sim.core.identity.firms import ApiKey, Firm
 from sim.evidence.compare.difference import SECRET
 from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.recording.files import Message
+from sim.evidence.recording.files import RecordedMessage
 from sim.run.client.client import Connection
 
 _KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"
@@ -56,9 +56,9 @@ class Identities:
         headers = {name: recorded[name] for name in _KEPT if name in recorded}
         key = _first(recorded.get(_KEY, ""))
         if key:
-            nobody = refused and key not in self._key_of
-            ours = self._keys[0] if nobody and self._keys else self._key(key)
-            headers |= self._world.retail_headers(ours, method, path)
+            unknown = refused and key not in self._key_of
+            own = self._keys[0] if unknown and self._keys else self._key(key)
+            headers |= self._world.retail_headers(own, method, path)
             if refused:
                 headers["x-pm-signature"] = "A" * 86 + "=="
         bearer = _first(recorded.get(_BEARER, ""))
@@ -80,7 +80,7 @@ class Identities:
             return headers | named
         return headers | {_PARTICIPANT: self._participant(firm, participant)}
 
-    def form(self, request: Message, answer: Message | None) -> dict[str, str]:
+    def form(self, request: RecordedMessage, answer: RecordedMessage | None) -> dict[str, str]:
         """Return the form of a token request in the scenario; note whose token was issued."""
         body = request.body
         fields = dict(parse_qsl(body, keep_blank_values=True) if isinstance(body, str) else ())
@@ -93,8 +93,8 @@ class Identities:
         firm = self._firm_of_client(client)
         if issued and answer is not None and isinstance(answer.body, dict):
             self._firm_of.setdefault(str(answer.body.get("access_token")), firm)
-        ours = {"client_id": firm.client_id, "audience": self._world.audience}
-        for name, value in ours.items():
+        own = {"client_id": firm.client_id, "audience": self._world.audience}
+        for name, value in own.items():
             if issued and name in fields:
                 self._names.pair(fields[name], value)  # answers show the value again
         if "client_id" in fields:
@@ -119,8 +119,7 @@ class Identities:
     # ---- who
 
     def _key(self, recorded: str) -> ApiKey:
-        ours = self._key_of.get(recorded)
-        if ours is None:
+        if recorded not in self._key_of:
             named = [key for key in self._keys if key.key_id == recorded]
             taken = {key.key_id for key in self._key_of.values()}
             having = {key.account for key in self._key_of.values()}
@@ -129,26 +128,22 @@ class Identities:
             free.sort(key=lambda key: key.account in having)
             if not free:
                 raise Unmatched("the scenario has too few API keys")
-            ours = self._key_of[recorded] = free[0]
-        return ours
+            self._key_of[recorded] = free[0]
+        return self._key_of[recorded]
 
     def _firm(self, token: str, participant: str | None) -> Firm:
-        ours = self._firm_of.get(token)
-        if ours is None:
-            having = [
-                firm
-                for firm in self._firms
-                if participant and any(user.name == participant for user in firm.users)
-            ]
-            ours = self._firm_of[token] = having[0] if having else self._next_firm()
-        return ours
+        if token not in self._firm_of:
+            having = (
+                firm for firm in self._firms if any(user.name == participant for user in firm.users)
+            )
+            self._firm_of[token] = next(having, None) or self._next_firm()
+        return self._firm_of[token]
 
     def _firm_of_client(self, client_id: str) -> Firm:
-        ours = self._firm_of.get(client_id)
-        if ours is None:
-            named = [firm for firm in self._firms if firm.client_id == client_id]
-            ours = self._firm_of[client_id] = named[0] if named else self._next_firm()
-        return ours
+        if client_id not in self._firm_of:
+            named = (firm for firm in self._firms if firm.client_id == client_id)
+            self._firm_of[client_id] = next(named, None) or self._next_firm()
+        return self._firm_of[client_id]
 
     def _knows_client(self, client_id: str) -> bool:
         return client_id in self._firm_of or any(
@@ -157,21 +152,21 @@ class Identities:
 
     def _next_firm(self) -> Firm:
         taken = {firm.name for firm in self._firm_of.values()}
-        for firm in self._firms:
-            if firm.name not in taken:
-                return firm
-        raise Unmatched("the scenario has too few firms")
+        free = [firm for firm in self._firms if firm.name not in taken]
+        if not free:
+            raise Unmatched("the scenario has too few firms")
+        return free[0]
 
     def _participant(self, firm: Firm, recorded: str) -> str:
         if any(user.name == recorded for user in firm.users):
             return recorded
-        known = self._participants.get((firm.name, recorded))
-        if known is None:
+        matched = self._participants.get((firm.name, recorded))
+        if matched is None:
             number = sum(1 for name, _ in self._participants if name == firm.name)
-            known = firm.users[number].name if number < len(firm.users) else recorded
-            self._participants[firm.name, recorded] = known
-            self._names.pair_resource(recorded, known)
-        return known
+            matched = firm.users[number].name if number < len(firm.users) else recorded
+            self._participants[firm.name, recorded] = matched
+            self._names.pair_resource(recorded, matched)
+        return matched
 
 
 def _first(value: str) -> str:

@@ -11,10 +11,8 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from google.protobuf import json_format, message_factory
 from msgspec import json
 
-from sim.api.codecs.protobuf import descriptor_pool
 from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
 from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Operation, load_contract
@@ -22,8 +20,13 @@ from sim.evidence.compare.frames import is_heartbeat
 from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.compare.identities import Identities
 from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.recording.files import Entry, Message, UnreadableRecording, body_value
-from sim.evidence.recording.grpc_bodies import GrpcBodies
+from sim.evidence.recording.files import (
+    RecordedLine,
+    RecordedMessage,
+    UnreadableRecording,
+    body_value,
+)
+from sim.evidence.recording.grpc_bodies import message_to_json, request_from_json
 from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
 from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
 from sim.run.client.client import Connection, Stream
@@ -40,7 +43,7 @@ class AnswerPair(NamedTuple):
     """
 
     event: RecordedEvent
-    ours: Message | None = None
+    own: RecordedMessage | None = None
     held: tuple[Span, Span] | None = None
 
 
@@ -48,8 +51,8 @@ class _PendingCall(NamedTuple):
     """A call that was made: our answer, or a reply that announces it."""
 
     at: Instant
-    answer: Message | Reply
-    shown: Callable[[Reply], Message]
+    answer: RecordedMessage | Reply
+    read: Callable[[Reply], RecordedMessage]
 
 
 class _Clients(Connection):
@@ -67,14 +70,14 @@ class _Clients(Connection):
         super().deliver(effects)
 
 
-class Player:
+class SessionPlayer:
     """Replays the lines of a recording into a simulation."""
 
     def __init__(
         self,
         scenario: Scenario,
         seed: int | None,
-        entries: Collection[Entry],
+        entries: Collection[RecordedLine],
         clock: ServiceClock | None = None,
     ) -> None:
         self.world = _Clients(Simulation(scenario, seed=seed))
@@ -88,7 +91,6 @@ class Player:
         self._sent = defaultdict[int, deque[_PendingCall]](deque)
         self._reader = RecordingReader(entries)
         self._identities = Identities(self.world, self.names)
-        self._bodies = GrpcBodies(load_contract())
         # streams whose request has not come yet
         self._waiting: dict[int, tuple[str, dict[str, str]]] = {}
         self._operations: dict[int, Operation | None] = {}
@@ -122,7 +124,7 @@ class Player:
             if event is not None:
                 yield AnswerPair(event)
 
-    def _move(self, entry: Entry, now: Instant) -> None:
+    def _move(self, entry: RecordedLine, now: Instant) -> None:
         if self.recorded_begin is None:
             self.recorded_begin = now
         target = self.our_begin + now - self.recorded_begin
@@ -138,15 +140,17 @@ class Player:
 
     # ---- calls
 
-    def _call(self, entry: Entry, request: Message, answer: Message) -> _PendingCall:
-        at, (ours, show) = self.world.simulation.now, self._send(entry, request, answer)
-        if isinstance(ours, Message) or not ours.pending_on:
-            return _PendingCall(at, ours if isinstance(ours, Message) else show(ours), show)
-        return _PendingCall(at, ours, show)
+    def _call(
+        self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
+    ) -> _PendingCall:
+        at, (own, show) = self.world.simulation.now, self._send(entry, request, answer)
+        if isinstance(own, RecordedMessage) or not own.pending_on:
+            return _PendingCall(at, own if isinstance(own, RecordedMessage) else show(own), show)
+        return _PendingCall(at, own, show)
 
     def _send(
-        self, entry: Entry, request: Message, answer: Message
-    ) -> tuple[Message | Reply, Callable[[Reply], Message]]:
+        self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
+    ) -> tuple[RecordedMessage | Reply, Callable[[Reply], RecordedMessage]]:
         """Make a call; return its reply and the function that reads it."""
         operation = self._reader.operation_at(entry, request)
         upgrade = request.headers.get("upgrade", "").lower() == "websocket"
@@ -162,7 +166,7 @@ class Player:
             entry.plane, request.method, path, request.headers, answer.status or 0
         )
         if entry.plane == "grpc":
-            rpc = self._bodies.operation(path)
+            rpc = load_contract().by_rpc(path)
             message = self._encoded(rpc, request.body)
             reply = self._reply(self.world.simulation.rpc(path, headers, message))
             return reply, partial(self._rpc_answer, rpc)
@@ -173,18 +177,20 @@ class Player:
         outcome = simulation.rest(entry.plane, request.method, path, query, headers, content)
         return self._reply(outcome), _answer
 
-    def _answer_pair(self, entry: Entry, now: Instant) -> AnswerPair:
+    def _answer_pair(self, entry: RecordedLine, now: Instant) -> AnswerPair:
         event = self._reader.line(entry, now)
         assert event is not None
         sent = self._sent[entry.n].popleft()
-        if isinstance(sent.answer, Message):
+        if isinstance(sent.answer, RecordedMessage):
             waited = self._clock.waited(entry)
             return AnswerPair(event, sent.answer, (waited, 0) if waited else None)
         reply, took = self.world.answer(sent.answer), self._clock.took(entry)
-        ours = self.world.resolved_at[sent.answer.pending_on] - sent.at
-        return AnswerPair(event, sent.shown(reply), None if took is None else (took, ours))
+        own = self.world.resolved_at[sent.answer.pending_on] - sent.at
+        return AnswerPair(event, sent.read(reply), None if took is None else (took, own))
 
-    def _refused_socket(self, entry: Entry, request: Message, answer: Message) -> Message:
+    def _refused_socket(
+        self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
+    ) -> RecordedMessage:
         """Call the address of a socket to which the service refused access."""
         headers = self._identities.headers(
             entry.plane, "GET", request.path, request.headers, answer.status or 0
@@ -194,7 +200,7 @@ class Player:
         if outcome.reply is not None:
             return _answer(outcome.reply)
         self.world.absorb(self.world.simulation.hangup(outcome.stream))
-        return Message(status=101)
+        return RecordedMessage(status=101)
 
     def _reply(self, outcome: Outcome) -> Reply:
         self.world.absorb(outcome)
@@ -202,38 +208,28 @@ class Player:
         assert reply is not None
         return reply
 
-    def _rpc_answer(self, operation: Operation | None, reply: Reply) -> Message:
+    def _rpc_answer(self, operation: Operation | None, reply: Reply) -> RecordedMessage:
         if reply.code:
-            return Message(status=reply.code, body=reply.message)
-        return Message(status=0, body=self._json(operation, reply.body))
+            return RecordedMessage(status=reply.code, body=reply.message)
+        return RecordedMessage(status=0, body=self._json(operation, reply.body))
 
     def _encoded(self, operation: Operation | None, body: Any) -> bytes:
-        """Encode a request in JSON form as protobuf; b"" if it does not fit."""
-        if operation is None or not isinstance(body, dict):
-            return b""
-        kind = descriptor_pool().FindMessageTypeByName(operation.request_name)
-        encoded = message_factory.GetMessageClass(kind)()
-        text = _ENCODER.encode(self._identities.body(body)).decode()
-        try:
-            json_format.Parse(text, encoded, descriptor_pool=descriptor_pool())
-        except json_format.Error:
-            return b""
-        return bytes(encoded.SerializeToString())
+        return request_from_json(operation, self._identities.body(body))
 
     def _json(self, operation: Operation | None, message: bytes) -> Any:
         # as a recording has it: numbers with all their digits
-        decoded = self._bodies.json(operation, message, request=False)
+        decoded = message_to_json(operation, message, request=False)
         return body_value(json.encode(decoded))
 
     # ---- streams
 
-    def _open(self, entry: Entry, opened: dict[str, Any]) -> None:
+    def _open(self, entry: RecordedLine, opened: dict[str, Any]) -> None:
         assert entry.stream is not None
         method = str(opened.get("rpc") or opened.get("path"))
         recorded = opened.get("request")
         headers = recorded.get("headers", {}) if isinstance(recorded, dict) else {}
         signed = self._identities.headers(entry.plane, "GET", method, headers, 0)
-        operation = self._bodies.operation(method)
+        operation = load_contract().by_rpc(method)
         self._operations[entry.stream] = operation
         if operation is not None and operation.kind == "server":
             self._waiting[entry.stream] = method, signed
@@ -267,7 +263,7 @@ class Player:
             refused.receive(chunk)
         refused.end = (outcome.reply.code, outcome.reply.message)
 
-    def _frame(self, entry: Entry, body: Any) -> None:
+    def _frame(self, entry: RecordedLine, body: Any) -> None:
         assert entry.stream is not None
         self.names.note_client_values(body)
         waiting = self._waiting.pop(entry.stream, None)
@@ -281,7 +277,7 @@ class Player:
         elif (stream := self.streams.get(entry.stream)) is not None and stream.end is None:
             stream.send(message)
 
-    def _hang_up(self, entry: Entry) -> None:
+    def _hang_up(self, entry: RecordedLine) -> None:
         stream = self.streams.get(entry.stream or 0)
         if stream is not None and stream.end is None:
             stream.close()
@@ -291,8 +287,8 @@ def _content(body: Any) -> bytes:
     return body.encode() if isinstance(body, str) else _ENCODER.encode(body)
 
 
-def _answer(reply: Reply) -> Message:
+def _answer(reply: Reply) -> RecordedMessage:
     body = with_links(reply.body) if reply.chunks is None else b"".join(reply.chunks)
     headers = {name.lower(): value for name, value in reply.headers}
     headers["content-type"] = reply.content_type
-    return Message(status=reply.status, headers=headers, body=body_value(body))
+    return RecordedMessage(status=reply.status, headers=headers, body=body_value(body))

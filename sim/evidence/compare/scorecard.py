@@ -14,12 +14,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, READINGS, catalogue
 from sim.core.catalogue.observations.observation import LIVE, Observation, written
+from sim.core.catalogue.quirks import Quirk
 from sim.core.model.refusals import NotFound
 from sim.evidence.compare.fields_seen import Place, fields_below
 from sim.evidence.compare.tally import OperationTally
@@ -33,7 +34,7 @@ def _host(address: str) -> str:
     return urlsplit(address if "://" in address else f"//{address}").hostname or ""
 
 
-class Source(Struct, frozen=True):
+class RecordingSource(Struct, frozen=True):
     """A recording that was read."""
 
     file: str
@@ -52,7 +53,7 @@ class Source(Struct, frozen=True):
 class Evidence(Struct):
     """What recordings show: tallies by reading and operation, fields, statuses, and sources."""
 
-    sources: list[Source] = field(default_factory=list)
+    sources: list[RecordingSource] = field(default_factory=list)
     scenario: str = ""
     tallies: dict[str, dict[str, OperationTally]] = field(default_factory=dict)
     fields: dict[str, set[Place]] = field(default_factory=dict)
@@ -62,7 +63,7 @@ class Evidence(Struct):
     @property
     def of_this_machine(self) -> list[str]:
         """Recordings of a server on this machine, which may be a sandbox and not the service."""
-        return [one.file for one in self.sources if one.local]
+        return [source.file for source in self.sources if source.local]
 
 
 class OperationScore(Struct, frozen=True):
@@ -83,29 +84,23 @@ class OperationScore(Struct, frozen=True):
         "recorded" in a file that was read, "live" if others published answers, "documents" for
         pages, types and imitations only; "" if there is none.
         """
-        if any(one.agree + one.differ for one in self.recorded.values()):
+        if any(tally.agree + tally.differ for tally in self.recorded.values()):
             return "recorded"
         return _best(self.observed)
 
     def does(self, reading: str) -> int:
         """Return in how many of its observations the exchange agrees, in a reading."""
-        return sum(1 for one in self.observed if does(one, reading))
+        return sum(1 for observation in self.observed if does(observation, reading))
 
     def document(self) -> dict[str, Any]:
         """Return the score for `--json`."""
-        recorded = {
-            reading: {
-                name: getattr(tally, name) for name in ("seen", "agree", "differ", "no_evidence")
-            }
-            for reading, tally in self.recorded.items()
-        }
-        not_seen = sorted(".".join(place) for place in self.fields - self.seen_fields)
+        recorded = {reading: tally.counts() for reading, tally in self.recorded.items()}
+        not_seen = sorted(".".join(path) for path in self.fields - self.seen_fields)
         return {
             "evidence": self.evidence or None,
             "statements": self.statements,
             "observations": {
-                one.name: {reading: does(one, reading) for reading in READINGS}
-                for one in self.observed
+                observation.name: _readings(observation) for observation in self.observed
             },
             "fields": {"contract": len(self.fields), "seen": len(self.seen_fields)}
             | ({"not_seen": not_seen} if self.seen_fields else {}),
@@ -142,7 +137,7 @@ class SwitchScore(Struct, frozen=True):
             "evidence": self.evidence or None,
             **self.values,
             "source": self.source,
-            "observations": {one.name: one.value for one in self.observed},
+            "observations": {observation.name: observation.value for observation in self.observed},
             **({"inferred": self.inferred} if self.inferred else {}),
         }
 
@@ -160,28 +155,26 @@ class Scorecard(Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """Return the scorecard for `--json`."""
         return {
-            "recordings": [
-                {name: getattr(one, name) for name in one.__struct_fields__}
-                for one in self.evidence.sources
-            ],
+            "recordings": [asdict(source) for source in self.evidence.sources],
             "scenario": self.evidence.scenario or None,
-            "operations": {one.operation.name: one.document() for one in self.operations},
-            "assumptions": {
-                one.name: one.document() for one in self.switches if one.kind == "assumption"
-            },
-            "quirks": {one.name: one.document() for one in self.switches if one.kind == "quirk"},
+            "operations": {score.operation.name: score.document() for score in self.operations},
+            "assumptions": self._of_kind("assumption"),
+            "quirks": self._of_kind("quirk"),
             "observations": {
-                one.name: {
-                    **{reading: does(one, reading) for reading in READINGS},
-                    "tests": len(self.observation_tests.get(one.name, ())),
-                    "date": one.date,
-                    "evidence": list(one.evidence),
+                observation.name: {
+                    **_readings(observation),
+                    "tests": len(self.observation_tests.get(observation.name, ())),
+                    "date": observation.date,
+                    "evidence": list(observation.evidence),
                 }
-                for one in catalogue().values()
+                for observation in catalogue().values()
             },
             "statements": {name: len(self.tests.get(name, ())) for name in self.statements},
             "totals": self.totals(),
         }
+
+    def _of_kind(self, kind: str) -> dict[str, Any]:
+        return {switch.name: switch.document() for switch in self.switches if switch.kind == kind}
 
     def totals(self) -> dict[str, Any]:
         """Return counts, each of one kind of thing. Nothing is averaged over kinds."""
@@ -191,26 +184,31 @@ class Scorecard(Struct, frozen=True):
             "statements_with_tests": sum(1 for name in self.statements if self.tests.get(name)),
             "observations": len(observed),
             "observations_done": {
-                reading: sum(1 for one in observed if does(one, reading)) for reading in READINGS
+                reading: sum(1 for observation in observed if does(observation, reading))
+                for reading in READINGS
             },
             "observations_with_tests": sum(
-                1 for one in observed if self.observation_tests.get(one.name)
+                1 for observation in observed if self.observation_tests.get(observation.name)
             ),
-            "operations": _by_evidence(one.evidence for one in self.operations),
+            "operations": _by_evidence(score.evidence for score in self.operations),
             "operations_without_evidence": [
-                one.operation.name for one in self.operations if not one.evidence
+                score.operation.name for score in self.operations if not score.evidence
             ],
-            "assumptions": _by_evidence(one.evidence for one in self.switches),
+            "assumptions": _by_evidence(switch.evidence for switch in self.switches),
         }
 
 
-def does(one: Observation, reading: str) -> bool:
+def does(observation: Observation, reading: str) -> bool:
     """Return whether the exchange behaves as observed, in a reading."""
-    return one.holds == "both" or (one.holds == reading == OBSERVED)
+    return observation.holds == "both" or (observation.holds == reading == OBSERVED)
+
+
+def _readings(observation: Observation) -> dict[str, bool]:
+    return {reading: does(observation, reading) for reading in READINGS}
 
 
 def _best(observed: Iterable[Observation]) -> str:
-    kinds = {kind for one in observed for kind in one.evidence}
+    kinds = {kind for observation in observed for kind in observation.evidence}
     return "live" if LIVE in kinds else "documents" if kinds else ""
 
 
@@ -245,7 +243,7 @@ def scorecard(evidence: Evidence | None = None) -> Scorecard:
         )
         for operation in load_contract().operations
     )
-    switches = (*_assumptions(evidence.inferred), *_quirks(evidence.inferred))
+    switches = tuple(_switches(evidence.inferred))
     return Scorecard(evidence, operations, switches, statements, tests, _observation_tests())
 
 
@@ -269,9 +267,9 @@ def _observation_tests() -> dict[str, list[str]]:
 
 def _observed_by_operation() -> dict[str, list[Observation]]:
     by_operation: dict[str, list[Observation]] = {}
-    for one in catalogue().values():
-        for name in one.operations:
-            by_operation.setdefault(name, []).append(one)
+    for observation in catalogue().values():
+        for name in observation.operations:
+            by_operation.setdefault(name, []).append(observation)
     return by_operation
 
 
@@ -280,47 +278,23 @@ def _fields(operation: Operation) -> frozenset[Place]:
     return frozenset() if operation.content == "csv" else fields_below(operation.response)
 
 
-def _by_switch(name: str) -> tuple[Observation, ...]:
-    """Return the observations of a switch."""
-    every: Iterable[Observation] = catalogue().values()
-    return tuple(one for one in every if one.switch is not None and one.switch.name == name)
-
-
-def _assumptions(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
-    for one in assumptions.catalogue().values():
-        default = written(one.show(one.default))
-        yield _switch(one.name, "assumption", default, one.source, inferred)
-
-
-def _quirks(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
-    for one in quirks.catalogue().values():
-        yield _switch(one.name, "quirk", str(one.default), f"§{one.spec}", inferred)
-
-
-def _switch(
-    name: str, kind: str, default: str, source: str, inferred: Mapping[str, Any]
-) -> SwitchScore:
-    observed = _by_switch(name)
-    in_observed = next((one.value for one in observed if one.in_observed), default)
-    values = {DOCUMENTED: default, OBSERVED: in_observed}
-    return SwitchScore(name, kind, values, source, observed, inferred.get(name, {}))
-
-
-def with_tally(
-    known: dict[str, OperationTally], more: dict[str, OperationTally]
-) -> dict[str, OperationTally]:
-    """Return the tallies of two recordings as one. Only counts are kept."""
-    merged = dict(known)
-    for name, one in more.items():
-        before = merged.get(name)
-        if before is None:
-            merged[name] = one
-            continue
-        counts = {
-            count: getattr(before, count) + getattr(one, count)
-            for count in ("seen", "agree", "differ", "no_evidence")
-        }
-        places = {**one.places, **before.places}
-        unknown = before.unknown + one.unknown
-        merged[name] = replace(before, **counts, places=places, unknown=unknown)
-    return merged
+def _switches(inferred: Mapping[str, Any]) -> Iterator[SwitchScore]:
+    """Yield every assumption and quirk with its observations."""
+    kinds: tuple[tuple[str, Mapping[str, Any]], ...] = (
+        ("assumption", assumptions.catalogue()),
+        ("quirk", quirks.catalogue()),
+    )
+    for kind, switches in kinds:
+        for name, switch in switches.items():
+            if isinstance(switch, Quirk):
+                default, source = str(switch.default), f"§{switch.spec}"
+            else:
+                default, source = written(switch.show(switch.default)), switch.source
+            observed = tuple(
+                observation
+                for observation in catalogue().values()
+                if observation.switch is not None and observation.switch.name == name
+            )
+            chosen = (observation.value for observation in observed if observation.in_observed)
+            values = {DOCUMENTED: default, OBSERVED: next(chosen, default)}
+            yield SwitchScore(name, kind, values, source, observed, inferred.get(name, {}))

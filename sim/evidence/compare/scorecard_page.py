@@ -1,4 +1,4 @@
-"""The scorecard as a page: blocks of Markdown, as a part of the documentation or on its own.
+"""The scorecard as a page in Markdown, as a part of the documentation or on its own.
 
 Cells are short, so that the long table of operations can be shown as lines of text on a narrow
 screen. Links lead to statements, observations and assumptions: on pages of the
@@ -8,27 +8,19 @@ documentation, or at the end of a page on its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from html import escape
 from itertools import groupby
 from typing import Any, TypeAlias
-
-from msgspec import Struct
 
 from sim.core.catalogue.observations import READINGS, catalogue
 from sim.core.catalogue.observations.observation import Observation
 from sim.evidence.compare.scorecard import OperationScore, Scorecard, SwitchScore, does
+from sim.read.tables import as_markdown
 
 Rows: TypeAlias = list[dict[str, Any]]
 Link: TypeAlias = Callable[[str, str], str]  # kind and name to an address
 
 NOTHING = "no evidence"
-
-
-class Block(Struct, frozen=True):
-    """A heading, paragraphs, or a table; a table has no text, and a heading a level."""
-
-    text: str = ""
-    level: int = 0
-    rows: Rows = []
 
 
 def anchor(name: str) -> str:
@@ -75,26 +67,26 @@ _KINDS = (
 )
 
 
-def _row(what: str, value: object) -> dict[str, Any]:
-    return {"what": what, **dict.fromkeys(READINGS, str(value))}
+def _row(subject: str, value: object) -> dict[str, Any]:
+    return {"what": subject, **dict.fromkeys(READINGS, str(value))}
 
 
 def sources(card: Scorecard) -> Rows:
     """Return the recordings that were read."""
     return [
         {
-            "recording": f"`{one.file}`",
-            "service": ", ".join(" ".join(place) for place in one.upstream.items()) or "unknown",
-            "began": one.started,
-            "answers and frames": f"{one.answers:,}",
+            "recording": f"`{source.file}`",
+            "service": ", ".join(" ".join(group) for group in source.upstream.items()) or "unknown",
+            "began": source.started,
+            "answers and frames": f"{source.answers:,}",
         }
-        for one in card.evidence.sources
+        for source in card.evidence.sources
     ]
 
 
 def services(card: Scorecard) -> Iterator[tuple[str, list[OperationScore]]]:
     """Yield the operations by service, in the order of the contract."""
-    for service, group in groupby(card.operations, key=lambda one: one.operation.service.name):
+    for service, group in groupby(card.operations, key=lambda score: score.operation.service.name):
         yield service, list(group)
 
 
@@ -102,12 +94,12 @@ def operations(scores: Iterable[OperationScore], link: Link) -> Rows:
     """Return a row per operation: what is specified, what was observed, and whether we agree."""
     return [
         {
-            "operation": f"`{one.operation.rpc}`",
-            "specification": _statements(one.statements, link),
-            "evidence": _evidence(one, link),
-            **{reading: _agreement(one, reading) for reading in READINGS},
+            "operation": f"`{score.operation.rpc}`",
+            "specification": _statements(score.statements, link),
+            "evidence": _evidence(score, link),
+            **{reading: _agreement(score, reading) for reading in READINGS},
         }
-        for one in scores
+        for score in scores
     ]
 
 
@@ -119,16 +111,16 @@ def _statements(statements: dict[str, int], link: Link) -> str:
     return f"{text}; {bare} without a test" if bare else text
 
 
-def _evidence(one: OperationScore, link: Link) -> str:
-    parts = [_observed(observed, link) for observed in one.observed]
-    tally = next(iter(one.recorded.values()), None)
-    if tally is not None and tally.seen:
-        statuses = ", ".join(map(str, one.statuses))
-        answers = f"{tally.seen:,} recorded" + (f" ({statuses})" if statuses else "")
-        fields = f"{len(one.seen_fields)} of {_fields(len(one.fields))}"
-        parts.append(f"{answers}, {fields}" if one.fields else answers)
-    elif parts and one.fields:
-        parts.append(f"no recording of its {_fields(len(one.fields))}")
+def _evidence(score: OperationScore, link: Link) -> str:
+    parts = [_observed(observed, link) for observed in score.observed]
+    tally = next(iter(score.recorded.values()), None)
+    if tally is not None and tally.total:
+        statuses = ", ".join(map(str, score.statuses))
+        answers = f"{tally.total:,} recorded" + (f" ({statuses})" if statuses else "")
+        fields = f"{len(score.seen_fields)} of {_fields(len(score.fields))}"
+        parts.append(f"{answers}, {fields}" if score.fields else answers)
+    elif parts and score.fields:
+        parts.append(f"no recording of its {_fields(len(score.fields))}")
     return "<br>".join(parts) or NOTHING
 
 
@@ -136,17 +128,19 @@ def _fields(number: int) -> str:
     return f"{number} field{'s' * (number != 1)}"
 
 
-def _observed(one: Observation, link: Link) -> str:
-    kinds = ", ".join(one.evidence)
-    return f"[{one.name}]({link('observation', one.name)}), {kinds} {one.date}"
+def _observed(observation: Observation, link: Link) -> str:
+    kinds = ", ".join(observation.evidence)
+    return (
+        f"[{observation.name}]({link('observation', observation.name)}), {kinds} {observation.date}"
+    )
 
 
-def _agreement(one: OperationScore, reading: str) -> str:
+def _agreement(score: OperationScore, reading: str) -> str:
     parts = []
-    if one.observed:
-        done = one.does(reading)
-        parts.append(f"follows {done} of {len(one.observed)}")
-    tally = one.recorded.get(reading)
+    if score.observed:
+        done = score.does(reading)
+        parts.append(f"follows {done} of {len(score.observed)}")
+    tally = score.recorded.get(reading)
     if tally is not None and tally.agree + tally.differ:
         parts.append(f"agrees in {tally.agree:,} of {tally.agree + tally.differ:,}")
         if tally.no_evidence:
@@ -159,7 +153,7 @@ def differences(card: Scorecard) -> Rows:
     rows: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for reading, tallies in card.evidence.tallies.items():
         for name, tally in tallies.items():
-            for (where, kind, culprit), place in tally.places.items():
+            for (where, kind, culprit), group in tally.places.items():
                 row = rows.setdefault(
                     (name, where, kind, culprit),
                     {
@@ -169,7 +163,7 @@ def differences(card: Scorecard) -> Rows:
                         **dict.fromkeys(READINGS, "0"),
                     },
                 )
-                row[reading] = f"{place.count:,}"
+                row[reading] = f"{group.count:,}"
     return [rows[key] for key in sorted(rows)]
 
 
@@ -188,98 +182,106 @@ def unknown(card: Scorecard) -> Rows:
 
 def loose_statements(card: Scorecard, link: Link) -> Rows:
     """Return the statements that concern no single operation."""
-    named = {name for one in card.operations for name in one.statements}
+    named = {name for score in card.operations for name in score.statements}
     return [
-        {
-            "statement": f"[{name}]({link('statement', name)})",
-            "says": _safe(text),
-            "tests": str(len(card.tests.get(name, ()))),
-        }
-        for name, text in card.statements.items()
+        _statement(card, name, f"[{name}]({link('statement', name)})")
+        for name in card.statements
         if name not in named
     ]
 
 
+def _statement(card: Scorecard, name: str, cell: str) -> dict[str, Any]:
+    tests = str(len(card.tests.get(name, ())))
+    return {"statement": cell, "says": _safe(card.statements[name]), "tests": tests}
+
+
 def loose_observations(card: Scorecard, link: Link) -> Rows:
     """Return the observations of the service as a whole."""
-    loose = (one for one in catalogue().values() if not one.operations)
+    loose = (observation for observation in catalogue().values() if not observation.operations)
     return [
-        _observation(card, one, f"[{one.name}]({link('observation', one.name)})") for one in loose
+        _observation(
+            card, observation, f"[{observation.name}]({link('observation', observation.name)})"
+        )
+        for observation in loose
     ]
 
 
-def _observation(card: Scorecard, one: Observation, name: str) -> dict[str, Any]:
+def _observation(card: Scorecard, observation: Observation, name: str) -> dict[str, Any]:
     return {
         "observation": name,
-        "evidence": f"{', '.join(one.evidence)} {one.date}: {one.source}",
-        "tests": str(len(card.observation_tests.get(one.name, ()))),
-        **{reading: "followed" if does(one, reading) else "not followed" for reading in READINGS},
+        "evidence": f"{', '.join(observation.evidence)} {observation.date}: {observation.source}",
+        "tests": str(len(card.observation_tests.get(observation.name, ()))),
+        **{
+            reading: "followed" if does(observation, reading) else "not followed"
+            for reading in READINGS
+        },
     }
 
 
 def switches(card: Scorecard, link: Link) -> Rows:
     """Return the assumptions and quirks: those with evidence first, then all others by name."""
-    ordered = sorted(card.switches, key=lambda one: not one.evidence)
+    ordered = sorted(card.switches, key=lambda switch: not switch.evidence)
     return [
         {
-            "assumption or quirk": f"[{one.name}]({link(one.kind, one.name)})",
-            **{reading: f"`{value}`" for reading, value in one.values.items()},
-            "source": one.source,
-            "evidence": _switch_evidence(one, link),
+            "assumption or quirk": f"[{switch.name}]({link(switch.kind, switch.name)})",
+            **{reading: f"`{value}`" for reading, value in switch.values.items()},
+            "source": switch.source,
+            "evidence": _switch_evidence(switch, link),
         }
-        for one in ordered
+        for switch in ordered
     ]
 
 
-def _switch_evidence(one: SwitchScore, link: Link) -> str:
+def _switch_evidence(switch: SwitchScore, link: Link) -> str:
     parts = [
-        f"`{observed.value}`{_against(one, observed)}: {_observed(observed, link)}"
-        for observed in one.observed
+        f"`{observed.value}`{_against(switch, observed)}: {_observed(observed, link)}"
+        for observed in switch.observed
     ]
-    if one.verdict:
-        fits = ", ".join(f"`{value}`" for value in one.inferred.get("consistent", ()))
-        lines = len(one.inferred.get("evidence", ()))
-        text = f"{one.verdict} by the recording"
-        if one.verdict != "not observed":
+    if switch.verdict:
+        fits = ", ".join(f"`{value}`" for value in switch.inferred.get("consistent", ()))
+        lines = len(switch.inferred.get("evidence", ()))
+        text = f"{switch.verdict} by the recording"
+        if switch.verdict != "not observed":
             text += f" ({lines} calls" + (f"; fits {fits})" if fits else ")")
         parts.append(text)
     return "<br>".join(parts) or NOTHING
 
 
-def _against(one: SwitchScore, observed: Observation) -> str:
+def _against(switch: SwitchScore, observed: Observation) -> str:
     """Return a note on an observed value that neither reading uses."""
-    return "" if str(observed.value) in one.values.values() else ", differs from our values"
+    return "" if str(observed.value) in switch.values.values() else ", differs from our values"
 
 
 # ---- the page on its own
 
 
-def page(card: Scorecard) -> list[Block]:
-    """Return the whole page, including the targets of its links."""
-    return [*_head(card), *_operation_blocks(card), *_rest(card), *_appendix(card)]
+def page(card: Scorecard) -> str:
+    """Return the page in Markdown, including the targets of its links."""
+    blocks = [*_head(card), *_operations(card), *_rest(card), *_appendix(card)]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _head(card: Scorecard) -> Iterator[Block]:
-    yield Block("How close the sandbox is to the recorded service", 1)
-    yield Block(INTRODUCTION)
+def _head(card: Scorecard) -> Iterator[str]:
+    yield "# How close the sandbox is to the recorded service"
+    yield INTRODUCTION
     if card.evidence.sources:
-        yield Block(rows=sources(card))
+        yield as_markdown(sources(card))
         if card.evidence.of_this_machine:
-            yield Block(
+            yield (
                 f"{', '.join(card.evidence.of_this_machine)}: recorded from a server on this"
                 " machine. If that was a sandbox, nothing here is evidence of the service."
             )
     scenario = card.evidence.scenario
     if scenario:
-        yield Block(f"Values, order and causality are compared too, by a replay into `{scenario}`.")
+        yield f"Values, order and causality are compared too, by a replay into `{scenario}`."
     elif card.evidence.sources:
-        yield Block(
+        yield (
             "Answers and frames are compared with the contract only. To compare values too, name a"
             " scenario with --scenario."
         )
     else:
-        yield Block("No recording was read, so the page shows public evidence only.")
-    yield Block(rows=summary(card))
+        yield "No recording was read, so the page shows public evidence only."
+    yield as_markdown(summary(card))
 
 
 INTRODUCTION = (
@@ -291,29 +293,29 @@ INTRODUCTION = (
 )
 
 
-def _operation_blocks(card: Scorecard) -> Iterator[Block]:
-    yield Block("Operations and streams", 2)
+def _operations(card: Scorecard) -> Iterator[str]:
+    yield "## Operations and streams"
     for service, scores in services(card):
-        yield Block(service, 3)
-        yield Block(rows=operations(scores, here))
+        yield f"### {service}"
+        yield as_markdown(operations(scores, here))
 
 
-def _rest(card: Scorecard) -> Iterator[Block]:
+def _rest(card: Scorecard) -> Iterator[str]:
     if card.evidence.sources:
         yield from _with_rows("Differences", differences(card), "Nothing differs in any reading.")
         nothing = "Every answer and frame belongs to a documented address or method."
         yield from _with_rows("What no document describes", unknown(card), nothing)
-    yield Block("Statements that concern no single operation", 2)
-    yield Block(rows=loose_statements(card, here))
-    yield Block("Observations of the service as a whole", 2)
-    yield Block(rows=loose_observations(card, here))
-    yield Block("Assumptions and quirks", 2)
-    yield Block(rows=[_anchored(row) for row in switches(card, here)])
+    yield "## Statements that concern no single operation"
+    yield as_markdown(loose_statements(card, here))
+    yield "## Observations of the service as a whole"
+    yield as_markdown(loose_observations(card, here))
+    yield "## Assumptions and quirks"
+    yield as_markdown([_anchored(row) for row in switches(card, here)])
 
 
-def _with_rows(title: str, rows: Rows, nothing: str) -> Iterator[Block]:
-    yield Block(title, 2)
-    yield Block(rows=rows) if rows else Block(nothing)
+def _with_rows(title: str, rows: Rows, nothing: str) -> Iterator[str]:
+    yield f"## {title}"
+    yield as_markdown(rows) if rows else nothing
 
 
 def _anchored(row: dict[str, Any]) -> dict[str, Any]:
@@ -322,30 +324,23 @@ def _anchored(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"assumption or quirk": f'<a id="{anchor(name)}"></a>`{name}`'}
 
 
-def _appendix(card: Scorecard) -> Iterator[Block]:
-    yield Block("Statements of the specification", 2)
-    yield Block(
-        rows=[
-            {
-                "statement": f'<a id="{anchor(name)}"></a>{name}',
-                "says": _safe(text),
-                "tests": str(len(card.tests.get(name, ()))),
-            }
-            for name, text in card.statements.items()
-        ]
+def _appendix(card: Scorecard) -> Iterator[str]:
+    yield "## Statements of the specification"
+    yield as_markdown(
+        [_statement(card, name, f'<a id="{anchor(name)}"></a>{name}') for name in card.statements]
     )
-    yield Block("Observations", 2)
-    yield Block(
-        rows=[
-            _observation(card, one, f'<a id="{anchor(one.name)}"></a>`{one.name}`')
-            | {"what was seen": _safe(one.summary)}
-            for one in catalogue().values()
+    yield "## Observations"
+    yield as_markdown(
+        [
+            _observation(
+                card, observation, f'<a id="{anchor(observation.name)}"></a>`{observation.name}`'
+            )
+            | {"what was seen": _safe(observation.summary)}
+            for observation in catalogue().values()
         ]
     )
 
 
 def _safe(text: str) -> str:
     """Return text that neither Markdown nor HTML reads as markup."""
-    from html import escape
-
     return escape(text, quote=False).replace("*", "\\*")

@@ -34,13 +34,13 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from sim.evidence.compare.frames import is_heartbeat
-from sim.evidence.recording.files import Entry, UnreadableRecording
-from sim.evidence.recording.recorded_events import latest_event, service_body, service_date
+from sim.evidence.recording.files import RecordedLine, UnreadableRecording
+from sim.evidence.recording.service_times import latest_event, service_body, service_date
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, parse_instant
 
 HELD = NS_PER_S  # an answer that took this long was held
 _AT_ONCE = 5 * NS_PER_MS  # nobody moves a clock by hand so soon after an answer
-_WHOLE = 0.9  # share of events at whole milliseconds that shows a clock moved by hand
+_BY_HAND = 0.9  # share of events at whole milliseconds that shows a clock moved by hand
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
 _LATENCY = ("x-server-latency", "x-pm-server-latency")
 _ANY = 1 << 100
@@ -49,7 +49,7 @@ _ANY = 1 << 100
 class Turn(NamedTuple):
     """A line, or half of a call that was held; `now` is what the service's clock said."""
 
-    entry: Entry
+    entry: RecordedLine
     now: Instant
     half: Literal["", "sent", "answered"] = ""
 
@@ -147,10 +147,10 @@ class ServiceClock:
     cannot be read.
     """
 
-    def __init__(self, entries: Collection[Entry]) -> None:
+    def __init__(self, entries: Collection[RecordedLine]) -> None:
         self._entries = entries
         self.moves: Mapping[int, int] = {}
-        running, standing, events, whole = _RunningClock(), _StandingClock(), 0, 0
+        running, standing, events, exact = _RunningClock(), _StandingClock(), 0, 0
         last, is_dated = 0, False  # the last line with a Date header, or else with an event
         quiet_since, heartbeat = -_ANY, _ANY  # since the last reading
         for entry in entries:
@@ -171,14 +171,16 @@ class ServiceClock:
                     stretches.begin_after(sent)
             quiet_since, heartbeat = done + 1, _ANY
             events += reading.event != -_ANY
-            whole += reading.event != -_ANY and reading.event % NS_PER_MS == 0
+            exact += reading.event != -_ANY and reading.event % NS_PER_MS == 0
             if reading.most != _ANY or not is_dated:
                 last, is_dated = entry.n, reading.most != _ANY
         runs, stands = len(running.begins), len(standing.begins)
-        is_standing = runs > 1 and (whole > events * _WHOLE if events else stands <= runs)
+        is_standing = runs > 1 and (exact > events * _BY_HAND if events else stands <= runs)
         self._stretches: _RunningClock | _StandingClock = standing if is_standing else running
         self._last_reading = last if is_standing else None
-        self._held = sorted((one for one in entries if self._takes_two_turns(one)), key=sent_at)
+        self._held = sorted(
+            (entry for entry in entries if self._takes_two_turns(entry)), key=sent_at
+        )
 
     def with_moves(self, moves: Mapping[int, int]) -> ServiceClock:
         """Return the same clock with another order of turns: `moves` maps the index of a line to
@@ -199,7 +201,7 @@ class ServiceClock:
         """
         return self._last_reading is not None and n > self._last_reading
 
-    def took(self, entry: Entry) -> Span | None:
+    def took(self, entry: RecordedLine) -> Span | None:
         """Return how long the service took for a call; None if its clock was moved meanwhile."""
         if waited := self.waited(entry):
             return waited
@@ -209,13 +211,13 @@ class ServiceClock:
             return None
         return done - sent
 
-    def _takes_two_turns(self, entry: Entry) -> bool:
+    def _takes_two_turns(self, entry: RecordedLine) -> bool:
         """Return whether the service held an answer, or its clock went on before it answered."""
         if self.waited(entry):
             return entry.request is not None
         return _is_held(entry, sent_at(entry), done_at(entry))
 
-    def waited(self, entry: Entry) -> Span:
+    def waited(self, entry: RecordedLine) -> Span:
         """Return how long a caller waited while the clock was moved for it; 0 if it was not."""
         return _wait(entry) if isinstance(self._stretches, _StandingClock) else 0
 
@@ -226,12 +228,12 @@ class ServiceClock:
         moved = defaultdict[int, list[Turn]](list)
         for index, entry in enumerate(self._entries):
             sent, done = sent_at(entry), done_at(entry)
-            whole = not self._takes_two_turns(entry)
-            at = sent if whole else done
+            single = not self._takes_two_turns(entry)
+            at = sent if single else done
             while following is not None and sent_at(following) <= at:
                 yield Turn(following, now(sent_at(following)), "sent")
                 following = next(held, None)
-            turn = Turn(entry, now(at), "" if whole else "answered")
+            turn = Turn(entry, now(at), "" if single else "answered")
             if index in self.moves:
                 moved[self.moves[index]].append(turn)
             else:
@@ -239,7 +241,7 @@ class ServiceClock:
                 yield from moved.pop(index, ())
 
 
-def _reading(entry: Entry, sent: Instant, done: Instant) -> _Reading | None:
+def _reading(entry: RecordedLine, sent: Instant, done: Instant) -> _Reading | None:
     """Return what a line shows of the service's clock, if anything."""
     body = service_body(entry)
     event = -_ANY if body is None else latest_event(body, -_ANY)
@@ -249,7 +251,7 @@ def _reading(entry: Entry, sent: Instant, done: Instant) -> _Reading | None:
     return _Reading(sent, done, date, date + NS_PER_S, event)
 
 
-def _wait(entry: Entry) -> Span:
+def _wait(entry: RecordedLine) -> Span:
     """Return how long a caller waited while the clock of a sandbox went on; the real service says
     something else under this name.
     """
@@ -258,22 +260,22 @@ def _wait(entry: Entry) -> Span:
     return round(float(text) * NS_PER_S) if _SECONDS.fullmatch(text) else 0
 
 
-def _is_held(entry: Entry, sent: Instant, done: Instant) -> bool:
+def _is_held(entry: RecordedLine, sent: Instant, done: Instant) -> bool:
     return done - sent >= HELD and entry.answer is not None and entry.request is not None
 
 
-def sent_at(entry: Entry) -> Instant:
+def sent_at(entry: RecordedLine) -> Instant:
     """Return when a line began, by the recorder's clock."""
     return _read(entry, entry.at)
 
 
-def done_at(entry: Entry) -> Instant:
+def done_at(entry: RecordedLine) -> Instant:
     """Return when a call was answered; for other lines, when they came."""
     at = entry.answer.at if entry.answer is not None else ""
     return max(_read(entry, at), sent_at(entry)) if at else sent_at(entry)
 
 
-def _read(entry: Entry, text: str) -> Instant:
+def _read(entry: RecordedLine, text: str) -> Instant:
     try:
         return parse_instant(text)
     except ValueError:

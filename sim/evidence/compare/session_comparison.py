@@ -22,15 +22,15 @@ from msgspec.structs import replace
 from sim.contract.contract import Operation
 from sim.evidence.compare import csv_lines
 from sim.evidence.compare.answers import Checker, NoEvidence
-from sim.evidence.compare.difference import ABSENT, Difference
+from sim.evidence.compare.difference import ABSENT, Misfit
 from sim.evidence.compare.frames import FrameQueue, RecordedFrame, is_heartbeat, merged
-from sim.evidence.compare.heartbeats import EXTRA, MISSING, Heartbeats
+from sim.evidence.compare.heartbeats import EXTRA, MISSING, StreamHeartbeats
 from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.player import Player
+from sim.evidence.compare.player import SessionPlayer
 from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.tally import Results
+from sim.evidence.compare.tally import ComparisonResults
 from sim.evidence.compare.values import TOLERANCE, ValueComparer
-from sim.evidence.recording.files import Entry, Message
+from sim.evidence.recording.files import RecordedLine, RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.kernel.instants import NS_PER_MS, Instant, Span
 from sim.run.client.client import Stream
@@ -41,9 +41,9 @@ class _End(NamedTuple):
     """The recorded end of a stream, with ours and the instant since our begin."""
 
     event: RecordedEvent
-    from_contract: list[Difference]
+    from_contract: list[Misfit]
     code: Any
-    ours: Stream | None
+    own: Stream | None
     since: Instant
 
 
@@ -54,17 +54,17 @@ class SessionComparison:
         self,
         scenario: Scenario,
         seed: int | None,
-        entries: Collection[Entry],
-        results: Results,
+        entries: Collection[RecordedLine],
+        results: ComparisonResults,
         clock: ServiceClock | None = None,
     ) -> None:
         self._checker, self._results = Checker(scenario.reading), results
         self._clock = clock or ServiceClock(entries)
-        self._player = Player(scenario, seed, entries, self._clock)
+        self._player = SessionPlayer(scenario, seed, entries, self._clock)
         self._comparer: ValueComparer | None = None
         self._queues: dict[int, FrameQueue] = {}
         self._last_event: dict[int, RecordedEvent] = {}
-        self._heartbeats: dict[int, Heartbeats] = {}
+        self._heartbeats: dict[int, StreamHeartbeats] = {}
         self._ends: list[_End] = []  # streams that the service has ended and we have not yet
 
     @property
@@ -81,7 +81,7 @@ class SessionComparison:
 
     def steps(self, on_line: Callable[[], None] = lambda: None) -> Iterator[int]:
         """Do `run` line by line; yield the number of each compared line."""
-        for event, ours, held in self._player.play():
+        for event, own, held in self._player.play():
             on_line()
             if self._comparer is None:
                 begin = self._player.recorded_begin
@@ -90,8 +90,8 @@ class SessionComparison:
             from_contract = self._contract_differences(event)
             if from_contract is None:
                 continue
-            if ours is not None and event.answer is not None:
-                differences = self._compare_answer(event, event.answer, ours)
+            if own is not None and event.answer is not None:
+                differences = self._compare_answer(event, event.answer, own)
                 self._count(event, merged(from_contract, [*_delay_difference(held), *differences]))
             elif event.frame is not None:
                 self._queue_frame(event, event.frame.body, from_contract)
@@ -105,7 +105,7 @@ class SessionComparison:
         for number in list(self._heartbeats):
             self._count_heartbeats(number)
 
-    def _contract_differences(self, event: RecordedEvent) -> list[Difference] | None:
+    def _contract_differences(self, event: RecordedEvent) -> list[Misfit] | None:
         """Return the differences from contract and specification; None if no document describes the
         event.
         """
@@ -118,66 +118,64 @@ class SessionComparison:
     def _count(
         self,
         event: RecordedEvent,
-        differences: list[Difference],
+        differences: list[Misfit],
         n: int | None = None,
         *,
-        shown: bool = True,
+        is_recorded: bool = True,
     ) -> None:
         """Count an answer or frame; `n` is its line, if not that of `event`."""
         n = event.entry.n if n is None else n
         if not differences:
             self._results.agree(event.name)
         elif self._clock.is_after_last_reading(n) and all(
-            one.kind == EXTRA.kind for one in differences
+            misfit.kind == EXTRA.kind for misfit in differences
         ):
             self._results.no_evidence(event.name, "the clock was moved, and nothing tells how far")
         else:
-            self._results.differ(event.name, n, differences, shown)
+            self._results.differ(event.name, n, differences, is_recorded)
 
     # ---- answers
 
     def _compare_answer(
-        self, event: RecordedEvent, recorded: Message, ours: Message
-    ) -> list[Difference]:
-        if recorded.status != ours.status:
-            culprit: Any = (
-                "us" if ours.status == 501 or self._breaks_contract(event, ours) else "unknown"
-            )
-            status = Difference("answer.status", recorded.status, ours.status, "status")
-            return [status.with_culprit(culprit)]
+        self, event: RecordedEvent, recorded: RecordedMessage, own: RecordedMessage
+    ) -> list[Misfit]:
+        if recorded.status != own.status:
+            status = Misfit("answer.status", recorded.status, own.status, "status")
+            if own.status == 501:
+                return [status.with_culprit("us")]
+            return self._with_culprits(event, own, [status])
         refused = (recorded.status or 0) >= 400 or (event.entry.plane == "grpc" and recorded.status)
         if refused or event.operation is None:
-            return _code_differences(recorded.body, ours.body)
+            return _code_differences(recorded.body, own.body)
         comparer, operation = self._comparer, event.operation
         assert comparer is not None
-        differences = _value_differences(comparer, operation, recorded.body, ours.body)
-        return self._with_culprits(event, ours, [one.under("answer.body") for one in differences])
+        differences = _value_differences(comparer, operation, recorded.body, own.body)
+        return self._with_culprits(
+            event, own, [misfit.under("answer.body") for misfit in differences]
+        )
 
     def _with_culprits(
-        self, event: RecordedEvent, ours: Message, differences: list[Difference]
-    ) -> list[Difference]:
+        self, event: RecordedEvent, own: RecordedMessage, differences: list[Misfit]
+    ) -> list[Misfit]:
         """Set the culprit of each difference: us where our answer breaks the contract, else
         unknown.
         """
         if not differences:
             return differences
-        places = {one.where for one in self._contract_violations(event, ours)}
-        return [one.with_culprit("us" if one.where in places else "unknown") for one in differences]
+        paths = {misfit.where for misfit in self._contract_violations(event, own)}
+        return [
+            misfit.with_culprit("us") if misfit.where in paths else misfit for misfit in differences
+        ]
 
-    def _contract_violations(self, event: RecordedEvent, ours: Message) -> list[Difference]:
+    def _contract_violations(self, event: RecordedEvent, own: RecordedMessage) -> list[Misfit]:
         try:
-            return self._checker.check(replace(event, answer=replace(ours, headers={})))
+            return self._checker.check(replace(event, answer=replace(own, headers={})))
         except NoEvidence:
             return []
 
-    def _breaks_contract(self, event: RecordedEvent, ours: Message) -> bool:
-        return any(one.where == "answer.status" for one in self._contract_violations(event, ours))
-
     # ---- streams
 
-    def _queue_frame(
-        self, event: RecordedEvent, body: Any, from_contract: list[Difference]
-    ) -> None:
+    def _queue_frame(self, event: RecordedEvent, body: Any, from_contract: list[Misfit]) -> None:
         stream = event.stream
         assert stream is not None
         beats = self._heartbeats_of(event)
@@ -194,12 +192,12 @@ class SessionComparison:
             comparer, operation = self._comparer, event.operation
             assert comparer is not None and operation is not None
 
-            def fit(recorded: Any, ours: Any) -> list[Difference]:
-                return _value_differences(comparer, operation, recorded, ours)
+            def fit(recorded: Any, own: Any) -> list[Misfit]:
+                return _value_differences(comparer, operation, recorded, own)
 
-            def trial(recorded: Any, ours: Any) -> list[Difference]:
+            def trial(recorded: Any, own: Any) -> list[Misfit]:
                 mark = comparer.names.mark()
-                differences = _value_differences(comparer, operation, recorded, ours)
+                differences = _value_differences(comparer, operation, recorded, own)
                 comparer.names.undo_to(mark)
                 return differences
 
@@ -207,9 +205,9 @@ class SessionComparison:
             self._last_event.setdefault(number, event)
         return queue
 
-    def _heartbeats_of(self, event: RecordedEvent) -> Heartbeats:
+    def _heartbeats_of(self, event: RecordedEvent) -> StreamHeartbeats:
         assert event.stream is not None
-        beats = self._heartbeats.setdefault(event.stream.number, Heartbeats())
+        beats = self._heartbeats.setdefault(event.stream.number, StreamHeartbeats())
         beats.line(event.entry.n)
         self._last_event.setdefault(event.stream.number, event)
         return beats
@@ -223,9 +221,9 @@ class SessionComparison:
         beats = self._heartbeats.pop(number, None)
         if beats is None:
             return
-        beats.ours = self._player.heartbeats.get(number, [])
+        beats.own = self._player.heartbeats.get(number, [])
         for n in beats.missing(self._player.since_begin):
-            self._results.differ(self._last_event[number].name, n, [MISSING], seen=False)
+            self._results.differ(self._last_event[number].name, n, [MISSING], is_recorded=False)
         for event, from_contract in beats.counted(self._player.since_begin):
             self._count(event, from_contract)
 
@@ -234,15 +232,15 @@ class SessionComparison:
             self._take_frames(number, queue)
             for verdict in queue.decided(final=final):
                 event = self._last_event[number]
-                self._count(event, verdict.differences, verdict.n, shown=verdict.seen)
+                self._count(event, verdict.differences, verdict.n, is_recorded=verdict.is_recorded)
 
     def _take_frames(self, number: int, queue: FrameQueue) -> None:
         stream = self._player.streams.get(number)
         if stream is not None:
-            queue.ours.extend(body for body in stream.take() if not is_heartbeat(body))
+            queue.own.extend(body for body in stream.take() if not is_heartbeat(body))
 
     def _compare_end(
-        self, event: RecordedEvent, closed: dict[str, Any], from_contract: list[Difference]
+        self, event: RecordedEvent, closed: dict[str, Any], from_contract: list[Misfit]
     ) -> None:
         stream = event.stream
         assert stream is not None
@@ -250,14 +248,14 @@ class SessionComparison:
             self._queue_of(stream.number, event)
         self._heartbeats_of(event)
         self._count_heartbeats(stream.number)
-        ours = self._player.streams.get(stream.number)
-        differences: list[Difference] = []
+        own = self._player.streams.get(stream.number)
+        differences: list[Misfit] = []
         code = closed.get("code")
         if closed.get("from") == "client":
-            if ours is not None and ours.end is not None and ours.end[0]:
-                differences.append(Difference("closed.from", "client", "service", "status"))
+            if own is not None and own.end is not None and own.end[0]:
+                differences.append(Misfit("closed.from", "client", "service", "status"))
         elif closed.get("from") == "service" and code is not None:
-            self._ends.append(_End(event, from_contract, code, ours, self._player.since_begin))
+            self._ends.append(_End(event, from_contract, code, own, self._player.since_begin))
             return
         self._count(event, merged(from_contract, differences))
 
@@ -267,52 +265,52 @@ class SessionComparison:
         """
         now, left = self._player.since_begin, list[_End]()
         for end in self._ends:
-            if not final and now <= end.since and (end.ours is None or end.ours.end is None):
+            if not final and now <= end.since and (end.own is None or end.own.end is None):
                 left.append(end)
                 continue
-            ended, differences = _our_end(end.ours, end.event.entry.plane), list[Difference]()
+            ended, differences = _our_end(end.own, end.event.entry.plane), list[Misfit]()
             if ended != end.code:
-                differences.append(Difference("closed.code", end.code, ended, "status"))
+                differences.append(Misfit("closed.code", end.code, ended, "status"))
             self._count(end.event, merged(end.from_contract, differences))
         self._ends = left
 
 
-def _delay_difference(held: tuple[Span, Span] | None) -> list[Difference]:
+def _delay_difference(held: tuple[Span, Span] | None) -> list[Misfit]:
     """Compare how long a held answer took, in seconds. An answer that we give at once may take
     longer over a network, which is no difference.
     """
     if held is None or abs(held[0] - held[1]) <= TOLERANCE:
         return []
-    theirs, ours = (Decimal(span // NS_PER_MS) / 1000 for span in held)
-    return [Difference("answer.after_s", theirs, ours, "time")]
+    recorded, own = (Decimal(span // NS_PER_MS) / 1000 for span in held)
+    return [Misfit("answer.after_s", recorded, own, "time")]
 
 
 def _value_differences(
-    comparer: ValueComparer, operation: Operation, recorded: Any, ours: Any
-) -> list[Difference]:
+    comparer: ValueComparer, operation: Operation, recorded: Any, own: Any
+) -> list[Misfit]:
     """Return the differences by value between two answers or messages; reports are compared line by
     line.
     """
     cls = csv_lines.ROWS.get(operation.name)
     if cls is not None:
-        texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, ours)]
+        texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, own)]
         return comparer.messages(cls, *(csv_lines.messages(cls, text) for text in texts))
-    return comparer.message(operation.response, recorded or {}, ours or {})
+    return comparer.message(operation.response, recorded or {}, own or {})
 
 
-def _our_end(ours: Stream | None, plane: str) -> Any:
+def _our_end(own: Stream | None, plane: str) -> Any:
     """Return how our stream ended: its gRPC status, or the code of the socket's close frame."""
-    if ours is None or ours.end is None:
+    if own is None or own.end is None:
         return ABSENT
-    return ours.end[0] if plane == "grpc" else ours.close_code
+    return own.end[0] if plane == "grpc" else own.close_code
 
 
-def _code_differences(recorded: Any, ours: Any) -> list[Difference]:
+def _code_differences(recorded: Any, own: Any) -> list[Misfit]:
     """Compare refusals by code only, as clients do (§7.2)."""
-    if not (isinstance(recorded, dict) and isinstance(ours, dict)):
+    if not (isinstance(recorded, dict) and isinstance(own, dict)):
         return []
     return [
-        Difference(f"answer.body.{name}", recorded[name], ours[name], "value")
+        Misfit(f"answer.body.{name}", recorded[name], own[name], "value")
         for name in ("code", "status", "error")
-        if name in recorded and name in ours and recorded[name] != ours[name]
+        if name in recorded and name in own and recorded[name] != own[name]
     ]

@@ -11,11 +11,10 @@ Fingerprints of secrets stand for any text.
 from __future__ import annotations
 
 import re
-from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -33,14 +32,15 @@ from sim.contract.wire_fields import (
     read_moment,
     write_duration,
 )
-from sim.evidence.compare.decimals import DIGITS, Digits, misfit
-from sim.evidence.compare.difference import ABSENT, SECRET, Difference, Kind
+from sim.evidence.compare.decimals import DIGITS, Digits
+from sim.evidence.compare.decimals import misfit as misfit_of_digits
+from sim.evidence.compare.difference import ABSENT, SECRET, Kind, Misfit
 from sim.kernel.instants import format_instant
 
-Found: TypeAlias = list[Difference]
+Found: TypeAlias = list[Misfit]
 Check: TypeAlias = Callable[[Any], "Found | None"]
 
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}", re.ASCII)
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
@@ -67,7 +67,7 @@ class Shape(Struct):
     def check(self, value: Any) -> Found | None:
         """Return what does not fit; None if everything does."""
         if type(value) is not dict:
-            return [Difference("", value, "an object", "type")]
+            return _misfit(value, "an object", "type")
         misfits: Found = []
         members = self.members
         for name, inner in value.items():
@@ -76,21 +76,21 @@ class Shape(Struct):
                 misfits.append(self._unknown(name, inner))
             elif inner is None:
                 if not member.null:
-                    misfits.append(Difference(name, None, ABSENT, "null"))
+                    misfits.append(Misfit(name, None, ABSENT, "null"))
             elif not member.empty and not inner and type(inner) is not dict:
-                misfits.append(Difference(name, inner, ABSENT, "null"))
+                misfits.append(Misfit(name, inner, ABSENT, "null"))
             elif wrong := member.check(inner):
-                misfits += [one.under(name) for one in wrong]
+                misfits += [misfit.under(name) for misfit in wrong]
         for name, other, switch in self.always:
             if name not in value and other not in value:
                 expected = members[name].expected
-                misfits.append(Difference(name, ABSENT, expected, "missing name", switch))
+                misfits.append(Misfit(name, ABSENT, expected, "missing name", switch))
         return misfits or None
 
-    def _unknown(self, name: str, value: Any) -> Difference:
+    def _unknown(self, name: str, value: Any) -> Misfit:
         switch = self.gone.get(name)
         kind: Kind = "unknown name" if switch is None else "date"
-        return Difference(name, value, ABSENT, kind, switch or "")
+        return Misfit(name, value, ABSENT, kind, switch or "")
 
 
 def shape_of(cls: type[Message], dialect: Dialect | None) -> Shape:
@@ -151,9 +151,9 @@ class _Shapes:
     def _value(self, field: Field) -> Check:
         element = self._element(field)
         if field.key_kind:
-            return lambda value: _map(value, element)
+            return lambda value: _each(element, value, dict)
         if field.repeated:
-            return lambda value: _list(value, element)
+            return lambda value: _each(element, value, list)
         return element
 
     def _element(self, field: Field) -> Check:
@@ -163,12 +163,11 @@ class _Shapes:
             return self._enum(field)
         if self._dialect is not None and field.text_by:
             as_text = field.text_by in self._switches
-            return _text_or_number(field.text_by, as_text=as_text, whole=field.kind != "double")
+            return _text_or_number(field.text_by, as_text=as_text, integer=field.kind != "double")
         if field.kind in INTEGER_RANGES:
-            lowest, highest = INTEGER_RANGES[field.kind]
             number = field.as_number and self._dialect is not None
             quoted = field.kind in LONG_INTEGERS and not number
-            return lambda value: _integer(value, lowest, highest, quoted=quoted)
+            return partial(_integer, *INTEGER_RANGES[field.kind], quoted)
         return _CHECKS[field.kind]
 
     def _enum(self, field: Field) -> Check:
@@ -180,7 +179,7 @@ class _Shapes:
         def check(value: Any) -> Found | None:
             if type(value) is str and value in names:
                 return None
-            return [Difference("", value, expected, "enum" if type(value) is str else "type")]
+            return _misfit(value, expected, "enum" if type(value) is str else "type")
 
         return check
 
@@ -210,151 +209,124 @@ _WORDS = {
 }
 
 
+def _misfit(value: Any, expected: str, kind: Kind, switch: str = "") -> Found:
+    return [Misfit("", value, expected, kind, switch)]
+
+
 def _with_digits(check: Check, digits: Digits) -> Check:
     """Return a check that also requires the number of decimals seen in recordings."""
 
     def checked(value: Any) -> Found | None:
         misfits = check(value)
-        if misfits is None and (wrong := misfit(digits, value)) is not None:
+        if misfits is None and (wrong := misfit_of_digits(digits, value)) is not None:
             return [wrong]
         return misfits
 
     return checked
 
 
-def _list(value: Any, element: Check) -> Found | None:
-    if type(value) is not list:
-        return [Difference("", value, "a list", "type")]
+def _each(element: Check, values: Any, kind: Any) -> Found | None:
+    """Check the elements of a list or of an object."""
+    if not isinstance(values, kind):
+        return _misfit(values, "a list" if kind is list else "an object", "type")
     misfits: Found = []
-    for number, inner in enumerate(value):
-        if wrong := element(inner):
-            misfits += [one.under(f"[{number}]") for one in wrong]
+    for number, key in enumerate(values):
+        if wrong := element(values[key] if kind is dict else key):
+            path = key if kind is dict else f"[{number}]"
+            misfits += [misfit.under(path) for misfit in wrong]
     return misfits or None
 
 
-def _map(value: Any, element: Check) -> Found | None:
-    if type(value) is not dict:
-        return [Difference("", value, "an object", "type")]
-    misfits: Found = []
-    for key, inner in value.items():
-        if wrong := element(inner):
-            misfits += [one.under(key) for one in wrong]
-    return misfits or None
-
-
-def _integer(value: Any, lowest: int, highest: int, *, quoted: bool) -> Found | None:
+def _integer(lowest: int, highest: int, quoted: bool, value: Any) -> Found | None:
     if quoted:
         if type(value) is not str:
-            return [Difference("", value, "a whole number as text", "type")]
-        if _is_secret(value):
+            return _misfit(value, "a whole number as text", "type")
+        if value.startswith(SECRET):
             return None
-        if not _WHOLE.fullmatch(value):
-            return [Difference("", value, "a whole number as text", "format")]
+        if not _INTEGER.fullmatch(value):
+            return _misfit(value, "a whole number as text", "format")
         value = int(value)
     elif type(value) is not int:
-        kind: Kind = "format" if isinstance(value, Decimal) else "type"
-        return [Difference("", value, "a whole number", kind)]
+        return _misfit(value, "a whole number", "format" if isinstance(value, Decimal) else "type")
     if lowest <= value <= highest:
         return None
-    return [Difference("", value, f"a number from {lowest} to {highest}", "format")]
+    return _misfit(value, f"a number from {lowest} to {highest}", "format")
 
 
-def _text_or_number(switch: str, *, as_text: bool, whole: bool) -> Check:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | Decimal | float) and type(value) is not bool
+
+
+def _text_or_number(switch: str, *, as_text: bool, integer: bool) -> Check:
     """Return the check of a number that a switch turns into text.
 
     The other spelling names the switch.
     """
+    pattern = _INTEGER if integer else _DECIMAL
 
-    def check(value: Any) -> Found | None:
-        if as_text:
-            if type(value) is str and (_WHOLE if whole else _DECIMAL).fullmatch(value):
-                return None
-            number = not isinstance(value, str)
-            expected = "a number as text"
-        else:
-            if isinstance(value, int | Decimal | float) and type(value) is not bool:
-                return None
-            number = isinstance(value, str) and _DECIMAL.fullmatch(value) is not None
-            expected = "a number"
-        return [Difference("", value, expected, "type", switch if number else "")]
+    def check_text(value: Any) -> Found | None:
+        text = isinstance(value, str)
+        if text and pattern.fullmatch(value):
+            return None
+        return _misfit(value, "a number as text", "type", "" if text else switch)
 
-    return check
+    def check_number(value: Any) -> Found | None:
+        if _is_number(value):
+            return None
+        decimal = isinstance(value, str) and _DECIMAL.fullmatch(value)
+        return _misfit(value, "a number", "type", switch if decimal else "")
 
-
-def _text(value: Any) -> Found | None:
-    return None if type(value) is str else [Difference("", value, "text", "type")]
+    return check_text if as_text else check_number
 
 
-def _bool(value: Any) -> Found | None:
-    return None if type(value) is bool else [Difference("", value, "true or false", "type")]
+def _of_type(kind: type, expected: str) -> Check:
+    return lambda value: None if type(value) is kind else _misfit(value, expected, "type")
 
 
 def _double(value: Any) -> Found | None:
-    if isinstance(value, int | Decimal | float) and type(value) is not bool:
+    if _is_number(value) or value in ("NaN", "Infinity", "-Infinity"):
         return None
-    if value in ("NaN", "Infinity", "-Infinity"):
-        return None
-    return [Difference("", value, "a number", "type")]
+    return _misfit(value, "a number", "type")
 
 
-def _bytes(value: Any) -> Found | None:
-    if type(value) is not str:
-        return [Difference("", value, "base64", "type")]
-    try:
-        a2b_base64(value, strict_mode=True)
-    except (Base64Error, ValueError):
-        return None if _is_secret(value) else [Difference("", value, "base64", "format")]
-    return None
-
-
-def _moment(value: Any) -> Found | None:
-    return _spelled(value, _again_moment, _WORDS["timestamp"])
-
-
-def _span(value: Any) -> Found | None:
-    return _spelled(value, _again_span, _WORDS["duration"])
-
-
-def _spelled(value: Any, again: Callable[[str], str], expected: str) -> Found | None:
-    if type(value) is not str:
-        return [Difference("", value, expected, "type")]
-    try:
-        ours = again(value)
-    except ValueError:
-        return None if _is_secret(value) else [Difference("", value, expected, "format")]
-    return None if ours == value else [Difference("", value, ours, "format")]
+def _base64(text: str) -> str:
+    a2b_base64(text, strict_mode=True)
+    return text
 
 
 @lru_cache(maxsize=8192)
-def _again_moment(text: str) -> str:
+def _moment(text: str) -> str:
     return format_instant(read_moment(text))
 
 
 @lru_cache(maxsize=1024)
-def _again_span(text: str) -> str:
+def _span(text: str) -> str:
     return write_duration(read_duration(text))
 
 
-def _object(value: Any) -> Found | None:
-    return None if type(value) is dict else [Difference("", value, "an object", "type")]
+def _written_as(write: Callable[[str], str], expected: str) -> Check:
+    """Return the check of a text that `write` reads and writes again; ValueError if it cannot."""
 
+    def check(value: Any) -> Found | None:
+        if type(value) is not str:
+            return _misfit(value, expected, "type")
+        try:
+            canonical = write(value)
+        except ValueError:
+            return None if value.startswith(SECRET) else _misfit(value, expected, "format")
+        return None if canonical == value else _misfit(value, canonical, "format")
 
-def _values(value: Any) -> Found | None:
-    return None if type(value) is list else [Difference("", value, "a list", "type")]
-
-
-def _is_secret(value: str) -> bool:
-    return value.startswith(SECRET)
+    return check
 
 
 _CHECKS: dict[str, Check] = {
-    "string": _text,
-    "bool": _bool,
+    "string": _of_type(str, "text"),
+    "bool": _of_type(bool, "true or false"),
     "double": _double,
-    "bytes": _bytes,
-    "timestamp": _moment,
-    "duration": _span,
-    "struct": _object,
+    "bytes": _written_as(_base64, "base64"),
+    "timestamp": _written_as(_moment, _WORDS["timestamp"]),
+    "duration": _written_as(_span, _WORDS["duration"]),
+    "struct": _of_type(dict, "an object"),
     "value": lambda value: None,
-    "list_value": _values,
+    "list_value": _of_type(list, "a list"),
 }

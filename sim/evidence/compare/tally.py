@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Protocol
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any
 
 from msgspec import Struct
 
-from sim.evidence.compare.answers import observation_of
-from sim.evidence.compare.difference import CULPRITS, Difference, shown
+from sim.evidence.compare.difference import CULPRITS, Misfit
+from sim.evidence.compare.readings import observation_of
 
 KEPT = 100  # listed differences of one kind at one place of one operation
+# by key in JSON
+COUNTS = {"seen": "total", **{name: name for name in ("agree", "differ", "no_evidence")}}
 _INDEX = re.compile(r"\[\d+\]")
 
 
-class Results(Protocol):
-    """Receives the results of a comparison, line by line."""
+class ComparisonResults:
+    """Receives the results of a comparison, line by line. A subclass notes what it needs."""
 
     def agree(self, name: str) -> None:
         """Note an answer or frame of an operation that agrees."""
@@ -28,15 +32,17 @@ class Results(Protocol):
     def no_evidence(self, name: str, why: str) -> None:
         """Note an answer or frame without evidence."""
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Note an answer or frame that differs. A frame that only we sent is not `seen`."""
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        """Note an answer or frame that differs; one that only we sent is not recorded."""
 
 
 class LineDifference(Struct, frozen=True):
     """A difference and the number of the line that shows it."""
 
     n: int
-    difference: Difference
+    difference: Misfit
 
 
 class PlaceTally(Struct):
@@ -46,11 +52,17 @@ class PlaceTally(Struct):
     first: LineDifference
     count: int = 0
 
+    def lines(self, width: int, mark: str = "") -> Iterator[str]:
+        """Yield the place with its count and a mark, and below it the first difference."""
+        yield f"{self.where}{f' ×{self.count:,}' if self.count > 1 else ''}{mark}"
+        text = f"{self.first.difference}, line {self.first.n + 1}"
+        yield from wrap(text, width, initial_indent="  ", subsequent_indent="  ")
+
 
 class OperationTally(Struct):
     """The counts of one operation or stream."""
 
-    seen: int = 0
+    total: int = 0
     agree: int = 0
     differ: int = 0
     no_evidence: int = 0
@@ -61,17 +73,22 @@ class OperationTally(Struct):
     @property
     def left_out(self) -> int:
         """The number of counted differences that are not listed."""
-        return sum(place.count for place in self.places.values()) - len(self.listed)
+        return sum(group.count for group in self.places.values()) - len(self.listed)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the four counts by name."""
+        return {key: getattr(self, name) for key, name in COUNTS.items()}
+
+    def add(self, other: OperationTally) -> None:
+        """Add the counts of another recording. Its listed differences are left out."""
+        for name in COUNTS.values():
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.places = {**other.places, **self.places}
+        self.unknown = self.unknown + other.unknown
 
     def document(self) -> dict[str, Any]:
         """As `--json` shows it."""
-        fields: dict[str, Any] = {
-            "seen": self.seen,
-            "agree": self.agree,
-            "differ": self.differ,
-            "no_evidence": self.no_evidence,
-            "differences": [_row(one) for one in self.listed],
-        }
+        fields = self.counts() | {"differences": [_row(row) for row in self.listed]}
         if self.left_out:
             fields["left_out"] = self.left_out
         if self.unknown:
@@ -79,39 +96,36 @@ class OperationTally(Struct):
         return fields
 
 
-class Tally:
+class ComparisonTally(ComparisonResults):
     """The counts of all operations of a recording."""
 
     def __init__(self) -> None:
         self.operations: dict[str, OperationTally] = {}
 
     def agree(self, name: str) -> None:
-        """Count an answer or frame that agrees."""
         operation = self._operation(name)
-        operation.seen += 1
+        operation.total += 1
         operation.agree += 1
 
     def no_evidence(self, name: str, why: str) -> None:
-        """Count an answer or frame without evidence."""
         operation = self._operation(name)
-        operation.seen += 1
+        operation.total += 1
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
-    def differ(self, name: str, n: int, differences: list[Difference], seen: bool = True) -> None:
-        """Count an answer or frame that differs. A frame that only we sent is not `seen`."""
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
         operation = self._operation(name)
-        operation.seen += seen
+        operation.total += is_recorded
         operation.differ += 1
-        for one in differences:
-            where = without_positions(one.where)
-            key = (where, one.kind, one.culprit)
-            place = operation.places.get(key)
-            if place is None:
-                place = operation.places[key] = PlaceTally(where, LineDifference(n, one))
-            place.count += 1
-            if place.count <= KEPT:
-                operation.listed.append(LineDifference(n, one))
+        for difference in differences:
+            where, row = without_positions(difference.where), LineDifference(n, difference)
+            key = (where, difference.kind, difference.culprit)
+            tally = operation.places.setdefault(key, PlaceTally(where, row))
+            tally.count += 1
+            if tally.count <= KEPT:
+                operation.listed.append(row)
 
     def _operation(self, name: str) -> OperationTally:
         operation = self.operations.get(name)
@@ -123,21 +137,19 @@ class Tally:
     @property
     def same(self) -> bool:
         """Whether nothing differs."""
-        return not any(one.differ for one in self.operations.values())
+        return not any(operation.differ for operation in self.operations.values())
 
     def totals(self) -> dict[str, Any]:
         """Sums over operations."""
         operations = self.operations.values()
         culprits = Counter[str]()
-        for one in operations:
-            for place in one.places.values():
-                culprits[place.first.difference.culprit] += place.count
+        for operation in operations:
+            for (_, _, culprit), tally in operation.places.items():
+                culprits[culprit] += tally.count
+        counts = [operation.counts() for operation in operations]
         return {
             "operations": len(operations),
-            **{
-                name: sum(getattr(one, name) for one in operations)
-                for name in ("seen", "agree", "differ", "no_evidence")
-            },
+            **{name: sum(count[name] for count in counts) for name in COUNTS},
             "differences": sum(culprits.values()),
             "culprits": {name: culprits[name] for name in CULPRITS},
         }
@@ -149,15 +161,7 @@ def without_positions(where: str) -> str:
 
 
 def _row(listed: LineDifference) -> dict[str, Any]:
-    one = listed.difference
-    row = {
-        "n": listed.n,
-        "where": one.where,
-        "recorded": shown(one.recorded),
-        "ours": shown(one.ours),
-        "kind": one.kind,
-        "culprit": one.culprit,
-    }
-    if one.switch:
-        row |= {"switch": one.switch, "observation": observation_of(one.switch) or None}
+    row, switch = {"n": listed.n, **listed.difference.document()}, listed.difference.switch
+    if switch:
+        row |= {"switch": switch, "observation": observation_of(switch) or None}
     return row

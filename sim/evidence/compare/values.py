@@ -7,17 +7,21 @@ header has whole seconds, so a tolerance of two seconds applies.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import Field, read_moment
-from sim.evidence.compare.difference import ABSENT, SECRET, Difference
+from sim.evidence.compare.difference import ABSENT, SECRET, Misfit
 from sim.evidence.compare.identifier_map import IdentifierMap, fields_by_name, is_drawn, is_resource
 from sim.kernel.instants import NS_PER_S, Instant
 
+Differences: TypeAlias = Iterable[Misfit]
+Compare: TypeAlias = Callable[[Any, Any, str], Differences]
 TOLERANCE = 2 * NS_PER_S
 _FINGERPRINT = re.compile(re.escape(SECRET) + r"[0-9a-f]{16}")
 
@@ -31,136 +35,110 @@ class ValueComparer(Struct):
     our_begin: Instant
     names: IdentifierMap
 
-    def message(self, cls: type[Message], recorded: Any, ours: Any) -> list[Difference]:
+    def message(self, cls: type[Message], recorded: Any, own: Any) -> list[Misfit]:
         """Return the differences between two messages of a type."""
-        differences: list[Difference] = []
-        self._message(cls, recorded, ours, "", differences)
-        return differences
+        return list(self._message(cls, recorded, own, ""))
 
-    def messages(
-        self, cls: type[Message], recorded: list[Any], ours: list[Any]
-    ) -> list[Difference]:
+    def messages(self, cls: type[Message], recorded: list[Any], own: list[Any]) -> list[Misfit]:
         """Return the differences between two lists of messages of a type."""
-        differences: list[Difference] = []
-        for number, (one, other) in enumerate(zip(recorded, ours, strict=False)):
-            self._message(cls, one, other, f"[{number}]", differences)
-        for number in range(len(ours), len(recorded)):
-            differences.append(Difference(f"[{number}]", recorded[number], ABSENT, "value"))
-        for number in range(len(recorded), len(ours)):
-            differences.append(Difference(f"[{number}]", ABSENT, ours[number], "value"))
-        return differences
+        return list(self._list(partial(self._message, cls), recorded, own, ""))
 
-    def _message(
-        self,
-        cls: type[Message],
-        recorded: Any,
-        ours: Any,
-        where: str,
-        differences: list[Difference],
-    ) -> None:
-        if not (isinstance(recorded, dict) and isinstance(ours, dict)):
-            _leaf(recorded, ours, where, differences)
+    def _message(self, cls: type[Message], recorded: Any, own: Any, where: str) -> Differences:
+        if not (isinstance(recorded, dict) and isinstance(own, dict)):
+            yield from _leaf(recorded, own, where)
             return
         fields = fields_by_name(cls)
-        dot = "." if where else ""
+        parent = f"{where}." if where else ""
         for name, value in recorded.items():
-            place = f"{where}{dot}{name}"
-            if name not in ours:
-                differences.append(Difference(place, value, ABSENT, "unknown name"))
+            if name not in own:
+                yield Misfit(f"{parent}{name}", value, ABSENT, "unknown name")
             elif (field := fields.get(name)) is None:
-                _leaf(value, ours[name], place, differences)
+                yield from _leaf(value, own[name], f"{parent}{name}")
             else:
-                self._field(field, value, ours[name], place, differences)
-        for name, value in ours.items():
+                yield from self._field(field, value, own[name], f"{parent}{name}")
+        for name in own:
             if name not in recorded:
-                place = f"{where}{dot}{name}"
-                differences.append(Difference(place, ABSENT, value, "missing name"))
+                yield Misfit(f"{parent}{name}", ABSENT, own[name], "missing name")
 
-    def _field(
-        self, field: Field, recorded: Any, ours: Any, where: str, differences: list[Difference]
-    ) -> None:
-        if field.key_kind and isinstance(recorded, dict) and isinstance(ours, dict):
-            self._map(field, recorded, ours, where, differences)
-        elif field.repeated and isinstance(recorded, list) and isinstance(ours, list):
-            for number, (one, other) in enumerate(zip(recorded, ours, strict=False)):
-                self._element(field, one, other, f"{where}[{number}]", differences)
-            for number in range(len(ours), len(recorded)):
-                place = f"{where}[{number}]"
-                differences.append(Difference(place, recorded[number], ABSENT, "value"))
-            for number in range(len(recorded), len(ours)):
-                differences.append(Difference(f"{where}[{number}]", ABSENT, ours[number], "value"))
-        else:
-            self._element(field, recorded, ours, where, differences)
+    def _field(self, field: Field, recorded: Any, own: Any, where: str) -> Differences:
+        element = partial(self._element, field)
+        if field.key_kind and isinstance(recorded, dict) and isinstance(own, dict):
+            return self._map(element, recorded, own, where)
+        if field.repeated and isinstance(recorded, list) and isinstance(own, list):
+            return self._list(element, recorded, own, where)
+        return element(recorded, own, where)
+
+    def _list(
+        self, compare: Compare, recorded: list[Any], own: list[Any], where: str
+    ) -> Differences:
+        for number, pair in enumerate(zip(recorded, own, strict=False)):
+            yield from compare(*pair, f"{where}[{number}]")
+        for number in range(len(own), len(recorded)):
+            yield Misfit(f"{where}[{number}]", recorded[number], ABSENT, "value")
+        for number in range(len(recorded), len(own)):
+            yield Misfit(f"{where}[{number}]", ABSENT, own[number], "value")
 
     def _map(
-        self,
-        field: Field,
-        recorded: dict[str, Any],
-        ours: dict[str, Any],
-        where: str,
-        differences: list[Difference],
-    ) -> None:
+        self, compare: Compare, recorded: dict[str, Any], own: dict[str, Any], where: str
+    ) -> Differences:
         named = {self.names.to_ours(key): (key, value) for key, value in recorded.items()}
         for key, (was, value) in named.items():
-            if key in ours:
-                self._element(field, value, ours[key], f"{where}.{was}", differences)
+            if key in own:
+                yield from compare(value, own[key], f"{where}.{was}")
             else:
-                differences.append(Difference(f"{where}.{was}", value, ABSENT, "value"))
-        for key in sorted(ours.keys() - named.keys()):
-            differences.append(Difference(f"{where}.{key}", ABSENT, ours[key], "value"))
+                yield Misfit(f"{where}.{was}", value, ABSENT, "value")
+        for key in sorted(own.keys() - named.keys()):
+            yield Misfit(f"{where}.{key}", ABSENT, own[key], "value")
 
-    def _element(
-        self, field: Field, recorded: Any, ours: Any, where: str, differences: list[Difference]
-    ) -> None:
+    def _element(self, field: Field, recorded: Any, own: Any, where: str) -> Differences:
         if field.kind == "message":
-            self._message(find_message(field.type_name), recorded, ours, where, differences)
-        elif not (isinstance(recorded, str) and isinstance(ours, str)):
-            _leaf(recorded, ours, where, differences)
-        elif field.kind == "timestamp":
-            if not self._same_instant(recorded, ours):
-                differences.append(Difference(where, recorded, ours, "value"))
-        elif is_resource(recorded) and is_resource(ours):
-            if not self.names.pair_resource(recorded, ours):
-                differences.append(Difference(where, recorded, ours, "value"))
-        elif recorded.count(SECRET) and not (recorded.startswith(SECRET) or field.address):
-            if not self._around_secrets(recorded, ours):
-                differences.append(Difference(where, recorded, ours, "value"))
-        elif is_drawn(field) or recorded.startswith(SECRET):
-            empty = not recorded or not ours
-            if recorded != ours if empty else not self.names.pair(recorded, ours):
-                differences.append(Difference(where, recorded, ours, "value"))
-        elif self.names.to_ours(recorded) != ours:
-            _leaf(recorded, ours, where, differences)
+            return self._message(find_message(field.type_name), recorded, own, where)
+        if not (isinstance(recorded, str) and isinstance(own, str)):
+            return _leaf(recorded, own, where)
+        if field.kind == "timestamp":
+            agree: bool | None = self._same_instant(recorded, own)
+        else:
+            agree = self._is_pair(field, recorded, own)
+        if agree is None:
+            return () if self.names.to_ours(recorded) == own else _leaf(recorded, own, where)
+        return () if agree else (Misfit(where, recorded, own, "value"),)
 
-    def _around_secrets(self, recorded: str, ours: str) -> bool:
+    def _is_pair(self, field: Field, recorded: str, own: str) -> bool | None:
+        """Return whether two texts name the same thing; None if they are no identifiers."""
+        if is_resource(recorded) and is_resource(own):
+            return self.names.pair_resource(recorded, own)
+        if SECRET in recorded and not (recorded.startswith(SECRET) or field.address):
+            return self._around_secrets(recorded, own)
+        if not is_drawn(field) and not recorded.startswith(SECRET):
+            return None
+        return self.names.pair(recorded, own) if recorded and own else recorded == own
+
+    def _around_secrets(self, recorded: str, own: str) -> bool:
         """Return whether texts are equal outside the fingerprints of the recorded one."""
         parts = _FINGERPRINT.split(recorded)
         pattern = "(.+?)".join(map(re.escape, parts))
-        match = re.fullmatch(pattern, ours, re.DOTALL)
+        match = re.fullmatch(pattern, own, re.DOTALL)
         secrets = _FINGERPRINT.findall(recorded)
         return match is not None and all(map(self.names.pair, secrets, match.groups()))
 
-    def _same_instant(self, recorded: str, ours: str) -> bool:
-        if recorded == ours:
+    def _same_instant(self, recorded: str, own: str) -> bool:
+        if recorded == own:
             return True
         try:
-            one, other = read_moment(recorded), read_moment(ours)
+            since = read_moment(recorded) - self.recorded_begin
+            our_since = read_moment(own) - self.our_begin
         except ValueError:
             return False
-        since = one - self.recorded_begin, other - self.our_begin
-        return abs(since[0] - since[1]) <= TOLERANCE
+        return abs(since - our_since) <= TOLERANCE
 
 
-def _leaf(recorded: Any, ours: Any, where: str, differences: list[Difference]) -> None:
-    if recorded == ours and (recorded is True or recorded is False) == (
-        ours is True or ours is False
-    ):
-        return
-    same_number = (
-        isinstance(recorded, str) and isinstance(ours, str) and _number(recorded) == _number(ours)
-    )
-    kind = "format" if same_number and _number(ours) is not None else "value"
-    differences.append(Difference(where, recorded, ours, kind))  # type: ignore[arg-type]
+def _leaf(recorded: Any, own: Any, where: str) -> Differences:
+    if recorded == own and isinstance(recorded, bool) == isinstance(own, bool):
+        return ()
+    texts = isinstance(recorded, str) and isinstance(own, str)
+    number = _number(own) if texts else None
+    same_number = number is not None and _number(recorded) == number
+    return (Misfit(where, recorded, own, "format" if same_number else "value"),)
 
 
 def _number(text: str) -> Decimal | None:

@@ -31,7 +31,7 @@ Plane = Literal["gateway", "retail", "exchange", "auth", "grpc"]
 PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth", "grpc")
 
 
-class Message(Struct, frozen=True, omit_defaults=True):
+class RecordedMessage(Struct, frozen=True, omit_defaults=True):
     """Half of a call: a request has `method`, `path`, `query`; an answer `status`, `now`."""
 
     method: str = ""
@@ -51,15 +51,15 @@ class Frame(Struct, frozen=True, rename={"sender": "from"}):
     body: Any = None
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
+class RecordedLine(Struct, frozen=True, omit_defaults=True):
     """One line after the first."""
 
     n: int
     at: str
     plane: Plane
     client: str = ""
-    request: Message | None = None
-    answer: Message | None = None
+    request: RecordedMessage | None = None
+    answer: RecordedMessage | None = None
     cut: bool = False
     stream: int | None = None
     opened: dict[str, Any] | None = None
@@ -67,7 +67,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     frame: Frame | None = None
 
 
-class Header(Struct, frozen=True):
+class RecordingHeader(Struct, frozen=True):
     """The first line of a recording."""
 
     recording: int
@@ -79,8 +79,8 @@ class Header(Struct, frozen=True):
 class Recording(Struct, frozen=True):
     """A recording that was read. `warning` says what was left out."""
 
-    header: Header
-    entries: Collection[Entry]
+    header: RecordingHeader
+    entries: Collection[RecordedLine]
     warning: str = ""
 
 
@@ -110,14 +110,14 @@ class RecordingFile:
         self._file = os.open(path, flags, 0o600)
         self.path = path
         self.lines = 0
-        self._write(Header(FORMAT, format_instant(wall_clock()), upstream, note))
+        self._write(RecordingHeader(FORMAT, format_instant(wall_clock()), upstream, note))
 
     def append(self, plane: Plane, at: Instant, **rest: Any) -> None:
         """Write one line; it gets the next number."""
         self.lines += 1
-        self._write(Entry(n=self.lines, at=format_instant(at), plane=plane, **rest))
+        self._write(RecordedLine(n=self.lines, at=format_instant(at), plane=plane, **rest))
 
-    def _write(self, line: Header | Entry) -> None:
+    def _write(self, line: RecordingHeader | RecordedLine) -> None:
         left = memoryview(_ENCODER.encode(line) + b"\n")
         while left:
             left = left[os.write(self._file, left) :]

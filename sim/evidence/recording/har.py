@@ -27,20 +27,20 @@ from urllib.parse import urlencode, urlsplit
 from msgspec import DecodeError, Struct, field, json
 from msgspec.structs import replace
 
-from sim.api.pipeline.routing import Match, Router
-from sim.contract.contract import PLANES, load_contract
+from sim.api.pipeline.routing import Match
 from sim.evidence.recording.files import (
     FORMAT,
-    Entry,
     Frame,
-    Header,
-    Message,
     Plane,
+    RecordedLine,
+    RecordedMessage,
     Recording,
+    RecordingHeader,
     UnreadableRecording,
     body_value,
 )
-from sim.evidence.recording.fingerprints import Fingerprints
+from sim.evidence.recording.recorded_events import routers
+from sim.evidence.recording.redactor import Redactor
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, format_instant, parse_instant
 
 _SIZE_MAX = 512 << 20
@@ -63,7 +63,7 @@ class _PostData(Struct, gc=False):
     params: list[_Pair] | None = None
 
 
-class _Request(Struct, gc=False):
+class _HarRequest(Struct, gc=False):
     method: str
     url: str
     headers: list[_Pair]
@@ -94,7 +94,7 @@ class _Exchange(Struct, gc=False):
     """An entry; `time` is its duration in milliseconds."""
 
     started: str = field(name="startedDateTime")
-    request: _Request
+    request: _HarRequest
     response: _Response
     time: float | None = None
     messages: list[_SocketMessage] | None = field(default=None, name="_webSocketMessages")
@@ -128,10 +128,10 @@ def read_har(path: Path) -> Recording:
         raise UnreadableRecording(f"{path}: not a HAR file: {error}") from None
     planes = _planes(path, exported)
     entries = _in_order(path, exported, planes)
-    left_out = sum(one.host not in planes for one in exported)
+    left_out = sum(exchange.host not in planes for exchange in exported)
     warning = f"{path}: {left_out} requests to other services are left out" if left_out else ""
     upstream: dict[str, str] = {plane: f"https://{host}" for host, plane in planes.items()}
-    return Recording(Header(FORMAT, upstream=upstream, note=path.name), entries, warning)
+    return Recording(RecordingHeader(FORMAT, upstream=upstream, note=path.name), entries, warning)
 
 
 @contextmanager
@@ -143,14 +143,16 @@ def _entry_named(path: Path, number: int) -> Iterator[None]:
         raise UnreadableRecording(f"{path}: entry {number}: {error}") from None
 
 
-def _in_order(path: Path, exported: list[_Exchange], planes: dict[str, Plane]) -> list[Entry]:
+def _in_order(
+    path: Path, exported: list[_Exchange], planes: dict[str, Plane]
+) -> list[RecordedLine]:
     """Return every line, ordered by the instant at which it was complete."""
-    secrets, lines = Fingerprints(), list[tuple[Instant, Entry]]()
-    for number, one in enumerate(exported, start=1):
-        plane = planes.get(one.host)
+    secrets, lines = Redactor(), list[tuple[Instant, RecordedLine]]()
+    for number, exchange in enumerate(exported, start=1):
+        plane = planes.get(exchange.host)
         if plane is not None:
             with _entry_named(path, number):
-                lines += secrets.settled(partial(_entries, one, plane, number, secrets))
+                lines += secrets.settled(partial(_entries, exchange, plane, number, secrets))
     # the sort is stable: lines of the same instant keep their order
     lines.sort(key=lambda line: line[0])
     return [replace(entry, n=n) for n, (_, entry) in enumerate(lines, start=1)]
@@ -158,63 +160,58 @@ def _in_order(path: Path, exported: list[_Exchange], planes: dict[str, Plane]) -
 
 def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
     """Return the plane of each host that serves one."""
-    contract = load_contract()
-    routers = {plane: Router(contract.routes(plane)) for plane in PLANES}
     votes: dict[str, Counter[Plane]] = {}
-    for number, one in enumerate(exported, start=1):
+    for number, exchange in enumerate(exported, start=1):
         with _entry_named(path, number):
-            url = urlsplit(one.request.url)
+            url = urlsplit(exchange.request.url)
         counter = votes.setdefault(url.netloc, Counter())
-        for plane, router in routers.items():
-            if isinstance(router.match(one.request.method, url.path), Match):
+        for plane, router in routers().items():
+            if isinstance(router.match(exchange.request.method, url.path), Match):
                 counter[plane] += 1
     return {host: counter.most_common(1)[0][0] for host, counter in votes.items() if counter}
 
 
 def _entries(
-    one: _Exchange, plane: Plane, stream: int, secrets: Fingerprints
-) -> list[tuple[Instant, Entry]]:
+    exchange: _Exchange, plane: Plane, stream: int, secrets: Redactor
+) -> list[tuple[Instant, RecordedLine]]:
     """Yield the call of an entry, or the lines of its stream, each with its instant."""
-    request, response = one.request, one.response
-    url, began = urlsplit(request.url), parse_instant(one.started)
-    asked = Message(
+    request, response = exchange.request, exchange.response
+    url, began = urlsplit(request.url), parse_instant(exchange.started)
+    asked = RecordedMessage(
         method=request.method,
         path=secrets.text(url.path),
         query=secrets.query(url.query),
         headers=secrets.headers(_headers(request.headers)),
-        body=_redacted(secrets, _posted(request.posted or _PostData())),
+        body=secrets.body(body_value(_posted(request.posted or _PostData()))),
     )
     at = format_instant(began)
-    if one.messages is None:
-        done = began + max(0, round((one.time or 0) * NS_PER_MS))
-        answered = Message(
+    if exchange.messages is None:
+        done = began + max(0, round((exchange.time or 0) * NS_PER_MS))
+        answered = RecordedMessage(
             status=response.status,
             headers=secrets.headers(_headers(response.headers)),
             body=_answer_body(secrets, response),
             at=format_instant(done),
         )
         came = answered if answered.status else None
-        entry = Entry(0, at, plane, url.netloc, asked, came, cut=came is None)
+        entry = RecordedLine(0, at, plane, url.netloc, asked, came, cut=came is None)
         return [(done, entry)]
     opened = {"path": asked.path, "request": {"query": asked.query, "headers": asked.headers}}
-    lines = [(began, Entry(0, at, plane, url.netloc, stream=stream, opened=opened))]
-    for message in one.messages:
+    lines = [(began, RecordedLine(0, at, plane, url.netloc, stream=stream, opened=opened))]
+    for message in exchange.messages:
         frame = Frame(
             "client" if message.type == "send" else "service",
-            _redacted(secrets, message.data.encode()),
+            secrets.body(body_value(message.data.encode())),
         )
         came_at = began if message.time is None else round(message.time * NS_PER_S)
         text = format_instant(came_at)
-        lines.append((came_at, Entry(0, text, plane, url.netloc, stream=stream, frame=frame)))
+        lines.append(
+            (came_at, RecordedLine(0, text, plane, url.netloc, stream=stream, frame=frame))
+        )
     return lines
 
 
-def _redacted(secrets: Fingerprints, body: bytes) -> Any:
-    value = body_value(body)
-    return secrets.named_text(value) if isinstance(value, str) else secrets.json(value)
-
-
-def _answer_body(secrets: Fingerprints, response: _Response) -> Any:
+def _answer_body(secrets: Redactor, response: _Response) -> Any:
     """Return the body of an answer. Browsers do not export bodies that the page never read, and
     some exports have none at all: then only the length is known, or -1.
     """
@@ -223,17 +220,17 @@ def _answer_body(secrets: Fingerprints, response: _Response) -> Any:
     size = int(length) if length.isdecimal() else content.size or 0
     if not content.text and size:
         return {"left_out": size}
-    return _redacted(secrets, _content(content))
+    return secrets.body(body_value(_content(content)))
 
 
 def _posted(posted: _PostData) -> bytes:
     if posted.text:
         return posted.text.encode()
-    return urlencode([(one.name, one.value) for one in posted.params or ()]).encode()
+    return urlencode([(pair.name, pair.value) for pair in posted.params or ()]).encode()
 
 
 def _headers(pairs: list[_Pair]) -> list[tuple[str, str]]:
-    return [(one.name, one.value) for one in pairs if not one.name.startswith(":")]
+    return [(pair.name, pair.value) for pair in pairs if not pair.name.startswith(":")]
 
 
 def _content(content: _Content) -> bytes:

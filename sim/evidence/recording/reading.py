@@ -12,14 +12,20 @@ from pathlib import Path
 
 from msgspec import DecodeError, json
 
-from sim.evidence.recording.files import FORMAT, Entry, Header, Recording, UnreadableRecording
+from sim.evidence.recording.files import (
+    FORMAT,
+    RecordedLine,
+    Recording,
+    RecordingHeader,
+    UnreadableRecording,
+)
 from sim.evidence.recording.har import read_har
 
 LINE_MAX = 64 << 20  # bytes of one line
-_ENTRY = json.Decoder(Entry, float_hook=Decimal)  # keeps 0.50 as 0.50
+_ENTRY = json.Decoder(RecordedLine, float_hook=Decimal)  # keeps 0.50 as 0.50
 
 
-class RecordedLines(Collection[Entry]):
+class RecordedLines(Collection[RecordedLine]):
     """The lines of a recording, read from the file on each iteration, so that a long recording
     takes no more memory than a short one.
     """
@@ -42,9 +48,9 @@ class RecordedLines(Collection[Entry]):
         return self._count
 
     def __contains__(self, entry: object) -> bool:
-        return any(one == entry for one in self)
+        return any(line == entry for line in self)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[RecordedLine]:
         """Decode line by line. Raises UnreadableRecording and OSError."""
         for number, line in islice(self._lines(), self._count):
             try:
@@ -83,9 +89,9 @@ def read_recording(path: Path) -> Recording:
     return Recording(header, lines, lines.warning)
 
 
-def _header(path: Path, line: bytes) -> Header:
+def _header(path: Path, line: bytes) -> RecordingHeader:
     try:
-        header = json.decode(line, type=Header)
+        header = json.decode(line, type=RecordingHeader)
     except (DecodeError, RecursionError):
         remedy = "`sim record --to FILE` writes one"
         raise UnreadableRecording(f"{path}:1: this is not a recording; {remedy}") from None

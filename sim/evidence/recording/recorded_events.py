@@ -9,19 +9,19 @@ recorder's.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import suppress
-from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from sim.api.pipeline.routing import Match, MethodNotAllowed, Router
-from sim.contract.contract import PLANES, Operation, load_contract
-from sim.evidence.recording.files import Entry, Frame, Message, UnreadableRecording
-from sim.kernel.instants import NS_PER_S, Instant, parse_instant
+from sim.contract.contract import PLANES, Operation, Plane, load_contract
+from sim.evidence.recording.files import Frame, RecordedLine, RecordedMessage, UnreadableRecording
+from sim.evidence.recording.service_times import service_instant
+from sim.kernel.instants import Instant, parse_instant
 
 
-class RecordedStream(Struct, frozen=True):
+class OpenedStream(Struct, frozen=True):
     """An open stream of a recording."""
 
     number: int
@@ -35,25 +35,30 @@ class RecordedEvent(Struct, frozen=True):
     know the verb.
     """
 
-    entry: Entry
+    entry: RecordedLine
     name: str
     operation: Operation | None
     now: Instant
-    answer: Message | None = None
+    answer: RecordedMessage | None = None
     frame: Frame | None = None
     closed: dict[str, Any] | None = None
-    stream: RecordedStream | None = None
+    stream: OpenedStream | None = None
     allowed: tuple[str, ...] = ()
+
+
+@cache
+def routers() -> dict[Plane, Router]:
+    """Return what finds operations by verb and path, for each plane with HTTP."""
+    return {plane: Router(load_contract().routes(plane)) for plane in PLANES}
 
 
 class RecordingReader:
     """Reads the lines of a recording in order and keeps track of open streams."""
 
-    def __init__(self, entries: Collection[Entry]) -> None:
+    def __init__(self, entries: Collection[RecordedLine]) -> None:
         self._entries = entries
         self._contract = load_contract()
-        self._routers = {plane: Router(self._contract.routes(plane)) for plane in PLANES}
-        self._streams: dict[int, RecordedStream] = {}
+        self._streams: dict[int, OpenedStream] = {}
         self._instant_of: dict[str, Instant] = {}
         # events before the service first sends its time are assumed to happen at that time
         self._first = next((at for at in map(service_instant, entries) if at is not None), None)
@@ -67,7 +72,7 @@ class RecordingReader:
             if shown_by_line is not None:
                 yield shown_by_line
 
-    def line(self, entry: Entry, now: Instant | None = None) -> RecordedEvent | None:
+    def line(self, entry: RecordedLine, now: Instant | None = None) -> RecordedEvent | None:
         """Return the event of a line; None for the begin of a stream and for frames of the client.
         `now` replaces the instant of the line.
         """
@@ -82,7 +87,7 @@ class RecordingReader:
         stream = self._streams.get(entry.stream)
         if stream is None:
             # the recorder was started, or the file cut, after the stream began
-            stream = RecordedStream(entry.stream, None, {})
+            stream = OpenedStream(entry.stream, None, {})
         operation = stream.operation
         name = operation.name if operation else f"{entry.plane} (unknown stream)"
         if entry.closed is not None:
@@ -92,7 +97,7 @@ class RecordingReader:
             return None
         return RecordedEvent(entry, name, operation, now, frame=entry.frame, stream=stream)
 
-    def _call(self, entry: Entry, request: Message, now: Instant) -> RecordedEvent:
+    def _call(self, entry: RecordedLine, request: RecordedMessage, now: Instant) -> RecordedEvent:
         match = self._match(entry, request)
         if isinstance(match, Operation):
             return RecordedEvent(entry, match.name, match, now, answer=entry.answer)
@@ -100,109 +105,47 @@ class RecordingReader:
         name = f"{entry.plane} (unknown address)"
         return RecordedEvent(entry, name, None, now, answer=entry.answer, allowed=allowed)
 
-    def operation_at(self, entry: Entry, request: Message) -> Operation | None:
+    def operation_at(self, entry: RecordedLine, request: RecordedMessage) -> Operation | None:
         """Return the operation of a request; None at an unknown address."""
         match = self._match(entry, request)
         return match if isinstance(match, Operation) else None
 
-    def _match(self, entry: Entry, request: Message) -> Operation | MethodNotAllowed | None:
+    def _match(
+        self, entry: RecordedLine, request: RecordedMessage
+    ) -> Operation | MethodNotAllowed | None:
         if entry.plane == "grpc":
             return self._contract.by_rpc(request.path)
-        match = self._routers[entry.plane].match(request.method, request.path)
+        match = routers()[entry.plane].match(request.method, request.path)
         if isinstance(match, Match):
             return match.operation
         return match if isinstance(match, MethodNotAllowed) else None
 
-    def _opened(self, entry: Entry, number: int, opened: dict[str, Any]) -> RecordedStream:
+    def _opened(self, entry: RecordedLine, number: int, opened: dict[str, Any]) -> OpenedStream:
         rpc, path = opened.get("rpc"), opened.get("path")
         operation = None
         if isinstance(rpc, str):
             operation = self._contract.by_rpc(rpc)
-        elif isinstance(path, str) and entry.plane in self._routers:
-            match = self._routers[entry.plane].match("GET", path)
+        elif isinstance(path, str) and entry.plane in routers():
+            match = routers()[entry.plane].match("GET", path)
             operation = match.operation if isinstance(match, Match) else None
-        return RecordedStream(number, operation, opened)
+        return OpenedStream(number, operation, opened)
 
     def operation_of(self, stream: int) -> Operation | None:
         """Return the operation of an open stream; None for an unknown one."""
         operation = self._streams.get(stream)
         return None if operation is None else operation.operation
 
-    def now(self, entry: Entry) -> Instant:
+    def now(self, entry: RecordedLine) -> Instant:
         """Return the service's clock at a line, as far as the service sent it."""
         instant = service_instant(entry)
         if instant is not None:
             self._instant_of[entry.plane] = max(instant, self._instant_of.get(entry.plane, instant))
-        known = self._instant_of.get(entry.plane) or max(
+        latest = self._instant_of.get(entry.plane) or max(
             self._instant_of.values(), default=self._first
         )
-        if known is not None:
-            return known
+        if latest is not None:
+            return latest
         try:
             return parse_instant(entry.at)
         except ValueError:
             raise UnreadableRecording(f"line {entry.n + 1}: at is not an instant") from None
-
-
-# Times in messages that are never later than now.
-_EVENTS = frozenset(
-    (
-        "processedSentTime",
-        "transactTime",
-        "lastTransactTime",
-        "tradeTime",
-        "changeTime",
-        "insertTime",
-        "createTime",
-        "createdTime",
-        "updateTime",
-        "updatedTime",
-        "executedTime",
-    )
-)
-
-
-def service_instant(entry: Entry) -> Instant | None:
-    """Return the earliest possible service time at a line; None if the line has no readable
-    time.
-    """
-    if entry.plane != "grpc":
-        return service_date(entry)
-    event = latest_event(service_body(entry), -1)
-    return None if event < 0 else event
-
-
-def service_date(entry: Entry) -> Instant | None:
-    """Return the second in the Date header of an answer; None if it has none that can be read."""
-    if entry.answer is None:
-        return None
-    try:
-        if entry.answer.now and entry.plane != "grpc":
-            return parse_instant(entry.answer.now)
-        date = entry.answer.headers.get("date", "")
-        return int(parsedate_to_datetime(date).timestamp()) * NS_PER_S if date else None
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def service_body(entry: Entry) -> Any:
-    """Return the body that the service sent in a line: that of an answer or a frame."""
-    if entry.answer is not None:
-        return entry.answer.body
-    frame = entry.frame
-    return frame.body if frame is not None and frame.sender == "service" else None
-
-
-def latest_event(body: Any, default: Instant) -> Instant:
-    """Return the latest instant of an event in a body."""
-    latest, left = default, [body]
-    while left:
-        value = left.pop()
-        if isinstance(value, list):
-            left += value
-        elif isinstance(value, dict):
-            left += (inner for inner in value.values() if isinstance(inner, (dict, list)))
-            for name in _EVENTS & value.keys():
-                with suppress(ValueError):
-                    latest = max(latest, parse_instant(str(value[name])))
-    return latest

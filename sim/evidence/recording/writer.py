@@ -6,27 +6,25 @@ appearance.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Any, TypeVar
 
 from sim.evidence.recording.files import (
     Frame,
-    Message,
     Plane,
+    RecordedMessage,
     RecordingFile,
     body_value,
     wall_clock,
 )
-from sim.evidence.recording.fingerprints import Fingerprints
-from sim.kernel.instants import NS_PER_S, Instant, format_instant, parse_instant
+from sim.evidence.recording.redactor import Redactor
+from sim.evidence.recording.service_times import as_written, http_date
+from sim.kernel.instants import Instant, format_instant
 
 BODY_MAX = 32 << 20  # bytes of a body that are recorded; the client gets all of it
 _CREDENTIALS = ("authorization", "x-pm-access-key", "x-api-key")
-_TIMES = re.compile(r"^(?:transact|sent|server|update|event)?_?time(?:stamp)?$", re.IGNORECASE)
 Pairs = Iterable[tuple[str, str]]
 T = TypeVar("T")
 
@@ -36,7 +34,7 @@ class RecordingWriter:
 
     def __init__(self, file: RecordingFile, clock: Callable[[], Instant] = wall_clock) -> None:
         self.file, self.clock = file, clock
-        self._secrets = Fingerprints()
+        self._secrets = Redactor()
         self._clients: dict[str, str] = {}
         self._streams = count(1)
         self.calls = self.frames = 0
@@ -48,8 +46,8 @@ class RecordingWriter:
         plane: Plane,
         began: Instant,
         client: str,
-        request: Message,
-        answer: Message | None,
+        request: RecordedMessage,
+        answer: RecordedMessage | None,
         *,
         cut: bool = False,
     ) -> None:
@@ -65,12 +63,12 @@ class RecordingWriter:
 
     def request(
         self, method: str, path: str, query: str, headers: Pairs, body: bytes, kind: str = ""
-    ) -> Message:
+    ) -> RecordedMessage:
         """Return a request without secrets; `kind` is the body's content type."""
         pairs = list(headers)
-        plain = _inflated(body, _coding(pairs))
+        plain = _inflated(body, pairs)
         return self._secrets.settled(
-            lambda: Message(
+            lambda: RecordedMessage(
                 method=method,
                 path=self._secrets.text(path),
                 query=self._secrets.query(query),
@@ -79,14 +77,13 @@ class RecordingWriter:
             )
         )
 
-    def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> Message:
+    def answer(self, status: int, headers: Pairs, body: bytes, kind: str = "") -> RecordedMessage:
         """Return an answer without secrets, with the time that the service tells."""
         pairs = list(headers)
-        named = {name.lower(): value for name, value in pairs}
-        at, plain = format_instant(self.clock()), _inflated(body, _coding(pairs))
-        now = _http_time(named.get("date", ""))
+        at, plain = format_instant(self.clock()), _inflated(body, pairs)
+        now = as_written(http_date(_header(pairs, "date")))
         return self._secrets.settled(
-            lambda: Message(
+            lambda: RecordedMessage(
                 status=status,
                 headers=self._secrets.headers(pairs),
                 body=self._body(plain, kind),
@@ -102,12 +99,7 @@ class RecordingWriter:
     def _body(self, body: bytes, kind: str) -> Any:
         if len(body) > BODY_MAX:
             return {"left_out": len(body)}
-        value = body_value(body)
-        if isinstance(value, str) and "form-urlencoded" in kind:
-            return self._secrets.query(value)
-        if isinstance(value, str):
-            return self._secrets.named_text(value)
-        return self._secrets.json(value)
+        return self._secrets.body(body_value(body), kind)
 
     # ---- streams
 
@@ -131,7 +123,7 @@ class RecordingWriter:
         redacted = self._secrets.json(closed)
         self.file.append(plane, self.clock(), client=client, stream=stream, closed=redacted)
 
-    # ---- who
+    # ---- clients
 
     def client(self, headers: Mapping[str, str], connection: str) -> str:
         """Return the label of the client that sent these headers (names in lower case) on this
@@ -143,41 +135,14 @@ class RecordingWriter:
         return self._clients.setdefault(key, f"client-{len(self._clients) + 1}")
 
 
-def service_time(value: Any) -> str:
-    """Return the latest instant in the time fields of a message; "" if there is none."""
-    instants = [at for at in _times(value) if at]
-    return format_instant(max(instants)) if instants else ""
+def _header(headers: Pairs, name: str) -> str:
+    """Return the first value of a header; "" if it is absent."""
+    return next((value for key, value in headers if key.lower() == name), "")
 
 
-def _times(value: Any, name: str = "") -> Iterable[Instant]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _times(inner, key)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _times(inner, name)
-    elif isinstance(value, str) and _TIMES.search(name):
-        try:
-            yield parse_instant(value)
-        except ValueError:
-            return
-
-
-def _http_time(text: str) -> str:
-    try:
-        return format_instant(int(parsedate_to_datetime(text).timestamp()) * NS_PER_S)
-    except (ValueError, TypeError):
-        return ""
-
-
-def _coding(headers: list[tuple[str, str]]) -> str:
-    """The coding of a body: its Content-Encoding."""
-    return next((value for name, value in headers if name.lower() == "content-encoding"), "")
-
-
-def _inflated(body: bytes, coding: str) -> bytes:
+def _inflated(body: bytes, headers: Pairs) -> bytes:
     """A compressed body as it was before, up to `BODY_MAX`; unchanged where that fails."""
-    coding = coding.strip().lower()
+    coding = _header(headers, "content-encoding").strip().lower()
     if coding not in ("gzip", "x-gzip", "deflate") or not body:
         return body
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
 from msgspec import Struct
+
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
 EVIDENCE_MAX = 5  # lines that one contradiction names
 KEPT_MAX = 100  # listed contradictions of one check; all are counted
@@ -18,7 +20,7 @@ class Contradiction(Struct, frozen=True):
     evidence: list[int]
 
 
-class Check:
+class WitnessCheck:
     """Looks for one kind of contradiction. A method named after a kind of fact (`facts.py`) gets
     each fact of that kind with the observation that showed it; `finish` comes at the end.
 
@@ -27,23 +29,58 @@ class Check:
     """
 
     name: ClassVar[str]
-    rests_on: ClassVar[str]
+    depends_on: ClassVar[str]
 
     def __init__(self) -> None:
         self.applied = 0
         self.cannot_tell = 0
         self.count = 0
         self.contradictions: list[Contradiction] = []
+        self._first: dict[Hashable, tuple[Any, int]] = {}
+        self._latest: dict[Hashable, tuple[Any, Seen, int]] = {}
+        self._on_streams: list[tuple[ObservedStream, str, list[int]]] = []
 
-    def contradict(self, says: str, evidence: Iterable[int]) -> None:
+    def contradict(self, text: str, evidence: Iterable[int]) -> None:
         """Report a contradiction."""
         self.count += 1
         if len(self.contradictions) < KEPT_MAX:
             lines = sorted(set(evidence))[:EVIDENCE_MAX]
-            self.contradictions.append(Contradiction(says, lines))
+            self.contradictions.append(Contradiction(text, lines))
+
+    def contradict_on(self, stream: ObservedStream, text: str, evidence: list[int]) -> None:
+        """Report a contradiction at the end, unless a fault has disturbed the stream by then."""
+        self._on_streams.append((stream, text, evidence))
+
+    def first_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
+        """Return the first content under a key, with its line, if another line showed it."""
+        first = self._first.setdefault(key, (content, line))
+        if first[1] == line:
+            return None
+        self.applied += 1
+        return first
+
+    def state_before(
+        self, key: Hashable, state: Any, observation: ClientObservation
+    ) -> tuple[Any, int] | None:
+        """Return the latest state under a key, with its line, if this one was observed after it.
+        States that were observed at the same time have no order.
+        """
+        latest = self._latest.get(key)
+        if latest is not None and latest[1] >= observation.began:
+            return None
+        self._latest[key] = state, observation.ended, observation.n
+        if latest is None:
+            return None
+        self.applied += 1
+        return latest[0], latest[2]
 
     def finish(self) -> None:
-        """Judge what can be judged only when everything has been seen."""
+        """Judge what can be judged only when everything has been observed."""
+        for stream, text, evidence in self._on_streams:
+            if stream.disturbed:
+                self.cannot_tell += 1
+            else:
+                self.contradict(text, evidence)
 
 
 def short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The facts that answers and frames state.
+"""The facts that answers and frames state, with the words of the contract.
 
 Numbers are exact, instants are text that sorts as it counts. Quantities and prices of the exchange
 are scaled integers, those of the retail API decimals, so facts of both are never compared
@@ -18,7 +18,11 @@ TERMINAL = frozenset(
 )
 
 
-class Order(Struct, frozen=True, gc=False):
+class Fact(Struct, frozen=True, gc=False):
+    """Something that an answer or a frame states."""
+
+
+class ReportedOrder(Fact, frozen=True, gc=False):
     """An order as somebody was shown it. `at` is when it last changed.
 
     A fact of kind "order" is an order as it is, "past_order" as it was after an execution.
@@ -31,12 +35,12 @@ class Order(Struct, frozen=True, gc=False):
     account: str
     state: str
     type: str
-    qty: Number
-    cum: Number
-    leaves: Number
+    order_qty: Number
+    cum_qty: Number
+    leaves_qty: Number
     price: Number
-    average: Number
-    cash: bool
+    avg_px: Number
+    cash_order_qty: Number
     at: str
 
     @property
@@ -45,93 +49,93 @@ class Order(Struct, frozen=True, gc=False):
         return self.state in TERMINAL
 
 
-class Execution(Struct, frozen=True, gc=False):
-    """Something that happened to an order."""
+class ReportedExecution(Fact, frozen=True, gc=False):
+    """Something that happened to an order. `leg_prices`: whether it is of a combo."""
 
     id: str
     type: str
-    order: Order
-    qty: Number
-    price: Number
-    trade: str
+    order: ReportedOrder
+    last_shares: Number
+    last_px: Number
+    trade_id: str
     aggressor: bool
-    legs: bool
+    leg_prices: bool
     at: str
 
     @property
     def is_fill(self) -> bool:
         """Whether it traded."""
-        return self.qty > 0 and self.type.endswith("FILL")
+        return self.last_shares > 0 and self.type.endswith("FILL")
 
 
-class Trade(Struct, frozen=True, gc=False):
+class ReportedTrade(Fact, frozen=True, gc=False):
     """A trade with the executions that were shown of its two sides."""
 
     id: str
     dialect: str
     state: str
-    aggressor: Execution | None
-    passive: Execution | None
+    aggressor: ReportedExecution | None
+    passive: ReportedExecution | None
 
 
-class Level(NamedTuple):
+class ReportedLevel(NamedTuple):
     """One price of a book."""
 
     price: Number
     qty: Number
 
 
-class Book(Struct, frozen=True, gc=False):
+class ReportedBook(Fact, frozen=True, gc=False):
     """A book as somebody was shown it, the best prices first."""
 
     symbol: str
     dialect: str
     state: str
-    bids: tuple[Level, ...]
-    offers: tuple[Level, ...]
-    hidden: bool
+    bids: tuple[ReportedLevel, ...]
+    offers: tuple[ReportedLevel, ...]
+    book_hidden: bool
     at: str
 
 
-class Position(Struct, frozen=True, gc=False):
+class ReportedPosition(Fact, frozen=True, gc=False):
     """What an account holds. `expired`: its market expired or has paid."""
 
     account: str
     symbol: str
     dialect: str
-    net: Number
-    bought: Number
-    sold: Number
+    net_position: Number
+    qty_bought: Number
+    qty_sold: Number
     expired: bool
     at: str
 
 
-class Cash(Struct, frozen=True, gc=False):
-    """One change of a balance of money; `type` is without its prefix, such as DEPOSIT."""
+class CashChange(Fact, frozen=True, gc=False):
+    """One change of a balance; `entry_type` is without its prefix, such as DEPOSIT."""
 
     id: str
     account: str
     currency: str
     dialect: str
-    before: Decimal
-    after: Decimal
-    type: str
+    before_balance: Number
+    after_balance: Number
+    entry_type: str
     symbol: str
     at: str
 
 
-class Holding(Struct, frozen=True, gc=False):
+class HoldingChange(Fact, frozen=True, gc=False):
     """One change of a position, with what is held after it."""
 
     id: str
     account: str
     symbol: str
-    change: Number
-    net: Number
+    quantity_change: Number
+    net_position: Number
     at: str
 
 
-class Settlement(Struct, frozen=True, gc=False):
+class ReportedSettlement(Fact, frozen=True, gc=False):
     """The final price of an instrument."""
 
     symbol: str
@@ -139,23 +143,21 @@ class Settlement(Struct, frozen=True, gc=False):
     price: Number
 
 
-class Instrument(Struct, frozen=True, gc=False):
+class ReportedInstrument(Fact, frozen=True, gc=False):
     """The state of an instrument."""
 
     symbol: str
     state: str
 
 
-Fact: TypeAlias = (
-    Order | Execution | Trade | Book | Position | Cash | Holding | Settlement | Instrument
-)
-
-
 # ---- values
 
 
 def number(value: Any) -> Number:
-    """A number as JSON has it: an integer, text, or an amount. ArithmeticError for other text."""
+    """A number as JSON has it: an integer, text, an amount, or the present one of some balances.
+
+    ArithmeticError for other text.
+    """
     kind = type(value)
     if kind is str:
         try:
@@ -166,7 +168,7 @@ def number(value: Any) -> Number:
         exact: Number = value
         return exact
     if kind is dict:
-        return number(value.get("value"))
+        return number(value.get("value", value.get("currentBalance")))
     return int(value) if value else 0
 
 

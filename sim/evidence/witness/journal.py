@@ -1,8 +1,8 @@
 """Observations of a run: its journal is replayed, and what clients were sent is looked at.
 
 What the scenario's own steps ask counts as a client's. A rewind, a reset and the like begin the
-world anew, so what was seen before says nothing about what is seen after it: each stretch is
-judged by itself.
+world anew, so nothing that was observed before can contradict what is observed after it: each
+segment of the history has its own checks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ from sim.api.pipeline.inputs import (
 )
 from sim.contract.contract import Operation
 from sim.contract.messages import Message
-from sim.evidence.witness.observation import Observation, Stream, WorldReset, ask, in_json_names
+from sim.evidence.witness.observation import (
+    ClientObservation,
+    ObservationKind,
+    ObservedStream,
+    WorldReset,
+    in_json_names,
+)
 from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
 from sim.read.replay import NumberedLines, replaying
@@ -40,7 +46,9 @@ from sim.run.simulation import Simulation
 _JSON = json.Decoder(float_hook=Decimal)
 
 
-def observed(simulation: Simulation, lines: NumberedLines) -> Iterator[Observation | WorldReset]:
+def observed(
+    simulation: Simulation, lines: NumberedLines
+) -> Iterator[ClientObservation | WorldReset]:
     """What clients saw in a journal's lines, which a fresh simulation replays. Divergence."""
     watched = Watch(simulation)
     outcomes: list[Outcome] = []
@@ -58,19 +66,19 @@ class Watch:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._streams: dict[int, Stream] = {}
-        self._held: dict[str, tuple[Observation, bool]] = {}
-        self._seen: list[Observation] = []
+        self._streams: dict[int, ObservedStream] = {}
+        self._held: dict[str, tuple[ClientObservation, bool]] = {}
+        self._observations: list[ClientObservation] = []
 
     def begin_anew(self) -> None:
         """Every stream has ended, and no answer is still to come."""
         self._streams.clear()
         self._held.clear()
 
-    def take(self) -> list[Observation]:
-        """What has been seen since."""
-        seen, self._seen = self._seen, []
-        return seen
+    def take(self) -> list[ClientObservation]:
+        """What has been observed since."""
+        observations, self._observations = self._observations, []
+        return observations
 
     def outcome(self, input_: Input, outcome: Outcome) -> None:
         """Look at an input and what came of it."""
@@ -84,7 +92,7 @@ class Watch:
             case StreamFrame():
                 stream = self._streams.get(input_.stream)
                 if stream is not None:
-                    ask(stream, self._decoded(stream.operation, input_.message, request=True))
+                    self._note_request(stream, input_.message)
             case StreamHungUp():
                 self._end(input_.stream, outcome.seq)
         self._effects(outcome)
@@ -102,28 +110,21 @@ class Watch:
         if reply is None or operation is None:
             return
         over_http = isinstance(call, RestCall)
-        seen = Observation(
-            n=outcome.seq,
-            kind="answer",
-            operation=operation,
-            client=_client(call),
-            began=outcome.seq,
-            ended=outcome.seq,
-            now=self._now(),
-            request=self._request(call, operation),
-            body=None,
+        n, request = outcome.seq, self._request(call, operation)
+        answer = ClientObservation(
+            n, "answer", operation, _client(call), n, n, self._now(), request, body=None
         )
         if reply.pending_on:
-            self._held[reply.pending_on] = seen, over_http
+            self._held[reply.pending_on] = answer, over_http
         else:
-            self._answer(seen, reply, over_http)
+            self._answer(answer, reply, over_http)
 
-    def _answer(self, seen: Observation, reply: Reply, over_http: bool) -> None:
-        seen.ok = 200 <= reply.status < 300 if over_http else reply.code == 0
-        if seen.ok and reply.chunks is None and not reply.connection_fault:
+    def _answer(self, answer: ClientObservation, reply: Reply, over_http: bool) -> None:
+        answer.ok = 200 <= reply.status < 300 if over_http else reply.code == 0
+        if answer.ok and reply.chunks is None and not reply.connection_fault:
             body = reply.body
-            seen.body = _json(body) if over_http else self._decoded(seen.operation, body)
-        self._seen.append(seen)
+            answer.body = _json(body) if over_http else self._decoded(answer.operation, body)
+        self._observations.append(answer)
 
     def _operation(self, call: RestCall | RpcCall, outcome: Outcome) -> Operation | None:
         contract = self._simulation.contract
@@ -134,10 +135,10 @@ class Watch:
 
     def _request(self, call: RestCall | RpcCall, operation: Operation) -> dict[str, Any]:
         if isinstance(call, RpcCall):
-            asked = self._decoded(operation, call.message, request=True)
+            request = self._decoded(operation, call.message, request=True)
         else:
-            asked = _json(call.body.encode()) or dict(parse_qsl(call.query))
-        return in_json_names(asked) if isinstance(asked, dict) else {}
+            request = _json(call.body.encode()) or dict(parse_qsl(call.query))
+        return in_json_names(request) if isinstance(request, dict) else {}
 
     # ---- streams
 
@@ -147,10 +148,10 @@ class Watch:
         if not name:
             return
         operation = contract.by_name(name)
-        stream = Stream(number, operation, _client(opened), outcome.seq)
+        stream = ObservedStream(number, operation, _client(opened), outcome.seq)
         self._streams[number] = stream
         if opened.message:
-            ask(stream, self._decoded(operation, opened.message, request=True))
+            self._note_request(stream, opened.message)
         self._stream(stream, "begun", outcome.seq)
 
     def _end(self, number: int, seq: int) -> None:
@@ -168,27 +169,19 @@ class Watch:
             elif isinstance(effect, Close):
                 self._end(effect.stream, outcome.seq)
             elif isinstance(effect, Resolve):
-                seen, over_http = self._held.pop(effect.pending_on, (None, False))
-                if seen is not None:
-                    seen.n = seen.ended = outcome.seq
-                    seen.now = self._now()
-                    self._answer(seen, effect.reply, over_http)
+                answer, over_http = self._held.pop(effect.pending_on, (None, False))
+                if answer is not None:
+                    answer.n = answer.ended = outcome.seq
+                    answer.now = self._now()
+                    self._answer(answer, effect.reply, over_http)
 
-    def _stream(self, stream: Stream, kind: Any, seq: int, body: Any = None) -> None:
-        self._seen.append(
-            Observation(
-                n=seq,
-                kind=kind,
-                operation=stream.operation,
-                client=stream.client,
-                began=seq,
-                ended=seq,
-                now=self._now(),
-                request=stream.asked(body),
-                body=body,
-                stream=stream,
-            )
-        )
+    def _note_request(self, stream: ObservedStream, message: bytes) -> None:
+        stream.note_request(self._decoded(stream.operation, message, request=True))
+
+    def _stream(
+        self, stream: ObservedStream, kind: ObservationKind, seq: int, body: Any = None
+    ) -> None:
+        self._observations.append(stream.observation(seq, kind, seq, self._now(), body))
 
     # ---- values
 
@@ -207,8 +200,8 @@ class Watch:
 
 
 def _client(call: RestCall | RpcCall | StreamOpened) -> str:
-    who = call.credential.key or call.peer
-    return f"{who} {call.participant}" if call.participant else who
+    caller = call.credential.key or call.peer
+    return f"{caller} {call.participant}" if call.participant else caller
 
 
 def _json(body: bytes) -> Any:

@@ -16,10 +16,11 @@ from sim.contract.contract import Operation
 # When something was seen: a number, or an instant as text that sorts as it counts. Of one kind in
 # all observations of a run.
 Seen: TypeAlias = Any
+ObservationKind: TypeAlias = Literal["answer", "frame", "begun", "ended"]
 _CASE = re.compile("_([a-z])")
 
 
-class Stream(Struct, eq=False):
+class ObservedStream(Struct, eq=False):
     """A stream of a client.
 
     `request` is the message with which it began, empty for sockets; those have a request for each
@@ -35,15 +36,32 @@ class Stream(Struct, eq=False):
     subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     disturbed: bool = False
 
-    def asked(self, body: Any) -> dict[str, Any]:
-        """The request that a frame belongs to."""
-        if not self.subscriptions:
-            return self.request
+    def note_request(self, body: Any) -> None:
+        """Note what the client requested."""
+        if not isinstance(body, dict):
+            return
+        subscribe = body.get("subscribe")
+        if self.operation.content == "web_socket":
+            if isinstance(subscribe, dict):
+                subscribe = in_json_names(subscribe)
+                self.subscriptions[str(subscribe.get("requestId", ""))] = subscribe
+        elif not self.request:
+            self.request = body
+
+    def observation(
+        self, n: int, kind: ObservationKind, at: Seen, now: str = "", body: Any = None
+    ) -> ClientObservation:
+        """Return what the client received: a frame with the request that it belongs to, the begin
+        or the end.
+        """
         name = body.get("requestId", "") if isinstance(body, dict) else ""
-        return self.subscriptions.get(name, self.request)
+        request = self.subscriptions.get(name, self.request)
+        return ClientObservation(
+            *(n, kind, self.operation, self.client, at, at, now, request, body), stream=self
+        )
 
 
-class Observation(Struct, eq=False):
+class ClientObservation(Struct, eq=False):
     """Something that a client saw.
 
     `n` is the number of its line, in a recording, or of its input, in a journal. One observation is
@@ -53,7 +71,7 @@ class Observation(Struct, eq=False):
     """
 
     n: int
-    kind: Literal["answer", "frame", "begun", "ended"]
+    kind: ObservationKind
     operation: Operation
     client: str
     began: Seen
@@ -62,7 +80,7 @@ class Observation(Struct, eq=False):
     request: dict[str, Any]
     body: Any
     ok: bool = True
-    stream: Stream | None = None
+    stream: ObservedStream | None = None
 
     @property
     def source(self) -> str:
@@ -70,23 +88,10 @@ class Observation(Struct, eq=False):
         return self.operation.rpc if self.stream is None else f"stream {self.operation.rpc}"
 
 
-def in_json_names(asked: dict[str, Any]) -> dict[str, Any]:
+def in_json_names(request: dict[str, Any]) -> dict[str, Any]:
     """A request with names as in answers: clients may write `newest_first` for `newestFirst`."""
-    return {_CASE.sub(lambda found: found[1].upper(), name): asked[name] for name in asked}
+    return {_CASE.sub(lambda letter: letter[1].upper(), name): request[name] for name in request}
 
 
 class WorldReset:
     """The world begins anew: what follows is another history."""
-
-
-def ask(stream: Stream, body: Any) -> None:
-    """Note what a client asked on a stream."""
-    if not isinstance(body, dict):
-        return
-    subscribe = body.get("subscribe")
-    if stream.operation.content == "web_socket":
-        if isinstance(subscribe, dict):
-            subscribe = in_json_names(subscribe)
-            stream.subscriptions[str(subscribe.get("requestId", ""))] = subscribe
-    elif not stream.request:
-        stream.request = body

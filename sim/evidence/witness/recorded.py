@@ -6,86 +6,54 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sim.evidence.recording.files import Entry
-from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
+from sim.evidence.recording.files import RecordedLine
+from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.witness.facts import moment
-from sim.evidence.witness.observation import Observation, Stream, ask, in_json_names
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, in_json_names
 from sim.kernel.instants import format_instant
 
 
-def observed(entries: Collection[Entry]) -> Iterator[Observation]:
-    """What the clients of a recording saw, in the order of its lines. UnreadableRecording."""
-    yield from _Recorded(entries).observations()
-
-
-class _Recorded:
-    def __init__(self, entries: Collection[Entry]) -> None:
-        self._entries = entries
-        self._reader = RecordingReader(entries)
-        self._streams: dict[int, Stream] = {}
-
-    def observations(self) -> Iterator[Observation]:
-        """Every line that shows something of a known operation."""
-        for entry in self._entries:
-            seen = self._reader.line(entry)
-            if entry.opened is not None:
-                yield from self._stream_opening(entry)
-            elif entry.frame is not None and entry.frame.sender == "client":
-                if entry.stream in self._streams:
-                    ask(self._streams[entry.stream], entry.frame.body)
-            elif seen is not None and seen.operation is not None:
-                yield from self._observation(entry, seen)
-
-    def _stream_opening(self, entry: Entry) -> Iterator[Observation]:
-        operation = self._reader.operation_of(entry.stream or 0)
-        if operation is None or entry.stream is None:
-            return
-        at = moment(entry.at)
-        stream = self._streams[entry.stream] = Stream(entry.stream, operation, entry.client, at)
-        yield _of_stream(entry, "begun", stream, at)
-
-    def _observation(self, entry: Entry, seen: RecordedEvent) -> Iterator[Observation]:
-        at = moment(entry.at)
-        stream = self._streams.get(entry.stream or 0)
-        if seen.answer is not None and seen.operation is not None:
-            fine = (0,) if entry.plane == "grpc" else range(200, 300)
-            yield Observation(
+def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
+    """What the clients of a recording received, in the order of its lines: every line that shows
+    something of a known operation. UnreadableRecording.
+    """
+    reader, streams = RecordingReader(entries), dict[int, ObservedStream]()
+    for entry in entries:
+        event, at, number = reader.line(entry), moment(entry.at), entry.stream or 0
+        stream = streams.get(number)
+        if entry.opened is not None:
+            if (operation := reader.operation_of(number)) is not None:
+                stream = streams[number] = ObservedStream(number, operation, entry.client, at)
+                yield stream.observation(entry.n, "begun", at)
+        elif entry.frame is not None and entry.frame.sender == "client":
+            if stream is not None:
+                stream.note_request(entry.frame.body)
+        elif event is None or event.operation is None:
+            continue
+        elif event.answer is not None:
+            statuses = (0,) if entry.plane == "grpc" else range(200, 300)
+            yield ClientObservation(
                 n=entry.n,
                 kind="answer",
-                operation=seen.operation,
+                operation=event.operation,
                 client=entry.client,
                 began=at,
-                ended=max(at, moment(seen.answer.at)) if seen.answer.at else at,
-                now=format_instant(seen.now).removesuffix("Z"),
+                ended=max(at, moment(event.answer.at)),
+                now=format_instant(event.now).removesuffix("Z"),
                 request=_request(entry),
-                body=seen.answer.body,
-                ok=seen.answer.status in fine,
+                body=event.answer.body,
+                ok=event.answer.status in statuses,
             )
         elif stream is None:
-            return  # it began before the recording did
-        elif seen.closed is not None:
-            yield _of_stream(entry, "ended", stream, at)
-        elif seen.frame is not None:
-            yield _of_stream(entry, "frame", stream, at, seen.frame.body)
+            continue  # it began before the recording did
+        elif event.closed is not None:
+            yield stream.observation(entry.n, "ended", at)
+        elif event.frame is not None:
+            yield stream.observation(entry.n, "frame", at, body=event.frame.body)
 
 
-def _of_stream(entry: Entry, kind: Any, stream: Stream, at: str, body: Any = None) -> Observation:
-    return Observation(
-        n=entry.n,
-        kind=kind,
-        operation=stream.operation,
-        client=entry.client,
-        began=at,
-        ended=at,
-        now="",
-        request=stream.asked(body),
-        body=body,
-        stream=stream,
-    )
-
-
-def _request(entry: Entry) -> dict[str, Any]:
-    """What was asked: the body, or the query's parameters."""
+def _request(entry: RecordedLine) -> dict[str, Any]:
+    """What was requested: the body, or the query's parameters."""
     assert entry.request is not None
     if isinstance(entry.request.body, dict):
         return in_json_names(entry.request.body)

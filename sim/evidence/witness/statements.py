@@ -1,270 +1,228 @@
 """Where facts stand in messages, and how they are read there.
 
-A message is searched only where its type, by `proto/`, can hold a type that states a fact.
+The contract's table of fields says where a message can hold a fact, which member of an enumeration
+an absent field stands for, and which fields are instants. A message is searched only where its type
+can hold a type that states a fact. Only the fields of a fact are read, so that a message with
+another mistake still counts as evidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from sim.contract.messages import Message, exchange_v1, find_message, retail_v1
-from sim.contract.wire_fields import fields_of
+from msgspec.structs import fields, replace
+
+from sim.contract.messages import Message, exchange_v1, find, find_message, retail_v1
+from sim.contract.wire_fields import Field, fields_of
 from sim.evidence.witness.facts import (
-    Book,
-    Cash,
-    Execution,
+    CashChange,
     Fact,
-    Holding,
-    Instrument,
-    Level,
-    Order,
-    Position,
-    Settlement,
-    Trade,
+    HoldingChange,
+    ReportedBook,
+    ReportedExecution,
+    ReportedInstrument,
+    ReportedLevel,
+    ReportedOrder,
+    ReportedPosition,
+    ReportedSettlement,
+    ReportedTrade,
     moment,
     number,
 )
 
-Reads: TypeAlias = Callable[[dict[str, Any], str], Iterator[tuple[str, Fact]]]
+Stated: TypeAlias = Iterator[tuple[str, Fact]]
+KINDS = (
+    *("order", "past_order", "execution", "trade", "book", "instrument"),
+    *("position", "settlement", "cash", "holding"),
+)
+Reads: TypeAlias = Callable[[type[Message], dict[str, Any], str], Stated]
 # What is asked about an order that does not exist.
 _IMAGINED = frozenset(("PreviewOrder",))
+_FACTS: dict[type[Message], Any] = {
+    exchange_v1.Order: ReportedOrder,
+    exchange_v1.Execution: ReportedExecution,
+    exchange_v1.Trade: ReportedTrade,
+    exchange_v1.MarketDataUpdate: ReportedBook,
+    exchange_v1.GetOrderBookResponse: ReportedBook,
+    exchange_v1.Instrument: ReportedInstrument,
+    exchange_v1.Position: ReportedPosition,
+    exchange_v1.PositionChange: ReportedSettlement,
+    exchange_v1.BalanceLedgerEntry: CashChange,
+    exchange_v1.PositionLedgerEntry: HoldingChange,
+    retail_v1.Order: ReportedOrder,
+    retail_v1.Execution: ReportedExecution,
+    retail_v1.TradeActivity: ReportedTrade,
+    retail_v1.MarketBook: ReportedBook,
+    retail_v1.UserPosition: ReportedPosition,
+    retail_v1.BalanceChange: CashChange,
+}
+# Where retail messages have other words for the attributes of a fact.
+_RETAIL = {
+    "symbol": "marketSlug",
+    "account": "accountName",
+    "order_qty": "quantity",
+    "cum_qty": "cumQuantity",
+    "leaves_qty": "leavesQuantity",
+    "net_position": "netPositionDecimal",
+    "qty_bought": "qtyBoughtDecimal",
+    "qty_sold": "qtySoldDecimal",
+    "aggressor": "aggressorExecution",
+    "passive": "passiveExecution",
+}
+_INSTANTS = ("lastTransactTime", "transactTime", "updateTime")  # the first that a message has
+# Retail and gRPC spell the types of ledger entries with this prefix, exchange REST without.
+_ENTRY_TYPE = "LEDGER_ENTRY_TYPE_"
 
 
-# ---- orders
+# ---- reading a fact
 
 
-def _order(value: dict[str, Any]) -> Order:
-    get = value.get
-    if "marketSlug" in value:
-        return Order(
-            id=get("id", ""),
-            dialect="retail",
-            symbol=value["marketSlug"],
-            side=get("side", ""),
-            account="",
-            state=get("state") or "ORDER_STATE_NEW",
-            type=get("type", ""),
-            qty=number(get("quantity")),
-            cum=number(get("cumQuantity")),
-            leaves=number(get("leavesQuantity")),
-            price=number(get("price")),
-            average=number(get("avgPx")),
-            cash=number(get("cashOrderQty")) != 0,
-            at=moment(get("lastTransactTime")),
-        )
-    return Order(
-        id=get("id", ""),
-        dialect="exchange",
-        symbol=get("symbol", ""),
-        side=get("side", ""),
-        account=get("account", ""),
-        state=get("state") or "ORDER_STATE_NEW",
-        type=get("type", ""),
-        qty=number(get("orderQty")),
-        cum=number(get("cumQty")),
-        leaves=number(get("leavesQty")),
-        price=number(get("price")),
-        average=number(get("avgPx")),
-        cash=number(get("cashOrderQty")) != 0,
-        at=moment(get("lastTransactTime")),
+@cache
+def _reader(message: type[Message]) -> Callable[[dict[str, Any]], Any]:
+    """Return the function that reads the fact in a message's JSON form."""
+    fact, wire = _FACTS[message], {field.json_name: field for field in fields_of(message)}
+    columns: list[tuple[str, Callable[[Any], Any]]] = []
+    for attribute in fields(fact):
+        words = attribute.name.split("_")
+        plain = words[0] + "".join(map(str.capitalize, words[1:]))
+        names = _INSTANTS if plain == "at" else (_RETAIL.get(attribute.name, plain), plain)
+        name = next((name for name in names if name in wire), "")
+        if name:
+            columns.append((name, _read(attribute.type, wire[name])))
+        else:
+            absent = _dialect(message) if plain == "dialect" else attribute.type()
+            columns.append((name, _constant(absent)))
+    return lambda value: fact(*[read(value.get(name)) for name, read in columns])
+
+
+def _constant(value: object) -> Callable[[Any], Any]:
+    return lambda _: value
+
+
+def _dialect(message: type[Message]) -> str:
+    return message.__module__.rpartition(".")[2].removesuffix("_v1")
+
+
+def _read(kind: Any, field: Field) -> Callable[[Any], Any]:
+    """Return the function that reads a field as the type of an attribute."""
+    if kind is bool:
+        return bool
+    if field.kind == "timestamp":
+        return moment
+    if field.kind == "enum":
+        members: Any = find(field.type_name)
+        zero = members(0).name  # gRPC leaves it out
+        return lambda value: str(value or zero).removeprefix(_ENTRY_TYPE)
+    if field.kind == "message":
+        message = find_message(field.type_name)
+        if field.repeated:
+            return _levels
+        if _FACTS.get(message) is ReportedExecution:
+            return lambda value: _execution(message, value)
+        if message in _FACTS:
+            return _reader(message)
+    return number if kind is not str else lambda value: value or ""
+
+
+def _levels(levels: Any) -> tuple[ReportedLevel, ...]:
+    return tuple(
+        ReportedLevel(number(level.get("px")), number(level.get("qty"))) for level in levels or ()
     )
 
 
-def _execution(value: dict[str, Any]) -> Execution | None:
-    """None where the service shows no order with it."""
-    order = value.get("order")
+def _execution(message: type[Message], value: Any) -> ReportedExecution | None:
+    """Return an execution; None where the service shows no order with it."""
+    order = value.get("order") if isinstance(value, dict) else None
     if not isinstance(order, dict) or not value.get("id") or not order.get("id"):
         return None
-    get = value.get
-    return Execution(
-        id=value["id"],
-        type=get("type") or "EXECUTION_TYPE_NEW",
-        order=_order(order),
-        qty=number(get("lastShares")),
-        price=number(get("lastPx")),
-        trade=get("tradeId", ""),
-        aggressor=bool(get("aggressor")),
-        legs=bool(get("legPrices")),
-        at=moment(get("transactTime")),
-    )
+    execution: ReportedExecution = _reader(message)(value)
+    return execution
 
 
-def _orders(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
+# ---- the facts of a message
+
+
+def _orders(message: type[Message], value: dict[str, Any], client: str) -> Stated:
     if value.get("id"):
-        yield "order", _order(value)
+        yield "order", _reader(message)(value)
 
 
-def _executions(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    execution = _execution(value)
+def _executed(execution: ReportedExecution | None) -> Stated:
     if execution is not None:
         yield "past_order", execution.order
         yield "execution", execution
 
 
-def _trades(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    sides = [value.get(name) for name in ("aggressor", "passive")]
-    yield from _both(value, sides, "exchange")
+def _executions(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    return _executed(_execution(message, value))
 
 
-def _retail_trades(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    sides = [value.get(name) for name in ("aggressorExecution", "passiveExecution")]
-    yield from _both(value, sides, "retail")
+def _trades(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    trade: ReportedTrade = _reader(message)(value)
+    yield "trade", trade
+    yield from _executed(trade.aggressor)
+    yield from _executed(trade.passive)
 
 
-def _both(value: dict[str, Any], sides: list[Any], dialect: str) -> Iterator[tuple[str, Fact]]:
-    aggressor, passive = (_execution(side) if isinstance(side, dict) else None for side in sides)
-    state = value.get("state") or ""
-    yield "trade", Trade(value.get("id", ""), dialect, state, aggressor, passive)
-    for side in (aggressor, passive):
-        if side is not None:
-            yield "past_order", side.order
-            yield "execution", side
-
-
-# ---- markets
-
-
-def _books(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    retail = "marketSlug" in value
-    symbol = value["marketSlug"] if retail else value.get("symbol", "")
-    dialect = "retail" if retail else "exchange"
-    bids, offers = (
-        tuple(Level(number(level.get("px")), number(level.get("qty"))) for level in levels)
-        for levels in (value.get("bids") or (), value.get("offers") or ())
-    )
-    at, hidden = moment(value.get("transactTime")), bool(value.get("bookHidden"))
-    # closed is number zero, which gRPC leaves out
-    state = value.get("state") or ("MARKET_STATE_CLOSED" if retail else "INSTRUMENT_STATE_CLOSED")
-    yield "book", Book(symbol, dialect, state, bids, offers, hidden, at)
+def _books(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    book: ReportedBook = _reader(message)(value)
+    yield "book", book
     stats = value.get("stats") or {}
-    preliminary = "settlementPreliminaryFlag" if retail else "settlementPreliminary"
-    if "settlementPx" in stats and stats.get(preliminary) is False:
-        yield "settlement", Settlement(symbol, dialect, number(stats["settlementPx"]))
+    preliminary = stats.get("settlementPreliminary", stats.get("settlementPreliminaryFlag"))
+    if "settlementPx" in stats and preliminary is False:
+        yield (
+            "settlement",
+            ReportedSettlement(book.symbol, book.dialect, number(stats["settlementPx"])),
+        )
 
 
-def _instruments(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
+def _instruments(message: type[Message], value: dict[str, Any], client: str) -> Stated:
     if value.get("symbol") and value.get("state"):
-        yield "instrument", Instrument(value["symbol"], value["state"])
+        yield "instrument", _reader(message)(value)
 
 
-def _settlements(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
+def _settlements(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    position = value.get("position")
     if value.get("settlementPx") is not None and value.get("resolved"):
-        symbol = (value.get("position") or {}).get("symbol", "")
-        yield "settlement", Settlement(symbol, "exchange", number(value["settlementPx"]))
-    if isinstance(value.get("position"), dict):
-        yield from _positions(value["position"], client)
+        symbol = (position or {}).get("symbol", "")
+        yield "settlement", ReportedSettlement(symbol, "exchange", number(value["settlementPx"]))
+    if isinstance(position, dict):
+        yield from _positions(exchange_v1.Position, position, client)
 
 
-# ---- money and holdings
+def _positions(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    position: ReportedPosition = _reader(message)(value)
+    if position.dialect == "retail":
+        symbol = (value.get("marketMetadata") or {}).get("slug", "")
+        position = replace(position, account=client, symbol=symbol)
+    yield "position", position
 
 
-def _positions(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    get = value.get
-    yield (
-        "position",
-        Position(
-            account=get("account", ""),
-            symbol=get("symbol", ""),
-            dialect="exchange",
-            net=number(get("netPosition")),
-            bought=number(get("qtyBought")),
-            sold=number(get("qtySold")),
-            expired=bool(get("expired")),
-            at=moment(get("updateTime")),
-        ),
-    )
+def _cash(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    entry: CashChange = _reader(message)(value)
+    if entry.dialect == "retail":
+        currency = (value.get("afterBalance") or {}).get("currency", "")
+        # an account may have several keys
+        entry = replace(entry, account=entry.account or client, currency=currency)
+    yield "cash", entry
 
 
-def _retail_positions(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    get, about = value.get, value.get("marketMetadata") or {}
-    yield (
-        "position",
-        Position(
-            account=client,
-            symbol=about.get("slug", ""),
-            dialect="retail",
-            net=number(get("netPositionDecimal")),
-            bought=number(get("qtyBoughtDecimal")),
-            sold=number(get("qtySoldDecimal")),
-            expired=bool(get("expired")),
-            at=moment(get("updateTime")),
-        ),
-    )
+def _holdings(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    yield "holding", _reader(message)(value)
 
 
-def _cash(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    get = value.get
-    yield (
-        "cash",
-        Cash(
-            id=get("id", ""),
-            account=get("account", ""),
-            currency=get("currency", ""),
-            dialect="exchange",
-            before=Decimal(number(get("beforeBalance"))),
-            after=Decimal(number(get("afterBalance"))),
-            type=_entry_type(value),
-            symbol=get("symbol", ""),
-            at=moment(get("updateTime")),
-        ),
-    )
-
-
-def _retail_cash(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    before, after = value.get("beforeBalance") or {}, value.get("afterBalance") or {}
-    yield (
-        "cash",
-        Cash(
-            id=value.get("id", ""),
-            account=value.get("accountName") or client,  # an account may have several keys
-            currency=after.get("currency", ""),
-            dialect="retail",
-            before=Decimal(number(before.get("currentBalance"))),
-            after=Decimal(number(after.get("currentBalance"))),
-            type=_entry_type(value),
-            symbol="",
-            at=moment(value.get("updateTime")),
-        ),
-    )
-
-
-def _entry_type(value: dict[str, Any]) -> str:
-    """The type of an entry. Retail and gRPC spell it with a prefix, exchange REST without, and gRPC
-    leaves out the one with number zero.
-    """
-    return (value.get("entryType") or "UNDEFINED").removeprefix("LEDGER_ENTRY_TYPE_")
-
-
-def _holdings(value: dict[str, Any], client: str) -> Iterator[tuple[str, Fact]]:
-    get = value.get
-    change, net = number(get("quantityChange")), number(get("netPosition"))
-    account, symbol = get("account", ""), get("symbol", "")
-    yield (
-        "holding",
-        Holding(get("id", ""), account, symbol, change, net, moment(get("updateTime"))),
-    )
-
-
-_READS: dict[type[Message], Reads] = {
-    exchange_v1.Order: _orders,
-    exchange_v1.Execution: _executions,
-    exchange_v1.Trade: _trades,
-    exchange_v1.MarketDataUpdate: _books,
-    exchange_v1.GetOrderBookResponse: _books,
-    exchange_v1.Instrument: _instruments,
-    exchange_v1.Position: _positions,
-    exchange_v1.PositionChange: _settlements,
-    exchange_v1.BalanceLedgerEntry: _cash,
-    exchange_v1.PositionLedgerEntry: _holdings,
-    retail_v1.Order: _orders,
-    retail_v1.Execution: _executions,
-    retail_v1.TradeActivity: _retail_trades,
-    retail_v1.MarketBook: _books,
-    retail_v1.UserPosition: _retail_positions,
-    retail_v1.BalanceChange: _retail_cash,
+_READS: dict[type[Fact], Reads] = {
+    ReportedOrder: _orders,
+    ReportedExecution: _executions,
+    ReportedTrade: _trades,
+    ReportedBook: _books,
+    ReportedInstrument: _instruments,
+    ReportedPosition: _positions,
+    ReportedSettlement: _settlements,
+    CashChange: _cash,
+    HoldingChange: _holdings,
 }
 
 
@@ -272,57 +230,49 @@ _READS: dict[type[Message], Reads] = {
 
 
 class _Place(NamedTuple):
-    """A field that holds facts: `reads` what is there, or there are places further inside."""
+    """A field that holds facts of `message`, or there are places further inside."""
 
     name: str
     inside: tuple[_Place, ...]
-    reads: Reads | None
+    message: type[Message] | None
     is_map: bool
 
 
 @cache
 def _places(
-    kind: type[Message], seen: frozenset[type[Message]] = frozenset()
+    kind: type[Message], outer: frozenset[type[Message]] = frozenset()
 ) -> tuple[_Place, ...]:
     places = []
     for field in fields_of(kind):
         if field.kind != "message":
             continue
-        inner = find_message(field.type_name)
-        if inner in _READS:
-            places.append(_Place(field.json_name, (), _READS[inner], bool(field.key_kind)))
-        elif inner not in seen and (inside := _places(inner, seen | {kind})):
-            places.append(_Place(field.json_name, inside, None, bool(field.key_kind)))
+        message, is_map = find_message(field.type_name), bool(field.key_kind)
+        if message in _FACTS:
+            places.append(_Place(field.json_name, (), message, is_map))
+        elif message not in outer and (inside := _places(message, outer | {kind})):
+            places.append(_Place(field.json_name, inside, None, is_map))
     return tuple(places)
 
 
-@cache
-def _start(rpc: str, kind: type[Message]) -> tuple[Reads | None, tuple[_Place, ...]]:
-    if rpc in _IMAGINED:
-        return None, ()
-    return _READS.get(kind), _places(kind)
-
-
-def facts(rpc: str, kind: type[Message], body: Any, client: str) -> Iterator[tuple[str, Fact]]:
+def facts(rpc: str, kind: type[Message], body: Any, client: str) -> Stated:
     """Each (kind, fact) that a message of a type states, in its JSON form."""
-    if not isinstance(body, dict):
-        return
-    reads, places = _start(rpc, kind)
-    if reads is not None:
-        yield from reads(body, client)
-    elif places:
-        yield from _inside(places, body, client)
+    if isinstance(body, dict) and rpc not in _IMAGINED:
+        if kind in _FACTS:
+            yield from _READS[_FACTS[kind]](kind, body, client)
+        else:
+            yield from _inside(_places(kind), body, client)
 
 
-def _inside(
-    places: tuple[_Place, ...], body: dict[str, Any], client: str
-) -> Iterator[tuple[str, Fact]]:
-    for name, inside, reads, is_map in places:
+def _inside(places: tuple[_Place, ...], body: dict[str, Any], client: str) -> Stated:
+    for name, inside, message, is_map in places:
         value = body.get(name)
         if not value:
             continue
         values = value if isinstance(value, list) else value.values() if is_map else (value,)
-        for one in values:
-            if not isinstance(one, dict):
+        for element in values:
+            if not isinstance(element, dict):
                 continue
-            yield from reads(one, client) if reads is not None else _inside(inside, one, client)
+            if message is None:
+                yield from _inside(inside, element, client)
+            else:
+                yield from _READS[_FACTS[message]](message, element, client)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -12,10 +11,10 @@ from msgspec import Struct, field, to_builtins
 
 from sim.evidence.recording.reading import read_recording, uncollected
 from sim.evidence.witness import journal, recorded
-from sim.evidence.witness.check import Check, Contradiction
+from sim.evidence.witness.check import Contradiction, WitnessCheck
 from sim.evidence.witness.checks import CHECKS
-from sim.evidence.witness.observation import Observation, WorldReset
-from sim.evidence.witness.statements import facts
+from sim.evidence.witness.observation import ClientObservation, WorldReset
+from sim.evidence.witness.statements import KINDS, facts
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
 from sim.read.replay import journal_lines, lines_leading_to, simulation_of
@@ -34,12 +33,12 @@ class CheckVerdict(Struct):
     count: int = 0
     cannot_tell: int = 0
 
-    def add(self, check: Check) -> None:
-        """Add what a check found in one stretch of history."""
-        self.applied += check.applied
-        self.cannot_tell += check.cannot_tell
-        self.count += check.count
-        self.contradictions += check.contradictions
+    def add(self, further: CheckVerdict | WitnessCheck) -> None:
+        """Add what the check found in another segment of history, or in another file."""
+        self.applied += further.applied
+        self.cannot_tell += further.cannot_tell
+        self.count += further.count
+        self.contradictions += further.contradictions
 
 
 class Witness(Struct):
@@ -54,7 +53,11 @@ class Witness(Struct):
     @property
     def contradictions(self) -> list[Contradiction]:
         """Every listed contradiction."""
-        return [one for verdict in self.checks.values() for one in verdict.contradictions]
+        return [
+            contradiction
+            for verdict in self.checks.values()
+            for contradiction in verdict.contradictions
+        ]
 
     @property
     def ok(self) -> bool:
@@ -72,51 +75,48 @@ class _HistorySegment:
 
     def __init__(self) -> None:
         self.checks = [check() for check in CHECKS]
-        self._handlers: dict[str, list[Callable[[Any, Observation], None]]] = defaultdict(list)
-        kinds = ("order", "past_order", "execution", "trade", "book", "position", "cash", "holding")
-        for kind in (*kinds, "settlement", "instrument"):
-            for check in self.checks:
-                if hasattr(check, kind):
-                    self._handlers[kind].append(getattr(check, kind))
-        self._whole = [check.observation for check in self.checks if hasattr(check, "observation")]
+        self._handlers = {
+            kind: [getattr(check, kind) for check in self.checks if hasattr(check, kind)]
+            for kind in (*KINDS, "observation")
+        }
 
-    def examine(self, seen: Observation) -> bool:
+    def examine(self, observation: ClientObservation) -> bool:
         """Pass an observation, and each fact that it states, to the checks. False where a message
         is none of its type, so that not all of it could be read.
         """
-        legible = True
-        if seen.ok and seen.body is not None:
-            handlers, operation = self._handlers, seen.operation
+        legible, handlers, operation = True, self._handlers, observation.operation
+        if observation.ok and observation.body is not None:
+            stated = facts(operation.rpc, operation.response, observation.body, observation.client)
             try:
-                for kind, fact in facts(operation.rpc, operation.response, seen.body, seen.client):
+                for kind, fact in stated:
                     for handler in handlers[kind]:
-                        handler(fact, seen)
+                        handler(fact, observation)
             except _NO_MESSAGE:
                 legible = False
-        for whole in self._whole:
-            whole(seen)
+        for handler in handlers["observation"]:
+            handler(observation)
         return legible
 
 
-def judge(observations: Iterable[Observation | WorldReset]) -> Witness:
+def judge(observations: Iterable[ClientObservation | WorldReset]) -> Witness:
     """Look for contradictions in what clients saw."""
     verdicts = {check.name: CheckVerdict() for check in CHECKS}
-    witness, stretch = Witness(verdicts), _HistorySegment()
+    witness, segment = Witness(verdicts), _HistorySegment()
 
     def finish() -> None:
-        for check in stretch.checks:
+        for check in segment.checks:
             check.finish()
             verdicts[check.name].add(check)
 
     with uncollected():
-        for seen in observations:
-            if isinstance(seen, WorldReset):
+        for observation in observations:
+            if isinstance(observation, WorldReset):
                 finish()
-                stretch = _HistorySegment()
+                segment = _HistorySegment()
                 continue
             witness.observations += 1
-            if not stretch.examine(seen):
-                witness.illegible.append(seen.n)
+            if not segment.examine(observation):
+                witness.illegible.append(observation.n)
         finish()
     return witness
 
@@ -142,7 +142,7 @@ def witness_run(simulation: Simulation) -> Witness:
 def contradiction_lines(simulation: Simulation) -> Iterator[str]:
     """A line for each contradiction in what clients of a finished run have seen."""
     for check, verdict in witness_run(simulation).checks.items():
-        yield from (f"witness: {check}: {one.says}" for one in verdict.contradictions)
+        yield from (f"witness: {check}: {it.says}" for it in verdict.contradictions)
 
 
 def _begins_recording(path: Path) -> bool:
@@ -156,29 +156,28 @@ def document(witnesses: dict[str, Witness]) -> dict[str, Any]:
     """
     if len(witnesses) == 1:
         return next(iter(witnesses.values())).document()
-    files = {name: one.document() for name, one in witnesses.items()}
-    checks: dict[str, dict[str, Any]] = {}
-    for name, one in files.items():
-        for check, verdict in one["checks"].items():
-            whole = checks.setdefault(
-                check, {"applied": 0, "contradictions": [], "count": 0, "cannot_tell": 0}
-            )
-            for counted_ in ("applied", "count", "cannot_tell"):
-                whole[counted_] += verdict[counted_]
-            whole["contradictions"] += [
-                {"file": name, **contradiction} for contradiction in verdict["contradictions"]
-            ]
+    files = {name: witness.document() for name, witness in witnesses.items()}
+    together = {check.name: CheckVerdict() for check in CHECKS}
+    for witness in witnesses.values():
+        for check, verdict in witness.checks.items():
+            together[check].add(verdict)
+    checks = to_builtins(together)
+    for check, total in checks.items():
+        total["contradictions"] = [
+            {"file": name, **contradiction}
+            for name, file in files.items()
+            for contradiction in file["checks"][check]["contradictions"]
+        ]
     return {"checks": checks, "files": files}
 
 
 def write(witness: Witness, name: str, out: TextIO) -> None:
     """The verdict as text: contradictions first, then how often each check applied."""
     for check, verdict in witness.checks.items():
-        for one in verdict.contradictions:
-            lines = ", ".join(map(str, one.evidence))
-            noun = "line" if len(one.evidence) == 1 else "lines"
-            text = f"{check}: {one.says} [{noun} {lines}]"
-            print(*wrapped(text, "  ", first=""), sep="\n", file=out)
+        for contradiction in verdict.contradictions:
+            lines = ", ".join(map(str, contradiction.evidence))
+            noun = "line" if len(contradiction.evidence) == 1 else "lines"
+            _print(f"{check}: {contradiction.says} [{noun} {lines}]", out)
         more = verdict.count - len(verdict.contradictions)
         if more:
             print(f"{check}: and {more} more", file=out)
@@ -196,31 +195,32 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
         print_table(rows, out)
     never = [check for check, verdict in witness.checks.items() if not verdict.applied]
     if never:
-        text = f"never applied: {', '.join(never)}"
-        print(*wrapped(text, "  ", first=""), sep="\n", file=out)
+        _print(f"never applied: {', '.join(never)}", out)
     if witness.illegible:
         count = counted(len(witness.illegible), "message")
-        text = (
-            f"{count} could not be read, the first in line {witness.illegible[0]}; `sim compare` "
-        )
-        print(*wrapped(text + "shows what is wrong", "  ", first=""), sep="\n", file=out)
+        first = f"the first in line {witness.illegible[0]}"
+        _print(f"{count} could not be read, {first}; `sim compare` shows what is wrong", out)
     total = sum(verdict.count for verdict in witness.checks.values())
-    seen = counted(witness.observations, "observation")
-    print(f"{name}: {seen}, {counted(total, 'contradiction')}", file=out)
+    observations = counted(witness.observations, "observation")
+    print(f"{name}: {observations}, {counted(total, 'contradiction')}", file=out)
+
+
+def _print(text: str, out: TextIO) -> None:
+    print(*wrapped(text, "  ", first=""), sep="\n", file=out)
 
 
 def junit_of(witnesses: dict[str, Witness]) -> bytes:
     """JUnit XML: a suite for each file, a case for each check, skipped if it never applied."""
     return junit(
         [
-            Suite(name, [_case(*row) for row in one.checks.items()])
-            for name, one in witnesses.items()
+            Suite(name, [_case(*row) for row in witness.checks.items()])
+            for name, witness in witnesses.items()
         ]
     )
 
 
 def _case(check: str, verdict: CheckVerdict) -> Case:
-    says = [one.says for one in verdict.contradictions]
-    if says:
-        return Case("witness", check, failure=says[0], text="\n".join(says))
+    texts = [contradiction.says for contradiction in verdict.contradictions]
+    if texts:
+        return Case("witness", check, failure=texts[0], text="\n".join(texts))
     return Case("witness", check, skipped="" if verdict.applied else "never applied")

@@ -26,7 +26,7 @@ from sim.api.pipeline.verification import bearer
 from sim.contract.contract import Operation, load_contract
 from sim.core.model.refusals import Refusal
 from sim.evidence.witness.journal import Watch
-from sim.evidence.witness.observation import Observation
+from sim.evidence.witness.observation import ClientObservation
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import is_supported_instant
 from sim.read.decisions import decisions_in
@@ -377,12 +377,12 @@ class Arena:
                 self._features += of_frame(seen)
                 self._keep_resume_token(seen)
 
-    def _keep_resume_token(self, seen: Observation) -> None:
+    def _keep_resume_token(self, seen: ClientObservation) -> None:
         token = seen.body.get("resumeToken")
         if token and seen.stream is not None:
             self._clients.tokens_of_streams[seen.stream.number] = token
 
-    def _is_news(self, seen: Observation) -> bool:
+    def _is_news(self, seen: ClientObservation) -> bool:
         """Return whether to learn from an observation.
 
         Of frames, only from the first of each operation.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.api.pipeline.inputs import Input, Outcome
-from sim.evidence.witness.observation import Observation
+from sim.evidence.witness.observation import ClientObservation
 from sim.evidence.witness.witness import judge
 from sim.read.features.features import FeatureReader
 from sim.run.simulation import Simulation
@@ -20,7 +20,7 @@ class EpisodeChecks:
         self._reader = FeatureReader(simulation)
         self._oracles = Oracles(simulation)
         self._twin = Twin(simulation)
-        self.observations: list[Observation] = []
+        self.observations: list[ClientObservation] = []
 
     def features(self, outcome: Outcome) -> list[str]:
         """Return the features that were met since the last call."""
@@ -45,7 +45,7 @@ class EpisodeChecks:
                 yield Trouble("contradiction", check, f"{check}: {one.says}")
 
 
-def of_frame(seen: Observation) -> Iterator[str]:
+def of_frame(seen: ClientObservation) -> Iterator[str]:
     """Yield the kind of a frame: the names in it that have a value."""
     names = sorted(name for name, value in seen.body.items() if value not in (None, "", [], {}))
     yield f"stream:{seen.operation.name}|{' '.join(names)}"

@@ -98,7 +98,7 @@ class Oracles:
             dialect = self._simulation.engine.pipeline.replies.dialect(plane)
             wrong = shape_of(operation.response, dialect).check(body) or []
         for one in wrong[:_SHOWN]:
-            says = f"{name} on {plane}: {status}, {one.where}: {one.recorded!r}, not {one.ours!r}"
+            says = f"{name} on {plane}: {status}, {one.where}: {one.recorded!r}, not {one.own!r}"
             yield Trouble("conformance", f"{name} {one.where}", says)
 
 

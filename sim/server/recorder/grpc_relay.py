@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import grpc
 from msgspec.structs import replace
 
-from sim.contract.contract import Operation
+from sim.contract.contract import Operation, load_contract
 from sim.evidence.recording.files import Frame, wall_clock
-from sim.evidence.recording.grpc_bodies import GrpcBodies
-from sim.evidence.recording.writer import RecordingWriter, service_time
+from sim.evidence.recording.grpc_bodies import message_to_json
+from sim.evidence.recording.service_times import service_time
+from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import Instant
 from sim.server.grpc.ports import add_ports
 from sim.server.recorder.threaded_call import CallAccepted, CallEnded, ThreadedCall
@@ -80,12 +81,11 @@ class GrpcRelay:
         self,
         target: str,
         listen_on: tuple[Sequence[str], int],
-        bodies: GrpcBodies,
         writer: RecordingWriter,
         credentials: grpc.ChannelCredentials | None,
     ) -> None:
         """Bind addresses and a port (0: a free one). RuntimeError if the port cannot be used."""
-        self._target, self.bodies, self._writer = target, bodies, writer
+        self._target, self._writer = target, writer
         self._credentials = credentials
         self._channels: OrderedDict[str, _Channels] = OrderedDict()
         self._busy: Counter[str] = Counter()  # calls under way, by client connection
@@ -155,10 +155,10 @@ class GrpcRelay:
         outcome: tuple[int, str, bytes],
         metadata: tuple[Metadata, Metadata],
     ) -> None:
-        operation, writer = self.bodies.operation(method), self._writer
+        operation, writer = load_contract().by_rpc(method), self._writer
         status, text, answer = outcome
-        body = self.bodies.json(operation, answer, request=False) if not status else text
-        sent = self.bodies.json(operation, message, request=True)
+        body = message_to_json(operation, answer, request=False) if not status else text
+        sent = message_to_json(operation, message, request=True)
         pairs, told = _pairs(context.invocation_metadata()), _pairs((*metadata[0], *metadata[1]))
         asked, got = writer.settled(
             lambda: (
@@ -181,7 +181,7 @@ class GrpcRelay:
         number = writer.request("gRPC", method, "", _pairs(context.invocation_metadata()), b"")
         opened = {"rpc": number.path, "request": {"headers": number.headers}}
         stream = writer.open("grpc", client, opened)
-        keep = partial(self._keep, self.bodies.operation(method), client, stream)
+        keep = partial(self._keep, load_contract().by_rpc(method), client, stream)
 
         ended: CallEnded | None = None
         async with self._open(context.peer()) as channels:
@@ -222,7 +222,7 @@ class GrpcRelay:
         sender: Literal["client", "service"],
         message: bytes,
     ) -> None:
-        body = self.bodies.json(operation, message, request=sender == "client")
+        body = message_to_json(operation, message, request=sender == "client")
         self._writer.frame("grpc", client, stream, Frame(sender, self._writer.value(body)))
 
     def _client(self, context: Context) -> str:
@@ -241,7 +241,7 @@ class _Every(_GenericHandler):
     ) -> grpc.RpcMethodHandler[bytes, bytes]:
         """The handler of a call."""
         relay, method = self._relay, handler_call_details.method
-        operation = relay.bodies.operation(method)
+        operation = load_contract().by_rpc(method)
 
         if operation is not None and operation.kind == "unary":
             return grpc.unary_unary_rpc_method_handler(partial(relay.unary, method))

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from aiohttp import ClientError, ClientResponse, web
 from multidict import CIMultiDict
 
-from sim.evidence.recording.files import Message, wall_clock
+from sim.evidence.recording.files import RecordedMessage, wall_clock
 from sim.evidence.recording.writer import BODY_MAX
 from sim.kernel.instants import Instant
 from sim.server.http.body import send_continue
@@ -142,7 +142,7 @@ class _Call:
             self._request.transport.abort()
         return web.Response(status=502)
 
-    def _record(self, answer: Callable[[], Message | None], *, cut: bool) -> None:
+    def _record(self, answer: Callable[[], RecordedMessage | None], *, cut: bool) -> None:
         self._written = True
         request, writer = self._request, self._upstream.writer
         path, _, query = origin_form(request.raw_path).partition("?")

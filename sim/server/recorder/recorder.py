@@ -13,9 +13,7 @@ from urllib.parse import urlsplit
 import grpc
 from msgspec import Struct
 
-from sim.contract.contract import load_contract
 from sim.evidence.recording.files import PLANES, RecordingFile, wall_clock
-from sim.evidence.recording.grpc_bodies import GrpcBodies
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import format_instant
 from sim.server.grpc.ports import on_free_port
@@ -87,11 +85,9 @@ class Recorder:
             roots = options.ca.read_bytes() if options.ca else None
             credentials = grpc.ssl_channel_credentials(roots)
         port = options.port_base + SURFACES.index("grpc") if options.port_base else 0
-        here, bodies = (self._bound.addresses, port), GrpcBodies(load_contract())
+        here = self._bound.addresses, port
         try:
-            return on_free_port(
-                lambda: GrpcRelay(target, here, bodies, self.writer, credentials), port
-            )
+            return on_free_port(lambda: GrpcRelay(target, here, self.writer, credentials), port)
         except RuntimeError as problem:
             raise port_taken(options.host, port, "grpc") from problem
 

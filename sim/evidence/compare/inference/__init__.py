@@ -24,26 +24,29 @@ Theory.
   | not observed | no value changes a compared line |
 
 * *Interaction.* The search begins with our own values and goes where most lines gain (coordinate
-  descent): changes that gain without loss and touch different lines are made together, and the
-  whole is replayed to confirm it. Where no single change gains, each change that touches a line
-  that differs is tried together with what is asked for only under it. At the end each exercised
-  assumption is moved alone, back to our value and to every other: only what is worse without a
-  change counts as evidence for it, so a change that something else made needless is taken back.
+  search): changes that gain without loss and touch different lines are made together, and a replay
+  confirms them. Where no single change gains, two are combined: one that touches a line that
+  differs, with what the exchange reads only under it. At the end each exercised assumption is
+  changed alone, back to our value and to every other. Only what is worse without a change counts as
+  evidence for it, so a change that another one made needless is taken back.
 * *Numbers* fit in ranges, not in points (`numbers.py`). A range of a span is widened by the
-  resolution of the recording's clock before ours is held against it: a tenth of a second, or, where
-  the service's clock was moved by hand, the whole second of a Date header. A range that is not
+  resolution of the recording's clock before our value is compared with it: a tenth of a second, or,
+  where the service's clock was moved by hand, the second of a Date header. A range that is not
   narrow is undecided.
-* *Odds* are counts (`odds.py`). A quirk is made to strike or not each time it is asked, until lines
-  agree; the times at which that makes a difference are the sample. One exception excludes "never"
-  and "always"; an exact interval excludes other odds, and a few samples confirm nothing.
-* *Rivals.* Before ours is refuted, other names get the chance to explain its lines with ours in
-  place (`rivals.py`). Where one does, neither is refuted: both are undecided, and named together.
-  Where one explains more, the descent took the wrong one: it goes on from the other.
-* *Luck.* Some waits are drawn. Before ours is refuted it gets other seeds; if one of them explains
-  the lines, ours is not refuted.
+* *Odds* are counts (`confidence_interval.py`). A quirk is made to strike or not each time it is
+  asked, until lines agree; the times at which that makes a difference are the sample. One exception
+  excludes "never" and "always". An exact confidence interval excludes other odds, and a few samples
+  confirm nothing.
+* *Alternatives.* Before our value is refuted, other names are tried in its place
+  (`alternatives.py`). Where another name explains the same lines, neither is refuted: both are
+  undecided, and the verdict names both. Where it explains more, the search took the wrong one and
+  continues from the other.
+* *Chance.* Some waits are drawn. Our value is tried with other seeds before it is refuted. If one
+  of them explains the lines, it is not refuted.
 * *Never a false name.* A difference that no value explains stays, and is listed. What a recording
   does not show (signed assertions, headers of the edge, texts of errors) is not inferred from.
 
-`trial.py` makes one replay, `session.py` spares what replays have in common, `search.py` is the
-descent, `verdicts.py` what is left, `infer.py` all of it and its report.
+`session.py` replays the recording, unless the outcome is known, `search.py` changes one value at a
+time and `combined.py` two, `verdicts.py` judges each name, `infer.py` runs all of it
+and reports.
 """

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sim.evidence.compare.compare import naming_file
-from sim.evidence.compare.difference import shown
-from sim.evidence.compare.inference.joint import best_pair
-from sim.evidence.compare.inference.rivals import best_swap
+from sim.evidence.compare.inference.alternatives import best_swap
+from sim.evidence.compare.inference.combined import best_pair
 from sim.evidence.compare.inference.search import Search
-from sim.evidence.compare.inference.session import Session
-from sim.evidence.compare.inference.verdicts import Kind, Verdict, Verdicts
+from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.compare.inference.verdict import InferenceVerdict, Kind
+from sim.evidence.compare.inference.verdicts import Verdicts
 from sim.evidence.recording.files import Recording
 from sim.read.progress import Progress
 from sim.world.format.scenario import Scenario
@@ -34,7 +34,7 @@ class Inference:
         self, path: Path, recording: Recording, scenario: Scenario, seed: int | None
     ) -> None:
         self.path, self.scenario = path, scenario
-        self.session = Session(scenario, seed, list(recording.entries))
+        self.session = TrialSession(scenario, seed, list(recording.entries))
         self.warnings = [recording.warning] if recording.warning else []
         self._progress = Progress(0, "replays")
         self._search = Search(self.session, self._progress.step)
@@ -50,51 +50,47 @@ class Inference:
         with self._progress:
             self._search.begin()
             self.differed = len(self._search.outcome.lines)
-            self._search.descend()
+            self._search.improve()
             for _ in range(_JOINT_STEPS):
                 taken = best_pair(self._search) or best_swap(self._search)
                 if taken is not None:
                     self._search.take(*taken)
                 elif not self._search.find_order():
                     break
-                self._search.descend()
+                self._search.improve()
             self._verdicts.find()
             self.complete = True
         if not self.complete:
             self.warnings.append("interrupted: what was not reached is undecided")
 
     @property
-    def assumptions(self) -> dict[str, Verdict]:
+    def assumptions(self) -> dict[str, InferenceVerdict]:
         """A verdict on every assumption."""
         return self._verdicts.all_assumptions()
 
     @property
-    def quirks(self) -> dict[str, Verdict]:
+    def quirks(self) -> dict[str, InferenceVerdict]:
         """A verdict on every quirk."""
         return self._verdicts.all_quirks()
+
+    def _verdicts_by_name(self) -> list[tuple[str, InferenceVerdict]]:
+        return [*self.assumptions.items(), *self.quirks.items()]
 
     @property
     def explained(self) -> bool:
         """Whether our own values answer like the recording."""
-        verdicts = (*self.assumptions.values(), *self.quirks.values())
-        refuted = any(one.verdict == "refuted" or one.or_ for one in verdicts)
+        refuted = any(verdict.names_a_change for _, verdict in self._verdicts_by_name())
         return self.complete and not refuted and not self._search.outcome.lines
 
     def unexplained(self) -> list[dict[str, Any]]:
         """Return the places that differ under every value."""
-        outcome = self._search.outcome
-        return [
-            {
-                "n": n,
-                "operation": outcome.names[n],
-                "where": where,
-                "recorded": shown(one.recorded),
-                "ours": shown(one.ours),
-                "kind": one.kind,
-            }
-            for n in sorted(outcome.lines)
-            for where, one in outcome.lines[n].items()
-        ]
+        outcome, rows = self._search.outcome, list[dict[str, Any]]()
+        for n in sorted(outcome.lines):
+            for where, difference in outcome.lines[n].items():
+                row = {"n": n, "operation": outcome.names[n]} | difference.document()
+                del row["culprit"]  # both sides may break the contract in the same way
+                rows.append(row | {"where": where})
+        return rows
 
     def document(self) -> dict[str, Any]:
         """Return the inference for `--json`."""
@@ -103,8 +99,8 @@ class Inference:
             "recording": str(self.path),
             "scenario": self.scenario.name,
             "complete": self.complete,
-            "assumptions": {name: one.document() for name, one in self.assumptions.items()},
-            "quirks": {name: one.document() for name, one in self.quirks.items()},
+            "assumptions": {name: verdict.document() for name, verdict in self.assumptions.items()},
+            "quirks": {name: verdict.document() for name, verdict in self.quirks.items()},
             "lines": {
                 "compared": len(self.session.silent),
                 "differed": self.differed,
@@ -123,9 +119,9 @@ class Inference:
         text = ""
         for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):
             lines = [
-                f"  {name}: {_yaml(one.consistent[0])}\n"
-                for name, one in verdicts.items()
-                if one.verdict == "refuted" or one.or_
+                f"  {name}: {_yaml(verdict.consistent[0])}\n"
+                for name, verdict in verdicts.items()
+                if verdict.names_a_change
             ]
             text += f"{key}:\n{''.join(lines)}" if lines else ""
         return text
@@ -161,33 +157,26 @@ class Inference:
         yield from self._not_observed()
         yield from self._unexplained_lines()
         if lines := self.scenario_lines():
-            yield ""
-            yield "with these lines, a scenario answers like the recording:"
+            yield from ("", "with these lines, a scenario answers like the recording:")
             yield from (f"  {line}" for line in lines.splitlines())
 
     def _of_kind(self, kind: Kind) -> Iterator[str]:
-        named = [*self.assumptions.items(), *self.quirks.items()]
-        verdicts = [(name, one) for name, one in named if one.verdict == kind]
-        if not verdicts:
-            return
-        yield ""
-        yield f"{kind}:"
-        for name, one in verdicts:
-            yield f"  {name}: {_sentence(one)}"
+        verdicts = [row for row in self._verdicts_by_name() if row[1].verdict == kind]
+        if verdicts:
+            yield from ("", f"{kind}:")
+        for name, verdict in verdicts:
+            yield f"  {name}: {_sentence(verdict)}"
 
     def _not_observed(self) -> Iterator[str]:
-        named = [*self.assumptions.items(), *self.quirks.items()]
         count, hidden = 0, dict[str, list[str]]()
-        for name, one in named:
-            count += one.verdict == "not observed" and not one.why
-            if one.why:
-                hidden.setdefault(one.why, []).append(name)
+        for name, verdict in self._verdicts_by_name():
+            count += verdict.verdict == "not observed" and not verdict.why
+            if verdict.why:
+                hidden.setdefault(verdict.why, []).append(name)
         if count:
-            yield ""
-            yield f"not observed: {count} (--json lists them)"
+            yield from ("", f"not observed: {count} (--json lists them)")
         if hidden:
-            yield ""
-            yield "cannot be seen in any recording:"
+            yield from ("", "cannot be seen in any recording:")
             for why, names in hidden.items():
                 more = f" and {len(names) - 3} more" if names[3:] else ""
                 yield f"  {', '.join(names[:3])}{more}:"
@@ -195,37 +184,37 @@ class Inference:
 
     def _unexplained_lines(self) -> Iterator[str]:
         unexplained = self.unexplained()
-        if not unexplained:
-            return
-        yield ""
-        yield "not explained by any value:"
-        for one in unexplained[:_SHOWN_MAX]:
-            yield f"  line {one['n'] + 1} {one['operation']} {one['where']}"[:80]
-            text = f"    {one['kind']}: recorded {one['recorded']!r}, ours {one['ours']!r}"
+        if unexplained:
+            yield from ("", "not explained by any value:")
+        for row in unexplained[:_SHOWN_MAX]:
+            yield f"  line {row['n'] + 1} {row['operation']} {row['where']}"[:80]
+            text = f"    {row['kind']}: recorded {row['recorded']!r}, ours {row['ours']!r}"
             yield text if len(text) <= 80 else f"{text[:79]}…"
         if len(unexplained) > _SHOWN_MAX:
             yield f"  … and {len(unexplained) - _SHOWN_MAX} more places: --json lists them"
 
 
-def _sentence(one: Verdict) -> str:
+def _sentence(verdict: InferenceVerdict) -> str:
     """Return a verdict in one line."""
-    values = ", ".join(_yaml(value) for value in one.consistent[:4])
-    values += ", …" if len(one.consistent) > 4 else ""
-    if one.of is not None:
-        values += f" ({one.occurred} of {one.of})"
-    elif one.between is not None:
-        low, high = (("…" if end is None else _yaml(end)) for end in one.between)
+    values = ", ".join(_yaml(value) for value in verdict.consistent[:4])
+    values += ", …" if len(verdict.consistent) > 4 else ""
+    if verdict.of is not None:
+        values += f" ({verdict.occurred} of {verdict.of})"
+    elif verdict.between is not None:
+        low, high = (("…" if end is None else _yaml(end)) for end in verdict.between)
         values += f" ({low} to {high})"
-    seen = ", ".join(str(n + 1) for n in one.evidence[:3]) + (", …" if one.evidence[3:] else "")
-    if one.or_:
-        others = ", ".join(f"{name}: {_yaml(value)}" for name, value in one.or_.items())
-        return f"{values}; or {others}; lines {seen}"
-    for value, quirks in one.only_with.items():
+    lines = ", ".join(str(n + 1) for n in verdict.evidence[:3]) + (
+        ", …" if verdict.evidence[3:] else ""
+    )
+    if verdict.or_:
+        others = ", ".join(f"{name}: {_yaml(value)}" for name, value in verdict.or_.items())
+        return f"{values}; or {others}; lines {lines}"
+    for value, quirks in verdict.only_with.items():
         needed = ", ".join(f"{name}: {odds}" for name, odds in quirks.items())
         values += f"; {value} only with {needed}"
-    if one.verdict == "refuted":
-        return f"not {_yaml(one.ours)} but {values}; lines {seen}"
-    return f"{values}; lines {seen}"
+    if verdict.verdict == "refuted":
+        return f"not {_yaml(verdict.own)} but {values}; lines {lines}"
+    return f"{values}; lines {lines}"
 
 
 def _yaml(value: Any) -> str:
@@ -246,6 +235,5 @@ def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None
         with naming_file(path):
             inference.run()
     finally:
-        inference.session.close()
         gc.unfreeze()
     return inference

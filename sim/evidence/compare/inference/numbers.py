@@ -17,15 +17,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 
 from sim.contract.wire_fields import read_moment
 from sim.core.catalogue.assumption import Assumption
-from sim.evidence.compare.inference.outcome import Outcome
-from sim.evidence.compare.inference.session import Session
-from sim.evidence.recording.files import Entry
+from sim.evidence.compare.inference.outcome import TrialOutcome
+from sim.evidence.compare.service_clock import ServiceClock
+from sim.evidence.recording.files import RecordedLine
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 
 # Shorter spans cannot be distinguished from this one, and are expensive to replay.
@@ -42,6 +42,11 @@ _SHOWN_MAX = 30
 _DISTANCES_MAX = 12
 
 
+def is_number(value: object) -> TypeGuard[int]:
+    """Return whether a value of an assumption is a number or a span."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 class Range(Struct, frozen=True):
     """Values that fit, both ends inclusive; None if every value in reach fits."""
 
@@ -53,13 +58,13 @@ class Range(Struct, frozen=True):
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
 
-def resolution(session: Session) -> int:
+def resolution(clock: ServiceClock) -> int:
     """Return what the clocks of a recording can distinguish, in nanoseconds.
 
     If the service's clock was moved, both ends of a span come from a Date header, which has whole
     seconds.
     """
-    return NS_PER_S if session.clock.moved else FINEST
+    return NS_PER_S if clock.moved else FINEST
 
 
 def probes(assumption: Assumption, base: int, length: int) -> list[int]:
@@ -78,28 +83,30 @@ def probes(assumption: Assumption, base: int, length: int) -> list[int]:
     return sorted(value for value in values - {base} if assumption.least <= value <= most)
 
 
-def ladder(assumption: Assumption, session: Session, length: int) -> list[int]:
+def ladder(assumption: Assumption, entries: list[RecordedLine], length: int) -> list[int]:
     """Return values that people choose, and distances between instants of the recording."""
     if not assumption.span:
         values = set(_INTEGERS)
     else:
         values = {span for span in _SPANS if FINEST <= span <= max(2 * length, MINUTE)}
-        values |= set(_distances(session.entries))
+        values |= set(_distances(entries))
     return sorted(value for value in values if value >= assumption.least)
 
 
-def _distances(entries: list[Entry]) -> Iterator[int]:
+def _distances(entries: list[RecordedLine]) -> Iterator[int]:
     """Yield the distances between lines of the recording, the longest first."""
     instants = sorted(
-        {_instant(one.answer.now) for one in entries if one.answer and one.answer.now}
+        {_instant(entry.answer.now) for entry in entries if entry.answer and entry.answer.now}
     )
     gaps = {after - before for before, after in pairwise(instants)}
     yield from sorted(gaps, reverse=True)[:_DISTANCES_MAX]
 
 
-def session_length(entries: list[Entry]) -> int:
+def session_length(entries: list[RecordedLine]) -> int:
     """Return the time from the first known instant to the last, in nanoseconds."""
-    instants = [_instant(one.answer.now) for one in entries if one.answer and one.answer.now]
+    instants = [
+        _instant(entry.answer.now) for entry in entries if entry.answer and entry.answer.now
+    ]
     return max(instants) - min(instants) if instants else 0
 
 
@@ -113,24 +120,29 @@ def _instant(text: str) -> int:
 # ---- by proportion
 
 
-def proportional(tries: Iterable[tuple[int, Outcome]]) -> Iterator[int]:
-    """Yield values at which places that depend on the value would be as recorded, from two trials
-    each.
+def proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
+    """Yield values at which a place that depends on the value would be as recorded, from each two
+    neighbouring trials.
     """
+    for pair in pairwise(tries):
+        yield from _proportional(pair)
+
+
+def _proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
     points: dict[tuple[int, str], list[tuple[int, Decimal]]] = {}
     recorded: dict[tuple[int, str], Decimal] = {}
     for value, outcome in tries:
         for n, line in outcome.lines.items():
-            for where, one in line.items():
-                theirs, ours = number_in(one.recorded), number_in(one.ours)
-                if theirs is not None and ours is not None:
-                    points.setdefault((n, where), []).append((value, ours))
-                    recorded[n, where] = theirs
+            for where, misfit in line.items():
+                recorded_number, own = number_in(misfit.recorded), number_in(misfit.own)
+                if recorded_number is not None and own is not None:
+                    points.setdefault((n, where), []).append((value, own))
+                    recorded[n, where] = recorded_number
     candidates: dict[int, None] = {}
-    for place, seen in points.items():
-        (low, first), (high, second) = seen[0], seen[-1]
+    for path, values in points.items():
+        (low, first), (high, second) = values[0], values[-1]
         if low != high and first != second:
-            steps = (recorded[place] - first) / (second - first)
+            steps = (recorded[path] - first) / (second - first)
             if abs(steps) < 10**6:
                 candidates.setdefault(low + round(steps * (high - low)))
     yield from candidates

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sim.evidence.compare.difference import Difference, shown
+from sim.evidence.compare.difference import Misfit, reported
 
 # A difference of one of these kinds hides all others of its line.
-WHOLE = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
+HIDING = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
 _DRAWN = re.compile(r"(?:id|Id|ids|Ids|token|Token|cursor|Cursor|uuid)(?:\[\d+\])?$")
 CERTAIN = 3  # a trial ends once this many lines more got worse than can still get better
-ALL = 1 << 60  # steps
+ALL = 1 << 60  # a trial does not end early
 
 
 class Decisions(Struct, frozen=True):
@@ -38,9 +38,9 @@ class Decisions(Struct, frozen=True):
 
     def flipped(self, time: int) -> Decisions:
         """Return the same decisions except for one time."""
-        known = [self.at(number) for number in range(max(time + 1, len(self.times)))]
-        known[time] = not known[time]
-        return Decisions(self.after, tuple(known))
+        times = [self.at(number) for number in range(max(time + 1, len(self.times)))]
+        times[time] = not times[time]
+        return Decisions(self.after, tuple(times))
 
 
 class Setting(Struct, frozen=True):
@@ -60,23 +60,24 @@ class Setting(Struct, frozen=True):
         return replace(self, quirks={**self.quirks, name: decisions})
 
 
-class Outcome(Struct):
+class TrialOutcome(Struct):
     """The differences of a trial by line and place, and when the exchange read assumptions and
     quirks.
     """
 
-    lines: dict[int, dict[str, Difference]] = field(default_factory=dict)
+    lines: dict[int, dict[str, Misfit]] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)  # assumptions that were read
     # by quirk: the line of each time it was asked
     asks: dict[str, list[int]] = field(default_factory=dict)
-    # by assumption: the step of the first read; -1: before the first
-    asked_after: dict[str, int] = field(default_factory=dict)
-    # by quirk: the step of each time it was asked
-    asks_after: dict[str, list[int]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # the operations of differing lines
     until: int = 0  # the last line that was compared
-    whole: bool = True
+    complete: bool = True
     failure: str = ""  # the reason why the recording could not be replayed
+
+    @property
+    def counts(self) -> bool:
+        """Whether the recording was replayed to its end."""
+        return self.complete and not self.failure
 
     def signature(self, n: int) -> tuple[tuple[str, str, str], ...]:
         """Return how a line differs, without drawn values."""
@@ -84,42 +85,33 @@ class Outcome(Struct):
         if not line:
             return ()
         return tuple(
-            (where, one.kind, "" if _DRAWN.search(where) else str(shown(one.ours)))
-            for where, one in sorted(line.items())
+            (where, misfit.kind, "" if _DRAWN.search(where) else str(reported(misfit.own)))
+            for where, misfit in sorted(line.items())
         )
 
-    def is_lost(self, against: Outcome, certain: int = CERTAIN) -> bool:
+    def is_lost(self, against: TrialOutcome, certain: int = CERTAIN) -> bool:
         """Return whether so many lines more are worse than can still become better."""
         worse = sum(_rated(against.lines.get(n), line) < 0 for n, line in self.lines.items())
         if worse < certain:
             return False
         return worse >= certain + sum(n not in self.lines for n in against.lines)
 
-    def same_steps(self, now: Setting, other: Setting) -> int:
-        """Return the number of steps that a replay with `other` has in common with this one, made
-        with `now`: until the first read of a value in which they differ. -1: none; `ALL`: all.
+    def depends_on(self, now: Setting, other: Setting) -> bool:
+        """Return whether a replay with `other` reads anything that is not as with `now`, which gave
+        this outcome.
         """
         names = now.values.keys() | other.values.keys()
-        asked = [
-            self.asked_after.get(name, ALL)
-            for name in names
-            if now.values.get(name) != other.values.get(name)
-        ]
+        if any(now.values.get(name) != other.values.get(name) for name in names & self.asked):
+            return True
         for name in now.quirks.keys() | other.quirks.keys():
-            one, two = now.quirks.get(name), other.quirks.get(name)
-            if one != two:
-                asked += self._first_flip(name, one, two)
-        return min(asked, default=ALL)
-
-    def _first_flip(self, name: str, one: Decisions | None, two: Decisions | None) -> list[int]:
-        """Return the step of the first decision that differs as a list of one, or []."""
-        for time, steps in enumerate(self.asks_after.get(name, ())):
-            if one is None or two is None or one.at(time) != two.at(time):
-                return [steps]
-        return []
+            before, after = now.quirks.get(name), other.quirks.get(name)
+            for time in range(len(self.asks.get(name, ()))):
+                if before is None or after is None or before.at(time) != after.at(time):
+                    return before != after
+        return False
 
 
-class Change(Struct, frozen=True):
+class OutcomeChange(Struct, frozen=True):
     """Lines that differ between two outcomes: all, those that became better, and worse."""
 
     touched: tuple[int, ...] = ()
@@ -140,24 +132,24 @@ class ValueTrial(Struct, frozen=True):
     name: str
     value: str
     setting: Setting
-    outcome: Outcome
-    change: Change
+    outcome: TrialOutcome
+    change: OutcomeChange
 
 
-def change(before: Outcome, after: Outcome) -> Change:
+def change(before: TrialOutcome, after: TrialOutcome) -> OutcomeChange:
     """Return the change between two outcomes, as far as both were replayed."""
     until = min(before.until, after.until)
     lines = sorted(n for n in before.lines.keys() | after.lines.keys() if n <= until)
     touched = tuple(n for n in lines if before.signature(n) != after.signature(n))
     rated = [(n, _rated(before.lines.get(n), after.lines.get(n))) for n in touched]
-    return Change(
+    return OutcomeChange(
         touched,
         tuple(n for n, rate in rated if rate > 0),
         tuple(n for n, rate in rated if rate < 0),
     )
 
 
-def _rated(before: Mapping[str, Difference] | None, after: Mapping[str, Difference] | None) -> int:
+def _rated(before: Mapping[str, Misfit] | None, after: Mapping[str, Misfit] | None) -> int:
     """Return 1 if a line became better, -1 if worse, 0 if undecided."""
     if not before or not after:
         return bool(before) - bool(after)
@@ -170,5 +162,5 @@ def _rated(before: Mapping[str, Difference] | None, after: Mapping[str, Differen
     return (now < was) - (was < now)
 
 
-def _hides(line: Mapping[str, Difference]) -> bool:
-    return any(one.kind in WHOLE for one in line.values())
+def _hides(line: Mapping[str, Misfit]) -> bool:
+    return any(misfit.kind in HIDING for misfit in line.values())

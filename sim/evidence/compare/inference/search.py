@@ -1,4 +1,4 @@
-"""The descent: changes the scenario's values until a replay differs least from a recording."""
+"""The search: changes the scenario's values until a replay differs least from a recording."""
 
 from __future__ import annotations
 
@@ -7,25 +7,17 @@ from itertools import pairwise
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
-from sim.evidence.compare.inference.dull import dull_of
-from sim.evidence.compare.inference.numbers import (
-    FINEST,
-    ladder,
-    probes,
-    proportional,
-    round_values,
-    session_length,
-)
+from sim.evidence.compare.inference import numbers
+from sim.evidence.compare.inference.not_exercised import SIGNED
 from sim.evidence.compare.inference.outcome import (
     CERTAIN,
     Decisions,
-    Outcome,
     Setting,
+    TrialOutcome,
     ValueTrial,
     change,
 )
-from sim.evidence.compare.inference.session import Session
-from sim.evidence.compare.inference.unseen import SIGNED
+from sim.evidence.compare.inference.session import TrialSession, unvarying
 
 _ROUNDS = 24
 _FLIPS_MAX = 64  # maximum number of single times of a quirk that are flipped
@@ -36,15 +28,17 @@ _BETWEEN = 12  # values tried between two neighbours
 class Search:
     """Finds the setting with the fewest differing lines."""
 
-    def __init__(self, session: Session, progress: Callable[[str], None]) -> None:
+    def __init__(self, session: TrialSession, progress: Callable[[str], None]) -> None:
         self.session, self._progress = session, progress
-        self.catalogue = {name: one for name, one in catalogue().items() if name not in SIGNED}
+        self.catalogue = {
+            name: assumption for name, assumption in catalogue().items() if name not in SIGNED
+        }
         self.base, self.odds = session.base, session.odds
-        self.length = session_length(session.entries)
+        self.length = numbers.session_length(session.entries)
         self.setting = Setting()
-        self.outcome = Outcome()
-        self._known: dict[tuple[str, str], Outcome] = {}  # trials under the present setting
-        self._left_out = ""  # a quirk that the present descent must not use
+        self.outcome = TrialOutcome()
+        self._known: dict[tuple[str, str], TrialOutcome] = {}  # trials under the present setting
+        self._left_out = ""  # a quirk that the present search must not use
         # by name, the lines for which values of a number were tried
         self._climbed: dict[str, set[int]] = {}
         # by name and value, the lines that changed in the last trial
@@ -73,12 +67,12 @@ class Search:
         more are worse than can become better.
         """
         setting = self.setting.with_value(name, value)
-        known = self._known.get((name, value))
-        if known is None:
-            known = self.session.trial_of(setting, self.outcome, certain=certain)
-            self._known[name, value] = known
+        outcome = self._known.get((name, value))
+        if outcome is None:
+            outcome = self.session.trial_of(setting, self.outcome, certain=certain)
+            self._known[name, value] = outcome
             self._progress(f"{len(self.outcome.lines)} lines differ")
-        trial = ValueTrial(name, value, setting, known, change(self.outcome, known))
+        trial = ValueTrial(name, value, setting, outcome, change(self.outcome, outcome))
         explains = len(trial.change.better)
         if explains > self._leads.get(name, ("", 0))[1]:
             self._leads[name] = value, explains
@@ -101,35 +95,35 @@ class Search:
 
     def others(self, name: str) -> list[str]:
         """Return values of an assumption other than the present one; for numbers, a few."""
-        one, now = self.catalogue[name], self.value(name)
+        assumption, now = self.catalogue[name], self.value(name)
         if isinstance(now, bool):
             return [self.text(name, not now)]
         if isinstance(now, str):
-            return [word for word in one.options if word != now]
-        values = set(probes(one, now, self.length)) | {int(self.base[name])}
+            return [word for word in assumption.options if word != now]
+        values = set(numbers.probes(assumption, now, self.length)) | {int(self.base[name])}
         return [self.text(name, value) for value in sorted(values - {now})]
 
-    def take(self, setting: Setting, outcome: Outcome) -> None:
+    def take(self, setting: Setting, outcome: TrialOutcome) -> None:
         """Continue from a setting and its outcome."""
         self.setting, self.outcome = setting, outcome
         self.session.rebase(setting, outcome)
         self._known.clear()
 
-    # ---- the descent
+    # ---- the search
 
-    def descend(self) -> None:
+    def improve(self) -> None:
         """Take changes that gain until none does.
 
         A quirk that strikes at single times explains almost everything. So such a result must be
         better than those in which the quirk strikes always or never.
         """
-        self._descend()
+        self._improve()
         for name, decisions in sorted(self.setting.quirks.items()):
             if decisions.times and self.odds[name] in ("never", "always"):
-                self._descend_without_strikes(name)
+                self._improve_without_strikes(name)
 
-    def _descend_without_strikes(self, name: str) -> None:
-        """Descend again with a quirk that strikes always or never; keep what is simpler.
+    def _improve_without_strikes(self, name: str) -> None:
+        """Search again with a quirk that strikes always or never; keep what is simpler.
 
         Another order of arrival may be needed for it: a message that the service took after an
         order changes the number of frames as a strike would.
@@ -137,14 +131,14 @@ class Search:
         setting, outcome, clock = self.setting, self.outcome, self.session.clock
         cost = self._cost()
         plain = [setting.with_quirk(name, Decisions(after)) for after in (True, False)]
-        trials = [(self.session.trial_of(one), one) for one in plain]
+        trials = [(self.session.trial_of(option), option) for option in plain]
         for start, other in sorted(trials, key=lambda trial: len(trial[0].lines)):
             self.take(other, start)
             self.find_order()
             self._climbed.clear()
             self._touched.clear()
             self._left_out = name
-            self._descend()
+            self._improve()
             self._left_out = ""
             if self._cost() < cost:
                 return
@@ -153,10 +147,10 @@ class Search:
 
     def _cost(self) -> tuple[int, int]:
         """Return the number of differing lines, and of single decisions of quirks."""
-        decisions = sum(len(one.times) for one in self.setting.quirks.values())
+        decisions = sum(len(decisions.times) for decisions in self.setting.quirks.values())
         return len(self.outcome.lines), decisions
 
-    def _descend(self) -> None:
+    def _improve(self) -> None:
         self._fit_quirks()
         for number in range(_ROUNDS):
             if not self.outcome.lines:
@@ -183,25 +177,25 @@ class Search:
                     continue
                 trial = self.trial_of(name, value)
                 self._touched[name, value] = frozenset(trial.change.touched)
-                if trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure:
+                if trial.change.gain > 0 and trial.outcome.counts:
                     gains.append(trial)
-        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
         return self._take_best(gains)
 
     def _take_best(self, gains: list[ValueTrial]) -> bool:
         if not gains:
             return False
+        gains.sort(key=lambda trial: (-trial.change.gain, len(trial.change.worse), trial.name))
         together, lines, names = self.setting, set[int](), set[str]()
-        for one in gains:
-            touched = set(one.change.touched)
-            if one.change.worse or lines & touched or one.name in names:
+        for trial in gains:
+            touched = set(trial.change.touched)
+            if trial.change.worse or lines & touched or trial.name in names:
                 continue
-            together, lines = together.with_value(one.name, one.value), lines | touched
-            names.add(one.name)
+            together, lines = together.with_value(trial.name, trial.value), lines | touched
+            names.add(trial.name)
         best = gains[0]
         if len(names) > 1:
             outcome = self.session.trial_of(together, self.outcome)
-            if change(self.outcome, outcome).gain > best.change.gain and outcome.whole:
+            if change(self.outcome, outcome).gain > best.change.gain and outcome.complete:
                 self.take(together, outcome)
                 return True
         self.take(best.setting, best.outcome)
@@ -211,15 +205,17 @@ class Search:
         """Take back changes that another change has made unnecessary."""
         for name in sorted(self.setting.values):
             trial = self.trial_of(name, self.text(name, self.base[name]))
-            if trial.outcome.failure or trial.change.worse or not trial.outcome.whole:
+            if trial.outcome.failure or trial.change.worse or not trial.outcome.complete:
                 continue
             if name not in self.outcome.asked or trial.change.better or not trial.change.touched:
-                values = {one: value for one, value in self.setting.values.items() if one != name}
+                values = {
+                    other: value for other, value in self.setting.values.items() if other != name
+                }
                 setting = Setting(values, self.setting.quirks)
                 self.take(setting, trial.outcome)
 
     def without_effect(self) -> list[str]:
-        """Return names whose values changed nothing before the descent and, tried together, change
+        """Return names whose values changed nothing before the search and, tried together, change
         nothing now.
         """
         rows = {
@@ -230,7 +226,7 @@ class Search:
             and not any(self._touched.get((name, value), True) for value in values)
         }
         self._progress(f"{len(self.outcome.lines)} lines differ")
-        return dull_of(self.session, rows, self.setting, self.outcome)
+        return unvarying(self.session, rows, self.setting, self.outcome)
 
     # ---- numbers
 
@@ -238,29 +234,28 @@ class Search:
         """Look for a number with which more lines agree; return whether one was taken."""
         gains: list[ValueTrial] = []
         for name in sorted(self.outcome.asked & self.catalogue.keys()):
-            if isinstance(self.value(name), int) and not isinstance(self.value(name), bool):
+            if numbers.is_number(self.value(name)):
                 gains += self._numbers(name)
-        gains.sort(key=lambda one: (-one.change.gain, len(one.change.worse), one.name))
         return self._take_best(gains)
 
     def _numbers(self, name: str) -> Iterator[ValueTrial]:
         """Return the best value of a number, if it gains."""
         differ = self.outcome.lines.keys()
         tries = [self.trial_of(name, value) for value in self.others(name)]
-        lines = {n for one in tries for n in one.change.touched if n in differ}
+        lines = {n for trial in tries for n in trial.change.touched if n in differ}
         if lines <= self._climbed.get(name, set()):
             return  # touches nothing that differs, or only what no value of it explained before
         self._climbed.setdefault(name, set()).update(lines)
         parse = self.catalogue[name].parse
         # special values such as 0 and -1 are not proportional to anything
-        seen = all_seen = [(int(parse(one.value)), one.outcome) for one in tries]
-        seen = [one for one in seen if one[0] > self.catalogue[name].least]
+        points = all_points = [(int(parse(trial.value)), trial.outcome) for trial in tries]
+        points = [point for point in points if point[0] > self.catalogue[name].least]
         now = int(self.value(name))
-        seen = [*seen, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
-        best = self._best(name, self._proportional(seen))
+        points = [*points, *([(now, self.outcome)] if now > self.catalogue[name].least else [])]
+        best = self._best(name, numbers.proportional(points))
         if best is None or best.change.worse or self._touches(best):
-            values = ladder(self.catalogue[name], self.session, self.length)
-            values = sorted({*values, *self._between_seen(name, all_seen)})
+            values = numbers.ladder(self.catalogue[name], self.session.entries, self.length)
+            values = sorted({*values, *self._between_points(name, all_points)})
             other = self._best(name, values)
             if other is not None and (best is None or other.change.gain > best.change.gain):
                 best = self._between(name, other, values)
@@ -268,38 +263,34 @@ class Search:
             del self._climbed[name]  # another change may be taken first
             yield best
 
-    def _between_seen(self, name: str, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
+    def _between_points(self, name: str, points: list[tuple[int, TrialOutcome]]) -> Iterator[int]:
         """Values that people choose between two under which lines that differ do so otherwise: a
         limit or a life of something may be longer than the session.
         """
         differ = self.outcome.lines.keys()
         now = int(self.value(name)), self.outcome
-        ordered = sorted([*seen, now], key=lambda one: one[0])
+        ordered = sorted([*points, now], key=lambda point: point[0])
         for (low, before), (high, after) in pairwise(ordered):
             if any(before.signature(n) != after.signature(n) for n in differ):
-                usual = sorted(round_values(low, high, span=self.catalogue[name].span))
+                usual = sorted(numbers.round_values(low, high, span=self.catalogue[name].span))
                 yield from usual[:: max(1, len(usual) // _BETWEEN)]
 
     def _touches(self, trial: ValueTrial) -> bool:
         """Return whether the lines that a value changes still differ."""
         return any(n in trial.outcome.lines for n in trial.change.touched)
 
-    def _proportional(self, seen: list[tuple[int, Outcome]]) -> Iterator[int]:
-        for one in range(len(seen) - 1):
-            yield from proportional(seen[one : one + 2])
-
     def _best(self, name: str, values: Iterable[int]) -> ValueTrial | None:
-        one, now = self.catalogue[name], self.value(name)
+        assumption, now = self.catalogue[name], self.value(name)
         best: ValueTrial | None = None
         for value in dict.fromkeys(values):
             try:
-                text = self.text(name, one.parse(self.text(name, value)))
+                text = self.text(name, assumption.parse(self.text(name, value)))
             except ValueError:
                 continue
-            if value == now or (one.span and 0 < value < FINEST):
+            if value == now or (assumption.span and 0 < value < numbers.FINEST):
                 continue
             trial = self.trial_of(name, text)
-            gains = trial.change.gain > 0 and trial.outcome.whole and not trial.outcome.failure
+            gains = trial.change.gain > 0 and trial.outcome.counts
             if gains and (best is None or trial.change.gain > best.change.gain):
                 best = trial
         return best
@@ -332,14 +323,16 @@ class Search:
         """Take a pair of changes that gain only together; return whether there was one."""
         differ = self.outcome.lines.keys()
         leads = [
-            one
+            trial
             for name in sorted(self.outcome.asked & self.catalogue.keys())
             for value in self.others(name)
-            if (one := self.trial_of(name, value)).change.touched
-            and differ & set(one.change.touched)
-            and not one.outcome.failure
+            if (trial := self.trial_of(name, value)).change.touched
+            and differ & set(trial.change.touched)
+            and not trial.outcome.failure
         ]
-        leads.sort(key=lambda one: (-len(one.change.better), len(one.change.worse), one.name))
+        leads.sort(
+            key=lambda trial: (-len(trial.change.better), len(trial.change.worse), trial.name)
+        )
         for lead in leads[:_PAIRS]:
             fresh = lead.outcome.asked - self.outcome.asked
             for name in sorted(fresh & self.catalogue.keys()):
@@ -347,7 +340,7 @@ class Search:
                     setting = lead.setting.with_value(name, value)
                     outcome = self.session.trial_of(setting, self.outcome)
                     self._progress("pairs")
-                    if outcome.whole and change(self.outcome, outcome).gain > 0:
+                    if outcome.complete and change(self.outcome, outcome).gain > 0:
                         self.take(setting, outcome)
                         return True
         return False
@@ -379,7 +372,7 @@ class Search:
         """Return the present decisions of a quirk."""
         return self.setting.quirks.get(name) or Decisions(self.odds[name] != "never")
 
-    def _quirk(self, name: str, decisions: Decisions) -> Outcome:
+    def _quirk(self, name: str, decisions: Decisions) -> TrialOutcome:
         trial = self.session.trial_of(self.setting.with_quirk(name, decisions), self.outcome)
         self._progress(f"{len(self.outcome.lines)} lines differ")
         return trial
@@ -403,5 +396,5 @@ class Search:
             decisions = self.decisions(name).flipped(time)
             outcome = self._quirk(name, decisions)
             outcome_change = change(self.outcome, outcome)
-            if outcome_change.gain > 0 and outcome.whole:
+            if outcome_change.gain > 0 and outcome.complete:
                 self.take(self.setting.with_quirk(name, decisions), outcome)

@@ -1,46 +1,72 @@
-"""A recording, the scenario that it is replayed into, and trials of settings.
+"""A recording, the scenario that it is replayed into, and trials of settings: which lines differ,
+where, and which values the exchange read.
 
-A trial differs from the replay of the present setting in a value or two, and the two run alike
-until the exchange reads one of these values. That common part is replayed once: the replay is
-forked at a few places (`forked_checkpoints.py`), and a trial continues from the last place before
-the first read. If the exchange never reads a value that differs, the outcome is already known.
+A trial is `sim compare --scenario` without the contract. Where recording and replay both deviate
+from the contract in the same way, there is no difference, because the aim is to answer like the
+recording. A trial differs from the replay of the present setting in a value or two. If the exchange
+never reads a value that differs, the outcome is already known.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Mapping, Set
+from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from sim.core.catalogue.assumption import Value
+from sim.evidence.compare.answers import NoEvidence
 from sim.evidence.compare.arrival_order import Remaining, likely_order
+from sim.evidence.compare.difference import Misfit
 from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.inference.forked_checkpoints import ForkedCheckpoints
-from sim.evidence.compare.inference.outcome import ALL, CERTAIN, Outcome, Setting
-from sim.evidence.compare.inference.trial import Trial, TrialContext
+from sim.evidence.compare.inference.outcome import (
+    ALL,
+    CERTAIN,
+    HIDING,
+    Decisions,
+    Setting,
+    TrialOutcome,
+    change,
+)
 from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.recording.files import Entry
+from sim.evidence.compare.session_comparison import SessionComparison
+from sim.evidence.compare.tally import ComparisonResults
+from sim.evidence.recording.files import RecordedLine, RecordedMessage
+from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.run.client.client import RpcError
+from sim.run.simulation import Simulation, asked_to_begin
 from sim.world.format.scenario import Scenario
 
-_PLACES = 16  # places at which a replay is forked
-_WORTH = 3  # forking pays off after this many trials of a setting
+_FRAMES_MAX = 20  # frames sent by one side only that a line lists
 
 
-class Session(TrialContext):
+class TrialSession:
     """A recording, a scenario, and trials of settings."""
 
-    def __init__(self, scenario: Scenario, seed: int | None, entries: list[Entry]) -> None:
-        super().__init__(scenario, seed, entries)
+    def __init__(self, scenario: Scenario, seed: int | None, entries: list[RecordedLine]) -> None:
+        """Raises UnreadableRecording for a line whose instant cannot be read."""
+        self.scenario, self.seed, self.entries = scenario, seed, entries
+        self.clock = ServiceClock(entries)
+        self.silent: dict[int, bool] = {}  # by line: whether no document describes it
+        self.compared: dict[int, ComparedAnswer] = {}  # by line: its first comparison
+        ctx = Simulation(scenario, seed=seed).exchange.ctx
+        self.base: dict[str, Value] = dict(ctx.assumptions.save())
+        self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
+        self.asked_to_begin = asked_to_begin(scenario, seed=seed)
         self.trials = 0
-        self._present: tuple[Setting, Outcome] | None = None
-        self._asked = 0  # trials of the present setting
-        self._stops: ForkedCheckpoints[tuple[Setting, int], Outcome] | None = None
+        self._present: tuple[Setting, TrialOutcome] | None = None
 
-    def rebase(self, setting: Setting, outcome: Outcome) -> None:
+    def scenario_with(self, setting: Setting) -> Scenario:
+        """Return the scenario with the values of a setting."""
+        values = {**self.scenario.assumptions, **setting.values}
+        return replace(self.scenario, assumptions=values)
+
+    def rebase(self, setting: Setting, outcome: TrialOutcome) -> None:
         """Make this setting and its outcome the base of the next trials."""
-        self.close()
-        self._present, self._asked = (setting, outcome), 0
+        self._present = setting, outcome
 
-    def find_order(self) -> Outcome | None:
+    def find_order(self) -> TrialOutcome | None:
         """Look for another order of arrival, in which less differs with the present setting; return
         its outcome, None if there is none. The order holds for the next trials.
         """
@@ -51,90 +77,172 @@ class Session(TrialContext):
         def replay(other: ServiceClock) -> Remaining:
             self.trials += 1
             self.clock = other
-            lines = self._replayed(setting, None, None, CERTAIN).lines.values()
-            return Remaining.of(one for line in lines for one in line.values())
+            lines = self._replayed(setting).lines.values()
+            return Remaining.of(difference for line in lines for difference in line.values())
 
         moves = likely_order(present.lines, self.entries, clock, replay)
         self.clock = clock.with_moves(moves)
-        return None if moves == clock.moves else self._replayed(setting, None, None, CERTAIN)
-
-    def close(self) -> None:
-        """End the waiting processes."""
-        if self._stops is not None:
-            self._stops.close()
-        self._stops = None
+        return None if moves == clock.moves else self._replayed(setting)
 
     def trial_of(
         self,
         setting: Setting,
-        against: Outcome | None = None,
+        against: TrialOutcome | None = None,
         seed: int | None = None,
         certain: int = CERTAIN,
-    ) -> Outcome:
+    ) -> TrialOutcome:
         """Return the outcome of a replay. Against another outcome it ends once `certain` lines more
         are worse than can become better. Raises Unmatched.
         """
         present = self._present
         if seed is None and present is not None and (against is None or against is present[1]):
-            steps = present[1].same_steps(present[0], setting)
-            if steps == ALL:
+            if not present[1].depends_on(present[0], setting):
                 return present[1]
-            self.trials += 1
-            outcome = self._continued(setting, steps, certain if against is not None else 0)
-            if outcome is not None:
-                return outcome
-        else:
-            self.trials += 1
+        self.trials += 1
         return self._replayed(setting, against, seed, certain)
 
     def _replayed(
-        self, setting: Setting, against: Outcome | None, seed: int | None, certain: int
-    ) -> Outcome:
+        self,
+        setting: Setting,
+        against: TrialOutcome | None = None,
+        seed: int | None = None,
+        certain: int = CERTAIN,
+    ) -> TrialOutcome:
         try:
-            trial = Trial(self, setting, self.seed if seed is None else seed)
+            trial = ReplayTrial(self, setting, self.seed if seed is None else seed)
         except (RpcError, Unmatched) as error:
             if against is None:
                 raise Unmatched(str(error)) from None
-            return Outcome(failure=str(error))
-        return trial.finish(trial.steps(), against, certain)
+            return TrialOutcome(failure=str(error))
+        return trial.finish(against, certain)
 
-    # ---- trials that go on from a stop
 
-    def _continued(self, setting: Setting, steps: int, certain: int) -> Outcome | None:
-        """Return the outcome of a trial that continues after some steps; None if it must start
-        over.
+def unvarying(
+    session: TrialSession,
+    rows: Mapping[str, list[str]],
+    setting: Setting,
+    outcome: TrialOutcome,
+    lines: Set[int] | None = None,
+) -> list[str]:
+    """Return the names of `rows` of which no value changes one of `lines` (or any line),
+    compared with the outcome of a setting. Many are tried at once, and a half that changes
+    nothing is not searched further.
+    """
+    certain = CERTAIN if lines is None else ALL
+    for turn in range(max(map(len, rows.values()), default=0)):
+        values = {name: row[turn] for name, row in rows.items() if turn < len(row)}
+        together = Setting({**setting.values, **values}, setting.quirks)
+        trial = session.trial_of(together, outcome, certain=certain)
+        touched = set(change(outcome, trial).touched)
+        if trial.failure or (touched if lines is None else touched & lines):
+            names, half = list(rows), len(rows) // 2
+            if not half:
+                return []
+            halves = [{name: rows[name] for name in part} for part in (names[:half], names[half:])]
+            parts = (unvarying(session, part, setting, outcome, lines) for part in halves)
+            return [name for part in parts for name in part]
+    return list(rows)
+
+
+class ComparedAnswer(NamedTuple):
+    """An answer of ours and its comparison, valid after the same earlier identifier pairs."""
+
+    before: int
+    own: RecordedMessage
+    differences: list[Misfit]
+    pairs: list[tuple[str, str]]
+
+
+class ReplayTrial(SessionComparison):
+    """A replay that notes differences and decides when quirks strike.
+
+    An answer that an earlier trial gave too is not compared again. Raises Unmatched if the scenario
+    has no identity for a client of the recording.
+    """
+
+    def __init__(self, session: TrialSession, setting: Setting, seed: int | None) -> None:
+        self._outcome = outcome = TrialOutcome()
+        scenario, notes = session.scenario_with(setting), _Notes(outcome)
+        super().__init__(scenario, seed, session.entries, notes, session.clock)
+        self._session, self._line = session, 0
+        self._setting, self._times = setting, Counter[str]()
+        ctx = self._player.world.simulation.exchange.ctx
+        ctx.quirks.decided_by(self._decide)
+        outcome.asked = ctx.assumptions.watch()
+        outcome.asked |= session.asked_to_begin
+
+    def finish(self, against: TrialOutcome | None = None, certain: int = CERTAIN) -> TrialOutcome:
+        """Replay the recording and return the outcome. Against another outcome the trial ends once
+        it cannot become better. Raises Unmatched.
         """
-        self._asked += 1
-        if self._asked <= _WORTH or steps < 0:
-            return None
-        if self._stops is None:
-            self._stops = self._stopped()
-        place = bisect_right(self._stops.places, steps)
-        if not place:
-            return None
-        return self._stops.ask(self._stops.places[place - 1], (setting, certain))
+        outcome, entries = self._outcome, self._session.entries
+        try:
+            for n in self.steps():
+                self._line = n
+                outcome.until = max(outcome.until, n)
+                if against is not None and outcome.is_lost(against, certain):
+                    outcome.complete = False
+                    return outcome
+        except (RpcError, Unmatched) as error:
+            if against is None:
+                raise Unmatched(str(error)) from None
+            outcome.failure = str(error)
+        outcome.until = max(outcome.until, entries[-1].n if entries else 0)
+        return outcome
 
-    def _stopped(self) -> ForkedCheckpoints[tuple[Setting, int], Outcome]:
-        """Return the present replay, forked where values are read for the first time."""
-        assert self._present is not None
-        setting, known = self._present
-        places = sorted(
-            {steps for steps in known.asked_after.values() if steps >= 0}
-            | {steps for times in known.asks_after.values() for steps in times}
-        )
-        if len(places) > _PLACES:
-            places = [places[number * len(places) // _PLACES] for number in range(_PLACES)]
+    def _decide(self, name: str) -> bool:
+        time, self._times[name] = self._times[name], self._times[name] + 1
+        self._outcome.asks.setdefault(name, []).append(self._line + 1)
+        odds = self._session.odds[name]
+        decisions = self._setting.quirks.get(name) or Decisions(odds != "never")
+        return decisions.at(time)
 
-        def begin() -> tuple[Iterator[int], Callable[[tuple[Setting, int]], Outcome]]:
-            whole = Trial(self, setting, self.seed)
-            whole.finish(whole.steps())
-            trial = Trial(self, setting, self.seed, whole.compared)
-            steps = trial.steps()
+    def _contract_differences(self, event: RecordedEvent) -> list[Misfit] | None:
+        silent, n = self._session.silent, event.entry.n
+        if n not in silent:
+            try:
+                self._checker.check(event)
+                silent[n] = False
+            except NoEvidence:
+                silent[n] = True
+        return None if silent[n] else []
 
-            def finish(asked: tuple[Setting, int]) -> Outcome:
-                trial.go_on_with(asked[0])
-                return trial.finish(steps, known if asked[1] else None, asked[1])
+    def _compare_answer(
+        self, event: RecordedEvent, recorded: RecordedMessage, own: RecordedMessage
+    ) -> list[Misfit]:
+        names, compared, n = self._player.names, self._session.compared, event.entry.n
+        before, mark, first = names.state, names.mark(), compared.get(n)
+        if first is not None and first.before == before and first.own == own:
+            for pair in first.pairs:
+                names.pair(*pair)
+            return first.differences
+        differences = super()._compare_answer(event, recorded, own)
+        if first is None:
+            compared[n] = ComparedAnswer(before, own, differences, names.pairs_since(mark))
+        return differences
 
-            return steps, finish
+    def _contract_violations(self, event: RecordedEvent, own: RecordedMessage) -> list[Misfit]:
+        return []
 
-        return ForkedCheckpoints(places, begin)
+
+class _Notes(ComparisonResults):
+    """Receives the results of a comparison in place of a tally."""
+
+    def __init__(self, outcome: TrialOutcome) -> None:
+        self._outcome = outcome
+
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        """Note the differing places of a line. A frame that only we sent counts at the next
+        recorded line.
+        """
+        line = self._outcome.lines.setdefault(n, {})
+        self._outcome.names.setdefault(n, name)
+        for misfit in differences:
+            where, count = misfit.where, 1
+            if misfit.kind in HIDING:  # several frames that only we sent
+                while where in line and count < _FRAMES_MAX:
+                    count += 1
+                    where = f"{misfit.where} {count}"
+            line.setdefault(where, misfit)

@@ -1,76 +1,35 @@
-"""The verdict on each assumption and quirk after the descent."""
+"""The verdict on each assumption and quirk after the search."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.quirks import parse_chance
 from sim.evidence.compare.inference import numbers
+from sim.evidence.compare.inference.alternatives import Alternatives
+from sim.evidence.compare.inference.confidence_interval import Count
+from sim.evidence.compare.inference.not_exercised import not_exercised
 from sim.evidence.compare.inference.numbers import Range
-from sim.evidence.compare.inference.odds import Count
-from sim.evidence.compare.inference.outcome import Change, Decisions, ValueTrial, change
-from sim.evidence.compare.inference.rivals import Rivals
+from sim.evidence.compare.inference.outcome import Decisions, OutcomeChange, ValueTrial, change
 from sim.evidence.compare.inference.search import Search
-from sim.evidence.compare.inference.unseen import unseen
+from sim.evidence.compare.inference.verdict import InferenceVerdict, Kind
 
-Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
 _SEEDS = 8  # seeds that our value gets before it is refuted
 _EVIDENCE_MAX = 20
 _TIMES_MAX = 200  # times of a quirk that are examined
 
 
-class Verdict(Struct, frozen=True, omit_defaults=True):
-    """The verdict on one name. `consistent` has the values that the evidence allows, the best
-    first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
-    counts of a quirk. `or_` has values of other names that explain the lines as well. `only_with`
-    names the quirk that a value needs if it fits only together with one. `why` is the reason why no
-    recording can show the name.
-    """
-
-    verdict: Kind
-    consistent: list[Any]
-    evidence: list[int]
-    ours: Any = None
-    between: list[Any] | None = None
-    occurred: int | None = None
-    of: int | None = None
-    or_: dict[str, Any] = {}
-    only_with: dict[str, dict[str, str]] = {}
-    why: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return the verdict as `--json` prints it."""
-        fields: dict[str, Any] = {
-            "verdict": self.verdict,
-            "consistent": self.consistent,
-            "evidence": self.evidence,
-            "ours": self.ours,
-        }
-        if self.between is not None:
-            fields["between"] = self.between
-        if self.of is not None:
-            fields |= {"occurred": self.occurred, "of": self.of}
-        if self.or_:
-            fields["or"] = self.or_
-        if self.only_with:
-            fields["only_with"] = self.only_with
-        if self.why:
-            fields["why"] = self.why
-        return fields
-
-
 class Verdicts:
-    """Changes each exercised value alone, starting from the setting of the descent."""
+    """Changes each exercised value alone, starting from the setting of the search."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self.assumptions: dict[str, Verdict] = {}
-        self.quirks: dict[str, Verdict] = {}
+        self.assumptions: dict[str, InferenceVerdict] = {}
+        self.quirks: dict[str, InferenceVerdict] = {}
 
     def find(self) -> None:
         """Fill the tables of verdicts."""
@@ -92,22 +51,25 @@ class Verdicts:
         self._doubt_quirks()
         for verdicts in (self.assumptions, self.quirks):
             for name, verdict in verdicts.items():
-                if verdict.verdict == "refuted" and (rivals := Rivals(search, name).found()):
-                    consistent = [*verdict.consistent, verdict.ours]
+                others = Alternatives(search, name).values() if verdict.verdict == "refuted" else {}
+                if others:
+                    values = [*verdict.consistent, verdict.own]
                     verdicts[name] = replace(
-                        verdict, verdict="undecided", consistent=consistent, or_=rivals
+                        verdict, verdict="undecided", consistent=values, or_=others
                     )
 
     def _doubt_quirks(self) -> None:
         """A quirk that was not observed is undecided if another value fits only with it."""
-        for one in self.assumptions.values():
-            for quirks in one.only_with.values():
+        for verdict in self.assumptions.values():
+            for quirks in verdict.only_with.values():
                 for name, odds in quirks.items():
                     if self.quirks[name].verdict == "not observed":
-                        ours = self._search.odds[name]
-                        self.quirks[name] = Verdict("undecided", [ours, odds], one.evidence, ours)
+                        own = self._search.odds[name]
+                        self.quirks[name] = InferenceVerdict(
+                            "undecided", [own, odds], verdict.evidence, own
+                        )
 
-    def all_assumptions(self) -> dict[str, Verdict]:
+    def all_assumptions(self) -> dict[str, InferenceVerdict]:
         """Return a verdict on every assumption of the catalogue; names that were not reached are
         undecided.
         """
@@ -118,97 +80,97 @@ class Verdicts:
             verdicts[name] = reached or self._unreached(name)
         return _explained(verdicts)
 
-    def all_quirks(self) -> dict[str, Verdict]:
+    def all_quirks(self) -> dict[str, InferenceVerdict]:
         """Return a verdict on every quirk; quirks that were not reached are undecided."""
         odds = self._search.odds
         return _explained(
             {
-                name: self.quirks.get(name) or Verdict("undecided", [now], [], now)
+                name: self.quirks.get(name) or InferenceVerdict("undecided", [now], [], now)
                 for name, now in odds.items()
             }
         )
 
-    def _unreached(self, name: str) -> Verdict:
-        ours = self._as_written(name, self._search.base[name])
-        return Verdict("undecided", [ours], [], ours)
+    def _unreached(self, name: str) -> InferenceVerdict:
+        own = self._as_written(name, self._search.base[name])
+        return InferenceVerdict("undecided", [own], [], own)
 
-    def _not_observed(self, name: str) -> Verdict:
+    def _not_observed(self, name: str) -> InferenceVerdict:
         search = self._search
         base = search.base[name]
-        ours = self._as_written(name, base)
-        values: list[Any] = [ours]
+        own = self._as_written(name, base)
+        values: list[Any] = [own]
         if isinstance(base, bool):
             values += [not base]
         elif isinstance(base, str) and name in search.catalogue:
             values += [word for word in search.catalogue[name].options if word != base]
-        return Verdict("not observed", values, [], ours)
+        return InferenceVerdict("not observed", values, [], own)
 
     def _as_written(self, name: str, value: Value) -> Value:
-        one = self._search.catalogue.get(name)
-        return one.show(value) if one is not None else value
+        assumption = self._search.catalogue.get(name)
+        return assumption.show(value) if assumption is not None else value
 
     # ---- assumptions
 
-    def _assumption(self, name: str) -> Verdict:
+    def _assumption(self, name: str) -> InferenceVerdict:
         base = self._search.base[name]
-        if isinstance(base, int) and not isinstance(base, bool):
+        if numbers.is_number(base):
             return self._number_verdict(name, base)
         return self._option_verdict(name, base)
 
-    def _option_verdict(self, name: str, base: Value) -> Verdict:
+    def _option_verdict(self, name: str, base: Value) -> InferenceVerdict:
         search = self._search
         now = search.value(name)
         consistent: list[Value] = [now]
         tries = [search.trial_of(name, text) for text in search.others(name)]
-        touched = {n for one in tries for n in one.change.touched}
+        touched = {n for trial in tries for n in trial.change.touched}
         if not touched:
             return self._not_observed(name)
         against: set[int] = set()
         only_with: dict[str, dict[str, str]] = {}
-        for one in tries:
-            if one.outcome.failure:
+        for trial in tries:
+            if trial.outcome.failure:
                 continue
-            if not _excluded(one):
-                consistent.append(search.catalogue[name].parse(one.value))
+            if not _excluded(trial):
+                consistent.append(search.catalogue[name].parse(trial.value))
                 continue
-            against.update(one.change.worse)
-            if quirk := self._needed_quirk(one):
-                only_with[one.value] = quirk
+            against.update(trial.change.worse)
+            if quirk := self._needed_quirk(trial):
+                only_with[trial.value] = quirk
         if base not in consistent and self._fits_with_another_seed(name, search.text(name, base)):
             consistent.append(base)
         texts = [self._as_written(name, value) for value in consistent]
-        ours = self._as_written(name, base)
+        own = self._as_written(name, base)
         evidence = _evidence(against or touched)
         if base not in consistent:
-            return Verdict("refuted", texts, evidence, ours)
+            return InferenceVerdict("refuted", texts, evidence, own)
         if len(consistent) == 1 and not only_with:
-            return Verdict("confirmed", texts, evidence, ours)
+            return InferenceVerdict("confirmed", texts, evidence, own)
         texts += [self._as_written(name, search.catalogue[name].parse(text)) for text in only_with]
-        return Verdict("undecided", texts, evidence, ours, only_with=only_with)
+        return InferenceVerdict("undecided", texts, evidence, own, only_with=only_with)
 
-    def _needed_quirk(self, one: ValueTrial) -> dict[str, str]:
+    def _needed_quirk(self, trial: ValueTrial) -> dict[str, str]:
         """Return the quirk, with its odds, under which an excluded value fits.
 
         With this value the exchange asks a quirk where it does not ask it with the present one, so
         nothing shows whether the quirk occurs there.
         """
         search = self._search
-        for name, lines in sorted(one.outcome.asks.items()):
+        for name, lines in sorted(trial.outcome.asks.items()):
             if set(lines) <= set(search.outcome.asks.get(name, ())):
                 continue
             other = search.decisions(name).opposite
-            setting = one.setting.with_quirk(name, other)
+            setting = trial.setting.with_quirk(name, other)
             outcome = search.session.trial_of(setting, search.outcome)
-            fits = outcome.whole and not outcome.failure
+            fits = outcome.counts
             if fits and not change(search.outcome, outcome).worse:
                 return {name: str(other)}
         return {}
 
-    def _fits_with_another_seed(self, name: str, ours: str) -> bool:
+    def _fits_with_another_seed(self, name: str, own: str) -> bool:
         """Return whether our value explains the lines against it under another seed."""
         search = self._search
-        against = set(search.trial_of(name, ours).change.worse)
-        setting = search.setting.with_value(name, ours)
+        against = set(search.trial_of(name, own).change.worse)
+        setting = search.setting.with_value(name, own)
         seed = search.session.scenario.seed if search.session.seed is None else search.session.seed
         compared = search.session.trial_of(setting)
         for number in range(1, _SEEDS + 1):
@@ -221,25 +183,25 @@ class Verdicts:
 
     # ---- numbers
 
-    def _number_verdict(self, name: str, base: int) -> Verdict:
-        search, one = self._search, self._search.catalogue[name]
+    def _number_verdict(self, name: str, base: int) -> InferenceVerdict:
+        search, assumption = self._search, self._search.catalogue[name]
         now = int(search.value(name))
         tries = [search.trial_of(name, text) for text in search.others(name)]
         touched = {n for trial in tries for n in trial.change.touched}
         if not touched:
             return self._not_observed(name)
         against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
-        grain = numbers.resolution(search.session) if one.span else 1
+        grain = numbers.resolution(search.session.clock) if assumption.span else 1
         fits = self._fits(name, against)
         special = now <= 0  # a number such as 0 or -1 that means none or never
         if special:
-            trial = self._range_above(now, one.least, fits, grain, one.span)
+            trial = self._range_above(now, assumption.least, fits, grain, assumption.span)
             special = trial.low == trial.high
         else:
-            trial = self._range(now, one.least, fits, grain, one.span)
-        if not special and one.span:
+            trial = self._range(now, assumption.least, fits, grain, assumption.span)
+        if not special and assumption.span:
             trial = Range(
-                None if trial.low is None else max(one.least, trial.low - grain),
+                None if trial.low is None else max(assumption.least, trial.low - grain),
                 None if trial.high is None else trial.high + grain,
             )
         values = self._values(name, now, base, trial, fits)
@@ -247,16 +209,18 @@ class Verdicts:
             values.append(base)
         between = None
         if not special:
-            shown = numbers.outward(trial, grain) if one.span else trial
-            between = [None if end is None else one.show(end) for end in (shown.low, shown.high)]
+            ends = numbers.outward(trial, grain) if assumption.span else trial
+            between = [
+                None if end is None else assumption.show(end) for end in (ends.low, ends.high)
+            ]
         kind: Kind = "undecided"
         if base not in values:
             kind = "refuted"
         elif values == [base] or (values[0] == base and _is_narrow(trial, grain)):
             kind = "confirmed"
-        texts = [one.show(value) for value in values]
+        texts = [assumption.show(value) for value in values]
         evidence = _evidence(against or touched)
-        return Verdict(kind, texts, evidence, one.show(base), between)
+        return InferenceVerdict(kind, texts, evidence, assumption.show(base), between)
 
     def _fits(self, name: str, against: set[int]) -> Callable[[int], bool]:
         search = self._search
@@ -308,52 +272,56 @@ class Verdicts:
         self, name: str, now: int, base: int, allowed: Range, fits: Callable[[int], bool]
     ) -> list[int]:
         """Return round values that fit, ours first if it fits."""
-        one = self._search.catalogue[name]
+        assumption = self._search.catalogue[name]
         if allowed.low == allowed.high == now:
             values = [now]
         else:
-            low = one.least if allowed.low is None else allowed.low
+            low = assumption.least if allowed.low is None else allowed.low
             high = max(now, base, low) * 100 if allowed.high is None else allowed.high
-            values = numbers.round_values(max(low, 0), high, span=one.span) or [now]
+            values = numbers.round_values(max(low, 0), high, span=assumption.span) or [now]
             if now <= 0 and now not in values:
                 values = [now, *values]
         if allowed.has(base) and (allowed.low != allowed.high):
             values = [base, *(value for value in values if value != base)]
-        elif base not in values and base <= max(one.least, 0) and fits(base):
+        elif base not in values and base <= max(assumption.least, 0) and fits(base):
             values = [base, *values]
-        least = one.least
+        least = assumption.least
         if least not in values and allowed.low is not None and least < allowed.low and fits(least):
             values.append(least)
         return values
 
     # ---- quirks
 
-    def _quirk_verdict(self, name: str) -> Verdict:
+    def _quirk_verdict(self, name: str) -> InferenceVerdict:
         search = self._search
-        ours = search.odds[name]
+        own = search.odds[name]
         now = search.decisions(name)
         times = list(range(min(len(search.outcome.asks[name]), _TIMES_MAX)))
-        visible: dict[int, Change] = {}
+        visible: dict[int, OutcomeChange] = {}
         self._find_visible(name, now, times, visible)
         if not visible:
-            return _unobserved_quirk(ours)
-        against = {time: one for time, one in visible.items() if one.worse and not one.better}
-        evidence = _evidence({n for one in visible.values() for n in (one.worse or one.touched)})
+            return _unobserved_quirk(own)
+        against = {
+            time: shift for time, shift in visible.items() if shift.worse and not shift.better
+        }
+        evidence = _evidence(
+            {n for shift in visible.values() for n in (shift.worse or shift.touched)}
+        )
         count = Count(sum(now.at(time) for time in against), len(against))
-        odds = parse_chance(ours)
+        odds = parse_chance(own)
         consistent = count.consistent(odds)
         if not against:
-            return Verdict("undecided", [ours], evidence, ours)
+            return InferenceVerdict("undecided", [own], evidence, own)
         kind: Kind = "undecided"
         if not count.allows(odds):
             kind = "refuted"
         elif count.narrow:
-            kind, consistent = "confirmed", [ours]
+            kind, consistent = "confirmed", [own]
         ends: list[Any] = [round(end, 3) for end in count.between()]
-        return Verdict(kind, consistent, evidence, ours, ends, count.occurred, count.of)
+        return InferenceVerdict(kind, consistent, evidence, own, ends, count.occurred, count.of)
 
     def _find_visible(
-        self, name: str, now: Decisions, times: list[int], visible: dict[int, Change]
+        self, name: str, now: Decisions, times: list[int], visible: dict[int, OutcomeChange]
     ) -> None:
         """Find the times at which a strike makes a difference. A half in which none does is not
         searched.
@@ -376,18 +344,20 @@ class Verdicts:
         self._find_visible(name, now, times[half:], visible)
 
 
-def _explained(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+def _explained(verdicts: dict[str, InferenceVerdict]) -> dict[str, InferenceVerdict]:
     """Add to each verdict "not observed" the reason why no recording can show the name."""
     return {
-        name: replace(one, why=unseen(name)) if one.verdict == "not observed" else one
-        for name, one in verdicts.items()
+        name: replace(verdict, why=not_exercised(name))
+        if verdict.verdict == "not observed"
+        else verdict
+        for name, verdict in verdicts.items()
     }
 
 
-def _excluded(one: ValueTrial) -> bool:
+def _excluded(trial: ValueTrial) -> bool:
     """Return whether the present value dominates another."""
-    outcome_change = one.change
-    if one.outcome.whole:
+    outcome_change = trial.change
+    if trial.outcome.complete:
         return bool(outcome_change.worse) and not outcome_change.better
     return len(outcome_change.worse) > len(outcome_change.better)
 
@@ -398,8 +368,8 @@ def _is_narrow(allowed: Range, grain: int) -> bool:
     return allowed.high - allowed.low <= max(4 * grain, allowed.high // 10)
 
 
-def _unobserved_quirk(ours: str) -> Verdict:
-    return Verdict("not observed", [ours], [], ours)
+def _unobserved_quirk(own: str) -> InferenceVerdict:
+    return InferenceVerdict("not observed", [own], [], own)
 
 
 def _evidence(lines: Iterable[int]) -> list[int]:

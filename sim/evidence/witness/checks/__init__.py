@@ -5,18 +5,18 @@ from __future__ import annotations
 import inspect
 from typing import Any, TextIO
 
-from sim.evidence.witness.check import Check
+from sim.evidence.witness.check import WitnessCheck
 from sim.evidence.witness.checks import books, money, orders, reads, streams, trades
 from sim.read.tables import print_table
 
-CHECKS: tuple[type[Check], ...] = (
+CHECKS: tuple[type[WitnessCheck], ...] = (
     orders.OrderFigures,
     orders.OrderLife,
     orders.ExecutionContent,
     orders.FillsOnce,
     orders.OneEnd,
     trades.OneTrade,
-    trades.TradeState,
+    trades.TradeStates,
     streams.NothingMissed,
     streams.Resumed,
     books.BookForm,
@@ -40,7 +40,7 @@ def describe(out: TextIO) -> list[dict[str, Any]]:
         {
             "check": check.name,
             "looks for": (inspect.getdoc(check) or "").partition("\n\n")[0].replace("\n", " "),
-            "rests on": check.rests_on,
+            "rests on": check.depends_on,
         }
         for check in CHECKS
     ]

@@ -8,14 +8,14 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Book, Level, Number, Order
-from sim.evidence.witness.observation import Observation, Seen, Stream
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import Number, ReportedBook, ReportedLevel, ReportedOrder
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
 _OPEN = ("INSTRUMENT_STATE_OPEN", "MARKET_STATE_OPEN")
 
 
-class BookForm(Check):
+class BookForm(WitnessCheck):
     """The levels of a book are sorted by price, no price repeats, and no level is empty.
 
     A stream of single orders (`unaggregated`) may repeat a price. The best bid and offer may cross
@@ -26,77 +26,69 @@ class BookForm(Check):
     """
 
     name = "book form"
-    rests_on = "§2.5: a book's levels"
+    depends_on = "§2.5: a book's levels"
 
-    def book(self, fact: Book, seen: Observation) -> None:
-        if fact.hidden:
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
+        if fact.book_hidden:
             self.cannot_tell += 1
             return
         self.applied += 1
-        once = not seen.request.get("unaggregated")
+        once = not observed.request.get("unaggregated")
         wrong = _disorder(fact.bids, once, falling=True) or _disorder(
             fact.offers, once, falling=False
         )
         if not wrong and fact.state in _OPEN and fact.bids and fact.offers:
             self.cannot_tell += fact.bids[0].price >= fact.offers[0].price
         if wrong:
-            self.contradict(f"{seen.source} shows {fact.symbol}: {wrong}", [seen.n])
+            self.contradict(f"{observed.source} shows {fact.symbol}: {wrong}", [observed.n])
 
 
-def _disorder(levels: tuple[Level, ...], once: bool, *, falling: bool) -> str:
+def _disorder(levels: tuple[ReportedLevel, ...], once: bool, *, falling: bool) -> str:
     for level in levels:
         if level.qty <= 0:
             return f"a level of {level.qty} at {level.price}"
-    for one, other in pairwise(levels):
-        step = one.price - other.price if falling else other.price - one.price
+    for level, other in pairwise(levels):
+        step = level.price - other.price if falling else other.price - level.price
         if step < 0 or (step == 0 and once):
-            return f"price {other.price} comes after {one.price}"
+            return f"price {other.price} comes after {level.price}"
     return ""
 
 
-class BooksInOrder(Check):
+class BooksInOrder(WitnessCheck):
     """The books of an instrument on one stream never go back in time."""
 
     name = "books in order"
-    rests_on = "§6.2: every change sends the whole book, in order"
+    depends_on = "§6.2: every change sends the whole book, in order"
 
     def __init__(self) -> None:
         super().__init__()
-        self._latest: dict[tuple[int, str, str], tuple[str, int, Stream]] = {}
-        self._back: list[tuple[str, int, int, Stream]] = []
+        self._last: dict[tuple[int, str, str], tuple[str, int]] = {}
 
-    def book(self, fact: Book, seen: Observation) -> None:
-        stream = seen.stream
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
+        stream = observed.stream
         if stream is None or not fact.at:
             return
-        key = stream.number, seen.request.get("requestId", ""), fact.symbol
-        known = self._latest.get(key)
-        self._latest[key] = fact.at, seen.n, stream
-        if known is None:
+        key = stream.number, observed.request.get("requestId", ""), fact.symbol
+        before = self._last.get(key)
+        self._last[key] = fact.at, observed.n
+        if before is None:
             return
         self.applied += 1
-        if fact.at < known[0]:
-            says = f"the book of {fact.symbol} at {fact.at}Z came after the book at {known[0]}Z"
-            self._back.append((says, known[1], seen.n, stream))
-
-    def finish(self) -> None:
-        for says, one, other, stream in self._back:
-            if stream.disturbed:
-                self.cannot_tell += 1
-            else:
-                self.contradict(says, [one, other])
+        if fact.at < before[0]:
+            text = f"the book of {fact.symbol} at {fact.at}Z came after the book at {before[0]}Z"
+            self.contradict_on(stream, text, [before[1], observed.n])
 
 
 class _Between(Struct):
     """The latest frame of a stream's book, and answers that came since."""
 
-    book: Book | None = None
+    book: ReportedBook | None = None
     line: int = 0
     ended: Seen = None
-    answers: list[tuple[Book, int, Seen]] = field(default_factory=list)
+    answers: list[tuple[ReportedBook, int, Seen]] = field(default_factory=list)
 
 
-class BookBetween(Check):
+class BookBetween(WitnessCheck):
     """A book that is read between two equal frames of a stream equals them.
 
     The two frames are consecutive on the stream. The read was sent after the first frame and
@@ -105,70 +97,70 @@ class BookBetween(Check):
     """
 
     name = "book between frames"
-    rests_on = "§6.2: every change sends the book"
+    depends_on = "§6.2: every change sends the book"
 
     def __init__(self) -> None:
         super().__init__()
-        self._streams: dict[tuple[str, str], dict[int, tuple[Stream, _Between]]] = defaultdict(dict)
-        self._wrong: list[tuple[Stream, str, list[int]]] = []
+        self._streams: dict[tuple[str, str], dict[int, tuple[ObservedStream, _Between]]] = (
+            defaultdict(dict)
+        )
 
-    def book(self, fact: Book, seen: Observation) -> None:
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
         streams = self._streams[fact.dialect, fact.symbol]
-        stream = seen.stream
+        stream = observed.stream
         if stream is None:
-            if not seen.operation.cache:
+            if not observed.operation.cache:
                 for _, between in streams.values():
-                    if between.book is not None and seen.began > between.ended:
-                        between.answers.append((fact, seen.n, seen.ended))
+                    if between.book is not None and observed.began > between.ended:
+                        between.answers.append((fact, observed.n, observed.ended))
             return
-        request = seen.request
+        request = observed.request
         merged = request.get("responsesDebounced") or request.get("slowConsumerSkipToHead")
-        if merged or request.get("unaggregated") or fact.hidden:
+        if merged or request.get("unaggregated") or fact.book_hidden:
             return
         _, between = streams.setdefault(stream.number, (stream, _Between()))
         before = between.book
         if before is not None and _same(before, fact):
             for answer, line, ended in between.answers:
-                if ended < seen.began and answer.at <= fact.at:
-                    self._judge(stream, before, between.line, answer, line, seen.n)
-        between.book, between.line, between.ended = fact, seen.n, seen.ended
+                if ended < observed.began and answer.at <= fact.at:
+                    self._judge(stream, before, between.line, answer, line, observed.n)
+        between.book, between.line, between.ended = fact, observed.n, observed.ended
         between.answers.clear()
 
     def _judge(
-        self, stream: Stream, frame: Book, first: int, answer: Book, line: int, second: int
+        self,
+        stream: ObservedStream,
+        frame: ReportedBook,
+        first: int,
+        answer: ReportedBook,
+        line: int,
+        second: int,
     ) -> None:
         self.applied += 1
         if not _same(frame, answer):
-            says = f"the book of {frame.symbol} differs from the equal frames before and after it"
-            self._wrong.append((stream, says, [first, line, second]))
-
-    def finish(self) -> None:
-        for stream, says, lines in self._wrong:
-            if stream.disturbed:
-                self.cannot_tell += 1
-            else:
-                self.contradict(says, lines)
+            text = f"the book of {frame.symbol} differs from the equal frames before and after it"
+            self.contradict_on(stream, text, [first, line, second])
 
 
-def _same(one: Book, other: Book) -> bool:
+def _same(book: ReportedBook, other: ReportedBook) -> bool:
     """Whether two books are the same as deep as both are shown."""
-    for mine, its in ((one.bids, other.bids), (one.offers, other.offers)):
+    for mine, its in ((book.bids, other.bids), (book.offers, other.offers)):
         depth = min(len(mine), len(its))
         if mine[:depth] != its[:depth] or (not depth and (mine or its)):
             return False
-    return one.state == other.state
+    return book.state == other.state
 
 
 class _Rest(Struct):
     """An order as it rested unchanged, from `since` to `until`."""
 
-    order: Order
+    order: ReportedOrder
     until: str
     first: int
     last: int
 
 
-class OwnOrders(Check):
+class OwnOrders(WitnessCheck):
     """A book shows at least the open quantity of the client's own orders at each price.
 
     An order rested unchanged from its `lastTransactTime` until the last read that shows the same
@@ -177,7 +169,7 @@ class OwnOrders(Check):
     """
 
     name = "own orders in the book"
-    rests_on = "§2.5: the qty of a level is the total at its price"
+    depends_on = "§2.5: the qty of a level is the total at its price"
 
     _RESTING = frozenset(
         f"ORDER_STATE_{state}" for state in ("NEW", "PARTIALLY_FILLED", "REPLACED")
@@ -188,30 +180,30 @@ class OwnOrders(Check):
         self._rests: dict[tuple[str, str], _Rest] = {}
         self._waiting: set[str] = set()  # stops, which the retail API shows as limit orders
         self._known: dict[tuple[str, str], list[_Rest]] = defaultdict(list)
-        self._books: dict[tuple[str, str], list[tuple[str, Book, int]]] = defaultdict(list)
+        self._books: dict[tuple[str, str], list[tuple[str, ReportedBook, int]]] = defaultdict(list)
 
-    def order(self, fact: Order, seen: Observation) -> None:
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         resting = fact.state in self._RESTING and fact.type == "ORDER_TYPE_LIMIT"
         if "STOP" in fact.type:
             self._waiting.add(fact.id)
-        if not resting or not fact.at or not fact.leaves:
+        if not resting or not fact.at or not fact.leaves_qty:
             return
         key = fact.dialect, fact.id
-        known = self._rests.get(key)
-        if known is None or known.order.at < fact.at:
-            rest = self._rests[key] = _Rest(fact, fact.at, seen.n, seen.n)
+        earlier = self._rests.get(key)
+        if earlier is None or earlier.order.at < fact.at:
+            rest = self._rests[key] = _Rest(fact, fact.at, observed.n, observed.n)
             self._known[fact.dialect, fact.symbol].append(rest)
-        elif known.order.at == fact.at and known.order.leaves != fact.leaves:
-            known.until = ""  # several things happened in one instant
-        elif known.order.at == fact.at and known.until and seen.stream is None:
-            if seen.now > known.until:
-                known.until, known.last = seen.now, seen.n
+        elif earlier.order.at == fact.at and earlier.order.leaves_qty != fact.leaves_qty:
+            earlier.until = ""  # several things happened in one instant
+        elif earlier.order.at == fact.at and earlier.until and observed.stream is None:
+            if observed.now > earlier.until:
+                earlier.until, earlier.last = observed.now, observed.n
 
-    def book(self, fact: Book, seen: Observation) -> None:
-        if seen.request.get("unaggregated") or fact.hidden or not fact.at:
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
+        if observed.request.get("unaggregated") or fact.book_hidden or not fact.at:
             return
         if fact.state in _OPEN:
-            self._books[fact.dialect, fact.symbol].append((fact.at, fact, seen.n))
+            self._books[fact.dialect, fact.symbol].append((fact.at, fact, observed.n))
 
     def finish(self) -> None:
         for key, books in self._books.items():
@@ -226,7 +218,7 @@ class OwnOrders(Check):
             if rests:
                 self._sweep(rests, sorted(books, key=lambda book: book[0]))
 
-    def _sweep(self, rests: list[_Rest], books: list[tuple[str, Book, int]]) -> None:
+    def _sweep(self, rests: list[_Rest], books: list[tuple[str, ReportedBook, int]]) -> None:
         """Go through books and orders in order of time."""
         waiting = iter([*rests, None])
         following, here = next(waiting), list[_Rest]()
@@ -238,7 +230,7 @@ class OwnOrders(Check):
             if here:
                 self._judge(book, line, here)
 
-    def _judge(self, book: Book, line: int, rests: list[_Rest]) -> None:
+    def _judge(self, book: ReportedBook, line: int, rests: list[_Rest]) -> None:
         mine: dict[tuple[bool, Number], list[_Rest]] = defaultdict(list)
         for rest in rests:
             mine[rest.order.side.endswith("BUY"), rest.order.price].append(rest)
@@ -250,7 +242,7 @@ class OwnOrders(Check):
                 self.cannot_tell += 1
                 continue
             self.applied += 1
-            total = sum(rest.order.leaves for rest in own)
+            total = sum(rest.order.leaves_qty for rest in own)
             visible = next((level.qty for level in levels if level.price == price), 0)
             if Decimal(visible) < Decimal(total):
                 self.contradict(

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from decimal import Decimal
 from itertools import accumulate, pairwise
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Cash, Execution, Holding, Number, Position, Settlement, Trade
-from sim.evidence.witness.observation import Observation, Seen, Stream
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import (
+    CashChange,
+    HoldingChange,
+    Number,
+    ReportedExecution,
+    ReportedPosition,
+    ReportedSettlement,
+    ReportedTrade,
+)
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
 
-class PositionSum(Check):
+class PositionSum(WitnessCheck):
     """Until a market settles, a net position equals quantity bought minus quantity sold.
 
     A bust changes the net position, but not the quantity bought. A position is therefore judged
@@ -23,51 +30,51 @@ class PositionSum(Check):
     """
 
     name = "position sum"
-    rests_on = "§2.8: net_position, qty_bought, qty_sold"
+    depends_on = "§2.8: net_position, qty_bought, qty_sold"
 
     def __init__(self) -> None:
         super().__init__()
-        self._followed: dict[str, tuple[Seen, Stream]] = {}  # by client: since when
+        self._followed: dict[str, tuple[Seen, ObservedStream]] = {}  # by client: since when
         self._busted: set[tuple[str, str]] = set()
         self._wrong: list[tuple[str, str, str, int]] = []
 
-    def observation(self, seen: Observation) -> None:
+    def observation(self, observed: ClientObservation) -> None:
         """Note who follows trades."""
-        stream = seen.stream
+        stream = observed.stream
         if stream is None or stream.operation.rpc != "CreateTradeCaptureReportSubscription":
             return
-        if seen.kind == "ended":
-            self._followed.pop(seen.client, None)
+        if observed.kind == "ended":
+            self._followed.pop(observed.client, None)
         elif not stream.request.get("symbols"):
-            self._followed.setdefault(seen.client, (seen.ended, stream))
+            self._followed.setdefault(observed.client, (observed.ended, stream))
 
-    def trade(self, fact: Trade, seen: Observation) -> None:
+    def trade(self, fact: ReportedTrade, observed: ClientObservation) -> None:
         side = fact.aggressor or fact.passive
         if fact.state == "TRADE_STATE_BUSTED" and side is not None:
-            self._busted.add((seen.client, side.order.symbol))
+            self._busted.add((observed.client, side.order.symbol))
 
-    def position(self, fact: Position, seen: Observation) -> None:
-        followed = self._followed.get(seen.client)
-        if fact.expired or followed is None or followed[0] >= seen.began or not fact.at:
+    def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
+        followed = self._followed.get(observed.client)
+        if fact.expired or followed is None or followed[0] >= observed.began or not fact.at:
             self.cannot_tell += 1
             return
         self.applied += 1
-        if fact.bought - fact.sold != fact.net:
-            says = (
-                f"{seen.source} shows a net position of {fact.net} in {fact.symbol}, but "
-                f"{fact.bought} bought and {fact.sold} sold"
+        if fact.qty_bought - fact.qty_sold != fact.net_position:
+            text = (
+                f"{observed.source} shows a net position of {fact.net_position} in {fact.symbol}, "
+                f"but {fact.qty_bought} bought and {fact.qty_sold} sold"
             )
-            self._wrong.append((seen.client, fact.symbol, says, seen.n))
+            self._wrong.append((observed.client, fact.symbol, text, observed.n))
 
     def finish(self) -> None:
-        for client, symbol, says, line in self._wrong:
+        for client, symbol, text, line in self._wrong:
             if (client, symbol) in self._busted:
                 self.cannot_tell += 1
             else:
-                self.contradict(says, [line])
+                self.contradict(text, [line])
 
 
-class PositionFills(Check):
+class PositionFills(WitnessCheck):
     """Between two views, a position grows by at least the fills that the client saw.
 
     The fills of the account strictly between the `updateTime` of the two views count. There may be
@@ -75,24 +82,26 @@ class PositionFills(Check):
     """
 
     name = "position fills"
-    rests_on = "§2.8: fills increase qty_bought and qty_sold, and nothing decreases them"
+    depends_on = "§2.8: fills increase qty_bought and qty_sold, and nothing decreases them"
 
     def __init__(self) -> None:
         super().__init__()
-        self._views: dict[tuple[str, str], dict[str, tuple[Position, int]]] = defaultdict(dict)
+        self._views: dict[tuple[str, str], dict[str, tuple[ReportedPosition, int]]] = defaultdict(
+            dict
+        )
         self._fills: dict[tuple[str, str], dict[str, tuple[str, bool, Number, int]]] = defaultdict(
             dict
         )
 
-    def position(self, fact: Position, seen: Observation) -> None:
+    def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
         if fact.at and fact.account and not fact.expired:
-            self._views[fact.account, fact.symbol].setdefault(fact.at, (fact, seen.n))
+            self._views[fact.account, fact.symbol].setdefault(fact.at, (fact, observed.n))
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         account = fact.order.account
-        if fact.is_fill and account and not fact.legs:
+        if fact.is_fill and account and not fact.leg_prices:
             buying = fact.order.side.endswith("BUY")
-            fill = fact.at, buying, fact.qty, seen.n
+            fill = fact.at, buying, fact.last_shares, observed.n
             self._fills[account, fact.order.symbol].setdefault(fact.id, fill)
 
     def finish(self) -> None:
@@ -107,27 +116,27 @@ class PositionFills(Check):
 
     def _judge(
         self,
-        views: list[tuple[Position, int]],
+        views: list[tuple[ReportedPosition, int]],
         fills: list[tuple[str, bool, Number, int]],
         buying: bool,
     ) -> None:
         sums = [0, *accumulate(fill[2] for fill in fills)]
-        for (one, line), (other, later) in pairwise(views):
-            first = bisect_left(fills, one.at + "~", key=lambda fill: fill[0])
+        for (view, line), (other, later) in pairwise(views):
+            first = bisect_left(fills, view.at + "~", key=lambda fill: fill[0])
             last = bisect_left(fills, other.at, key=lambda fill: fill[0])
-            known = sums[last] - sums[first] if last > first else 0
-            grown = other.bought - one.bought if buying else other.sold - one.sold
+            earlier = sums[last] - sums[first] if last > first else 0
+            grown = other.qty_bought - view.qty_bought if buying else other.qty_sold - view.qty_sold
             self.applied += 1
-            if grown < known:
+            if grown < earlier:
                 word = "bought" if buying else "sold"
                 self.contradict(
-                    f"{one.account} {word} {known} of {one.symbol} between {one.at}Z and "
+                    f"{view.account} {word} {earlier} of {view.symbol} between {view.at}Z and "
                     f"{other.at}Z, but its position shows {grown}",
                     [line, *(fill[3] for fill in fills[first:last][:3]), later],
                 )
 
 
-class HoldingChain(Check):
+class HoldingChain(WitnessCheck):
     """Each entry of the position ledger starts from the position after the entry before it.
 
     The entries of one answer or stream are compared in their order; entries of one instant may have
@@ -135,33 +144,33 @@ class HoldingChain(Check):
     """
 
     name = "position ledger"
-    rests_on = "§4.3: an entry shows the position right after it"
+    depends_on = "§4.3: an entry shows the position right after it"
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, tuple[Holding, int]] = {}
-        self._last: dict[tuple[str, str, int], tuple[Holding, int]] = {}
+        self._entries: dict[str, tuple[HoldingChange, int]] = {}
+        self._last: dict[tuple[str, str, int], tuple[HoldingChange, int]] = {}
 
-    def holding(self, fact: Holding, seen: Observation) -> None:
-        known = self._entries.setdefault(fact.id, (fact, seen.n))
-        if known[0] != fact:
-            says = f"entry {fact.id} of the position ledger has two different contents"
-            self.contradict(says, [known[1], seen.n])
-        key = fact.account, fact.symbol, seen.n
+    def holding(self, fact: HoldingChange, observed: ClientObservation) -> None:
+        earlier = self._entries.setdefault(fact.id, (fact, observed.n))
+        if earlier[0] != fact:
+            text = f"entry {fact.id} of the position ledger has two different contents"
+            self.contradict(text, [earlier[1], observed.n])
+        key = fact.account, fact.symbol, observed.n
         before = self._last.get(key)
-        self._last[key] = fact, seen.n
-        if before is None or seen.request.get("newestFirst") or before[0].at == fact.at:
+        self._last[key] = fact, observed.n
+        if before is None or observed.request.get("newestFirst") or before[0].at == fact.at:
             return
         self.applied += 1
-        if before[0].net + fact.change != fact.net:
+        if before[0].net_position + fact.quantity_change != fact.net_position:
             self.contradict(
-                f"entry {fact.id}: the position in {fact.symbol} was {before[0].net}, changed by "
-                f"{fact.change}, and is now {fact.net}",
-                [seen.n],
+                f"entry {fact.id}: the position in {fact.symbol} was {before[0].net_position}, "
+                f"changed by {fact.quantity_change}, and is now {fact.net_position}",
+                [observed.n],
             )
 
 
-class CashChain(Check):
+class CashChain(WitnessCheck):
     """Each entry of a balance ledger starts from the balance after the entry before it, and has the
     same content wherever it is shown.
 
@@ -170,50 +179,49 @@ class CashChain(Check):
     """
 
     name = "balance ledger"
-    rests_on = "§4.3, §4.4: before_balance and after_balance of each entry"
+    depends_on = "§4.3, §4.4: before_balance and after_balance of each entry"
 
     _NARROWING = ("entryTypes", "symbol", "description", "newestFirst")
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, tuple[Cash, int]] = {}
-        self._told: dict[int, set[str]] = defaultdict(set)  # by stream
-        self._last: dict[tuple[str, str, int], tuple[Cash, int, Observation]] = {}
-        self._breaks: list[tuple[Observation, str, list[int]]] = []
+        self._entries: dict[str, tuple[CashChange, int]] = {}
+        self._reported: dict[int, set[str]] = defaultdict(set)  # by stream
+        self._last: dict[tuple[str, str, int], tuple[CashChange, int]] = {}
 
-    def cash(self, fact: Cash, seen: Observation) -> None:
+    def cash(self, fact: CashChange, observed: ClientObservation) -> None:
         if fact.id:
-            known = self._entries.setdefault(f"{fact.dialect} {fact.id}", (fact, seen.n))
-            self.applied += known[1] != seen.n
-            if known[0] != fact and _content(known[0]) != _content(fact):
-                says = f"entry {fact.id} of the balance ledger has two different contents"
-                self.contradict(says, [known[1], seen.n])
-        if any(seen.request.get(name) for name in self._NARROWING):
+            earlier = self._entries.setdefault(f"{fact.dialect} {fact.id}", (fact, observed.n))
+            self.applied += earlier[1] != observed.n
+            if earlier[0] != fact and _content(earlier[0]) != _content(fact):
+                text = f"entry {fact.id} of the balance ledger has two different contents"
+                self.contradict(text, [earlier[1], observed.n])
+        if any(observed.request.get(name) for name in self._NARROWING):
             self.cannot_tell += 1
             return
-        stream = seen.stream
+        stream = observed.stream
         if stream is not None and fact.id:
-            if fact.id in self._told[stream.number]:
+            if fact.id in self._reported[stream.number]:
                 return
-            self._told[stream.number].add(fact.id)
+            self._reported[stream.number].add(fact.id)
         # each answer is a chain of its own, and so is each stream
-        chain = stream.number if stream is not None else -seen.n
+        chain = stream.number if stream is not None else -observed.n
         key = fact.account, fact.currency, chain
         before = self._last.get(key)
-        self._last[key] = fact, seen.n, seen
+        self._last[key] = fact, observed.n
         if before is None or before[0].id == fact.id:
             return
         self.applied += 1
-        if before[0].after != fact.before:
-            says = f"balance was {before[0].after}, but the next entry starts from {fact.before}"
-            self._breaks.append((seen, says, [before[1], seen.n]))
-
-    def finish(self) -> None:
-        for seen, says, lines in self._breaks:
-            if seen.stream is not None and seen.stream.disturbed:
-                self.cannot_tell += 1
+        if before[0].after_balance != fact.before_balance:
+            next_ = f"the next entry starts from {fact.before_balance}"
+            text, lines = (
+                f"balance was {before[0].after_balance}, but {next_}",
+                [before[1], observed.n],
+            )
+            if stream is None:
+                self.contradict(text, lines)
             else:
-                self.contradict(says, lines)
+                self.contradict_on(stream, text, lines)
 
 
 class _Page(Struct):
@@ -223,12 +231,12 @@ class _Page(Struct):
 
     line: int
     account: str
-    whole: bool
+    complete: bool
     paid: dict[str, str] = field(default_factory=dict)
     last: str = ""
 
 
-class SettledOnce(Check):
+class SettledOnce(WitnessCheck):
     """An instrument pays each account once, and only a correction changes its final settlement
     price.
 
@@ -238,56 +246,52 @@ class SettledOnce(Check):
     """
 
     name = "settled once"
-    rests_on = "§3.2: a settlement price is final once it is not preliminary; rule L27"
+    depends_on = "§3.2: a settlement price is final once it is not preliminary; rule L27"
 
     def __init__(self) -> None:
         super().__init__()
-        self._prices: dict[tuple[str, str], tuple[Number, int]] = {}
         self._paid: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         self._corrected: set[str] = set()
         self._changed: dict[tuple[str, Number], tuple[str, str, list[int]]] = {}
         self._pages: dict[str, list[_Page]] = defaultdict(list)
-        self._page = _Page(-1, "", whole=False)
+        self._page = _Page(-1, "", complete=False)
 
-    def settlement(self, fact: Settlement, seen: Observation) -> None:
-        known = self._prices.setdefault((fact.dialect, fact.symbol), (fact.price, seen.n))
-        if known[1] == seen.n:
-            return
-        self.applied += 1
-        if Decimal(known[0]) != Decimal(fact.price):
-            says = f"{fact.symbol} was settled at {known[0]} and again at {fact.price}"
-            told = says, seen.now, [known[1], seen.n]
-            self._changed.setdefault((fact.symbol, fact.price), told)
+    def settlement(self, fact: ReportedSettlement, observed: ClientObservation) -> None:
+        first = self.first_content((fact.dialect, fact.symbol), fact.price, observed.n)
+        if first is not None and first[0] != fact.price:
+            text = f"{fact.symbol} was settled at {first[0]} and again at {fact.price}"
+            change = text, observed.now, [first[1], observed.n]
+            self._changed.setdefault((fact.symbol, fact.price), change)
 
-    def cash(self, fact: Cash, seen: Observation) -> None:
-        self._follow_page(fact, seen)
+    def cash(self, fact: CashChange, observed: ClientObservation) -> None:
+        self._follow_page(fact, observed)
         if not fact.symbol or not fact.id:
             return
-        if fact.type == "CORRECTION":
+        if fact.entry_type == "CORRECTION":
             self._corrected.add(fact.symbol)
-        elif fact.type == "RESOLUTION":
-            self._paid[fact.account, fact.symbol].setdefault(fact.id, seen.n)
+        elif fact.entry_type == "RESOLUTION":
+            self._paid[fact.account, fact.symbol].setdefault(fact.id, observed.n)
 
-    def _follow_page(self, fact: Cash, seen: Observation) -> None:
+    def _follow_page(self, fact: CashChange, observed: ClientObservation) -> None:
         """Note which payouts and instants one page of an account's ledger shows."""
         page = self._page
-        if (page.line, page.account) != (seen.n, fact.account):
-            whole = seen.stream is None and "entryTypes" not in seen.request
-            page = self._page = _Page(seen.n, fact.account, whole)
+        if (page.line, page.account) != (observed.n, fact.account):
+            complete = observed.stream is None and "entryTypes" not in observed.request
+            page = self._page = _Page(observed.n, fact.account, complete)
         page.last = max(page.last, fact.at)
-        if fact.type == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
+        if fact.entry_type == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
             page.paid[fact.symbol] = fact.at
             self._pages[fact.symbol].append(page)
 
     def finish(self) -> None:
-        for (symbol, _), (says, at, lines) in self._changed.items():
-            pages = [one for one in self._pages[symbol] if one.whole]
-            proof = [one for one in pages if one.paid[symbol] < at < one.last]
+        for (symbol, _), (text, at, lines) in self._changed.items():
+            pages = [page for page in self._pages[symbol] if page.complete]
+            proof = [page for page in pages if page.paid[symbol] < at < page.last]
             if symbol in self._corrected or not proof:
                 self.cannot_tell += 1
             else:
                 self.contradict(
-                    f"{says}, without a correction in the ledger", [*lines, proof[0].line]
+                    f"{text}, without a correction in the ledger", [*lines, proof[0].line]
                 )
         for key, entries in self._paid.items():
             if key[1] in self._corrected:
@@ -295,10 +299,10 @@ class SettledOnce(Check):
                 continue
             self.applied += 1
             if len(entries) > 1:
-                says = f"{key[1]} paid {key[0]} {len(entries)} times: {', '.join(entries)}"
-                self.contradict(says, entries.values())
+                text = f"{key[1]} paid {key[0]} {len(entries)} times: {', '.join(entries)}"
+                self.contradict(text, entries.values())
 
 
-def _content(fact: Cash) -> Cash:
+def _content(fact: CashChange) -> CashChange:
     """The content that must be equal everywhere. Retail entries do not always name the account."""
     return fact if fact.dialect == "exchange" else replace(fact, account="")

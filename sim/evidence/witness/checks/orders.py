@@ -7,12 +7,12 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import NamedTuple
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Execution, Number, Order
-from sim.evidence.witness.observation import Observation
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import Number, ReportedExecution, ReportedOrder
+from sim.evidence.witness.observation import ClientObservation
 
 
-class OrderFigures(Check):
+class OrderFigures(WitnessCheck):
     """In each view of a working order, filled quantity plus open quantity equals order quantity.
 
     A closed order has no open quantity. Orders for an amount of cash have no order quantity and are
@@ -21,29 +21,30 @@ class OrderFigures(Check):
     """
 
     name = "order figures"
-    rests_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
+    depends_on = "§2.7: cum_qty is the filled, leaves_qty the open quantity"
 
-    def order(self, fact: Order, seen: Observation) -> None:
-        if fact.cash or not fact.qty:
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
+        if fact.cash_order_qty or not fact.order_qty:
             self.cannot_tell += 1
             return
         self.applied += 1
         wrong = ""
-        if fact.cum < 0 or fact.leaves < 0 or fact.cum > fact.qty:
-            wrong = f"filled {fact.cum}, open {fact.leaves}, ordered {fact.qty}"
-        elif fact.is_over and fact.leaves:
-            wrong = f"state {_state(fact)}, but {fact.leaves} still open"
-        elif not fact.is_over and fact.cum + fact.leaves != fact.qty:
-            wrong = f"filled {fact.cum} plus open {fact.leaves} is not the ordered {fact.qty}"
-        elif fact.state == "ORDER_STATE_FILLED" and fact.cum != fact.qty:
-            wrong = f"state FILLED, but only {fact.cum} of {fact.qty} filled"
+        if fact.cum_qty < 0 or fact.leaves_qty < 0 or fact.cum_qty > fact.order_qty:
+            wrong = f"filled {fact.cum_qty}, open {fact.leaves_qty}, ordered {fact.order_qty}"
+        elif fact.is_over and fact.leaves_qty:
+            wrong = f"state {_state(fact)}, but {fact.leaves_qty} still open"
+        elif not fact.is_over and fact.cum_qty + fact.leaves_qty != fact.order_qty:
+            sum_ = f"filled {fact.cum_qty} plus open {fact.leaves_qty}"
+            wrong = f"{sum_} is not the ordered {fact.order_qty}"
+        elif fact.state == "ORDER_STATE_FILLED" and fact.cum_qty != fact.order_qty:
+            wrong = f"state FILLED, but only {fact.cum_qty} of {fact.order_qty} filled"
         if wrong:
-            self.contradict(f"{seen.source} shows order {fact.id}: {wrong}", [seen.n])
+            self.contradict(f"{observed.source} shows order {fact.id}: {wrong}", [observed.n])
 
     past_order = order
 
 
-class OrderLife(Check):
+class OrderLife(WitnessCheck):
     """The filled quantity of an order never decreases, and a closed order never changes.
 
     `lastTransactTime` decides which of two views is later, not when they were received: a stream
@@ -53,48 +54,47 @@ class OrderLife(Check):
     """
 
     name = "order life"
-    rests_on = "§3.3, §3.4: states of an order, and which are final"
+    depends_on = "§3.3, §3.4: states of an order, and which are final"
 
     def __init__(self) -> None:
         super().__init__()
-        self._latest: dict[tuple[str, str], tuple[Order, int]] = {}
+        self._views: dict[tuple[str, str], tuple[ReportedOrder, int]] = {}
 
-    def order(self, fact: Order, seen: Observation) -> None:
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         if not fact.at:
             self.cannot_tell += 1
             return
         key = fact.dialect, fact.id
-        known = self._latest.get(key)
-        if known is None:
-            self._latest[key] = fact, seen.n
+        latest, line = self._views.setdefault(key, (fact, observed.n))
+        if latest is fact:
             return
-        latest, line = known
         if (latest.symbol, latest.side) != (fact.symbol, fact.side):
             self.contradict(
                 f"order {fact.id} is shown as {latest.side} {latest.symbol} and as {fact.side} "
                 f"{fact.symbol}",
-                [line, seen.n],
+                [line, observed.n],
             )
         if fact.at == latest.at:
             return
         self.applied += 1
         old, new = (fact, latest) if fact.at < latest.at else (latest, fact)
         if fact.at > latest.at:
-            self._latest[key] = fact, seen.n
-        if new.cum < old.cum:
-            says = f"order {fact.id}: filled {old.cum} at {old.at}Z, only {new.cum} at {new.at}Z"
-            self.contradict(says, [line, seen.n])
-        elif old.is_over and (new.state, new.cum) != (old.state, old.cum):
+            self._views[key] = fact, observed.n
+        if new.cum_qty < old.cum_qty:
+            earlier, later = (f"{view.cum_qty} at {view.at}Z" for view in (old, new))
+            text = f"order {fact.id}: filled {earlier}, only {later}"
+            self.contradict(text, [line, observed.n])
+        elif old.is_over and (new.state, new.cum_qty) != (old.state, old.cum_qty):
             self.contradict(
-                f"order {fact.id} was closed at {old.at}Z ({_state(old)}, filled {old.cum}), but "
-                f"at {new.at}Z it is {_state(new)}, filled {new.cum}",
-                [line, seen.n],
+                f"order {fact.id} was closed at {old.at}Z ({_state(old)}, filled {old.cum_qty}), "
+                f"but at {new.at}Z it is {_state(new)}, filled {new.cum_qty}",
+                [line, observed.n],
             )
 
     past_order = order
 
 
-class ExecutionContent(Check):
+class ExecutionContent(WitnessCheck):
     """Every report of an execution has the same content.
 
     An execution may be reported twice (delivery is at least once). Names of orders, texts and trace
@@ -102,28 +102,20 @@ class ExecutionContent(Check):
     """
 
     name = "execution content"
-    rests_on = "§2.7: clients drop duplicates by the id of an execution"
+    depends_on = "§2.7: clients drop duplicates by the id of an execution"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._first: dict[tuple[str, str], tuple[tuple[object, ...], int]] = {}
-
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = fact.order
         content = (
-            *(fact.type, fact.qty, fact.price, fact.trade, fact.aggressor, fact.at),
-            *(order.id, order.symbol, order.side, order.cum, order.leaves, order.state),
+            *(fact.type, fact.last_shares, fact.last_px, fact.trade_id, fact.aggressor, fact.at),
+            *(order.id, order.symbol, order.side, order.cum_qty, order.leaves_qty, order.state),
         )
-        known = self._first.setdefault((order.dialect, fact.id), (content, seen.n))
-        if known[1] == seen.n:
-            return
-        self.applied += 1
-        if known[0] != content:
-            other = next(
-                f"{one} or {two}" for one, two in zip(known[0], content, strict=True) if one != two
-            )
-            says = f"execution {fact.id} of order {order.id} is reported with {other}"
-            self.contradict(says, [known[1], seen.n])
+        first = self.first_content((order.dialect, fact.id), content, observed.n)
+        if first is not None and first[0] != content:
+            pairs = zip(first[0], content, strict=True)
+            differing = next(f"{before} or {now}" for before, now in pairs if before != now)
+            text = f"execution {fact.id} of order {order.id} is reported with {differing}"
+            self.contradict(text, [first[1], observed.n])
 
 
 class _Filled(NamedTuple):
@@ -136,7 +128,7 @@ class _Filled(NamedTuple):
     line: int
 
 
-class FillsOnce(Check):
+class FillsOnce(WitnessCheck):
     """No part of an order is filled twice, and the fills give its average price.
 
     A fill of 3 after which 10 are filled covers the range from 7 to 10. Ranges of different
@@ -145,38 +137,40 @@ class FillsOnce(Check):
     """
 
     name = "fills once"
-    rests_on = "§2.7: cum_qty is the sum and avg_px the weighted mean of the fills"
+    depends_on = "§2.7: cum_qty is the sum and avg_px the weighted mean of the fills"
 
     def __init__(self) -> None:
         super().__init__()
         self._fills: dict[tuple[str, str], dict[str, _Filled]] = defaultdict(dict)
         self._means: dict[tuple[str, str], tuple[Number, Number, int]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         if not fact.is_fill:
             return
         order = fact.order
         key = order.dialect, order.id
-        stretch = _Filled(order.cum - fact.qty, order.cum, fact.price, fact.id, seen.n)
+        stretch = _Filled(
+            order.cum_qty - fact.last_shares, order.cum_qty, fact.last_px, fact.id, observed.n
+        )
         self._fills[key].setdefault(fact.id, stretch)
-        known = self._means.get(key)
-        if known is None or order.cum > known[0]:
-            self._means[key] = order.cum, order.average, seen.n
+        earlier = self._means.get(key)
+        if earlier is None or order.cum_qty > earlier[0]:
+            self._means[key] = order.cum_qty, order.avg_px, observed.n
 
     def finish(self) -> None:
         for key, fills in self._fills.items():
             stretches = sorted(fills.values())
-            whole = stretches[0].start == 0
-            for one, other in itertools.pairwise(stretches):
+            gapless = stretches[0].start == 0
+            for fill, other in itertools.pairwise(stretches):
                 self.applied += 1
-                whole &= one.end == other.start
-                if other.start < one.end:
+                gapless &= fill.end == other.start
+                if other.start < fill.end:
                     self.contradict(
-                        f"executions {one.id} and {other.id} both fill the range from "
-                        f"{other.start} to {one.end} of order {key[1]}",
-                        [one.line, other.line],
+                        f"executions {fill.id} and {other.id} both fill the range from "
+                        f"{other.start} to {fill.end} of order {key[1]}",
+                        [fill.line, other.line],
                     )
-            if whole:
+            if gapless:
                 self._mean(key, stretches)
             else:
                 self.cannot_tell += 1
@@ -184,17 +178,17 @@ class FillsOnce(Check):
     def _mean(self, key: tuple[str, str], stretches: list[_Filled]) -> None:
         cum, average, line = self._means[key]
         self.applied += 1
-        sum_ = sum((one.end - one.start) * one.price for one in stretches)
+        sum_ = sum((fill.end - fill.start) * fill.price for fill in stretches)
         unit = Decimal(1) if key[0] == "exchange" else Decimal("0.0001")
         if abs(Decimal(sum_) / Decimal(cum) - Decimal(average)) >= unit:
             self.contradict(
                 f"order {key[1]} shows an average price of {average}, but its {len(stretches)} "
                 f"fills average {Decimal(sum_) / Decimal(cum):.6f}",
-                [*[one.line for one in stretches[:4]], line],
+                [*[fill.line for fill in stretches[:4]], line],
             )
 
 
-class OneEnd(Check):
+class OneEnd(WitnessCheck):
     """An order ends only once, and is not filled after its end.
 
     FILLED is an end too. The instants of the executions and the filled quantities decide the order
@@ -202,48 +196,48 @@ class OneEnd(Check):
     """
 
     name = "one end"
-    rests_on = "§3.3, §3.4: CANCELED, EXPIRED, REJECTED and FILLED are final"
+    depends_on = "§3.3, §3.4: CANCELED, EXPIRED, REJECTED and FILLED are final"
 
     _ENDS = frozenset(f"EXECUTION_TYPE_{end}" for end in ("CANCELED", "EXPIRED", "REJECTED"))
 
     def __init__(self) -> None:
         super().__init__()
-        self._ends: dict[tuple[str, str], tuple[Execution, int]] = {}
-        self._latest: dict[tuple[str, str], tuple[Execution, int]] = {}
+        self._ends: dict[tuple[str, str], tuple[ReportedExecution, int]] = {}
+        self._fills: dict[tuple[str, str], tuple[ReportedExecution, int]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         key = fact.order.dialect, fact.order.id
         if fact.type in self._ENDS:
-            known = self._ends.setdefault(key, (fact, seen.n))
-            self.applied += known[1] != seen.n
-            if known[0].id != fact.id:
+            first, line = self._ends.setdefault(key, (fact, observed.n))
+            self.applied += line != observed.n
+            if first.id != fact.id:
                 self.contradict(
-                    f"order {key[1]} ended twice: {_type(known[0])} by execution {known[0].id}, "
+                    f"order {key[1]} ended twice: {_type(first)} by execution {first.id}, "
                     f"{_type(fact)} by execution {fact.id}",
-                    [known[1], seen.n],
+                    [line, observed.n],
                 )
         elif fact.is_fill:
-            latest = self._latest.get(key)
+            latest = self._fills.get(key)
             if latest is None or latest[0].at < fact.at:
-                self._latest[key] = fact, seen.n
+                self._fills[key] = fact, observed.n
 
     def finish(self) -> None:
         for key, (end, line) in self._ends.items():
-            fill = self._latest.get(key)
+            fill = self._fills.get(key)
             if fill is None:
                 continue
             self.applied += 1
-            if fill[0].at > end.at or fill[0].order.cum > end.order.cum:
+            if fill[0].at > end.at or fill[0].order.cum_qty > end.order.cum_qty:
                 self.contradict(
-                    f"order {key[1]} was {_type(end)} at {end.at}Z with {end.order.cum} filled, "
-                    f"but execution {fill[0].id} fills it at {fill[0].at}Z",
+                    f"order {key[1]} was {_type(end)} at {end.at}Z with {end.order.cum_qty} "
+                    f"filled, but execution {fill[0].id} fills it at {fill[0].at}Z",
                     [line, fill[1]],
                 )
 
 
-def _state(order: Order) -> str:
+def _state(order: ReportedOrder) -> str:
     return order.state.removeprefix("ORDER_STATE_")
 
 
-def _type(execution: Execution) -> str:
+def _type(execution: ReportedExecution) -> str:
     return execution.type.removeprefix("EXECUTION_TYPE_")

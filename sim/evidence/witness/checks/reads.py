@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.evidence.witness.check import Check, short
-from sim.evidence.witness.facts import Book, Instrument, Order, Position
-from sim.evidence.witness.observation import Observation, Seen
+from sim.evidence.witness.check import WitnessCheck, short
+from sim.evidence.witness.facts import (
+    ReportedBook,
+    ReportedInstrument,
+    ReportedOrder,
+    ReportedPosition,
+)
+from sim.evidence.witness.observation import ClientObservation
 
 
-class ReadsGoOn(Check):
+class ReadsGoOn(WitnessCheck):
     """A later read never shows an older state.
 
     A client reads an order, a position or a book, and reads it again with the same operation after
@@ -18,79 +23,60 @@ class ReadsGoOn(Check):
     """
 
     name = "reads go on"
-    rests_on = "§4: an answer shows the state at the time of the call"
+    depends_on = "§4: an answer shows the state at the time of the call"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: dict[tuple[str, ...], tuple[str, Seen, int]] = {}
+    def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
+        self._look(("order", fact.id), fact.at, observed)
 
-    def order(self, fact: Order, seen: Observation) -> None:
-        self._look(("order", fact.id), fact.at, seen)
+    def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
+        if "asOfTime" not in observed.request and "asOfDate" not in observed.request:
+            self._look(("position", fact.account, fact.symbol), fact.at, observed)
 
-    def position(self, fact: Position, seen: Observation) -> None:
-        if "asOfTime" not in seen.request and "asOfDate" not in seen.request:
-            self._look(("position", fact.account, fact.symbol), fact.at, seen)
+    def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
+        self._look(("book", fact.symbol), fact.at, observed)
 
-    def book(self, fact: Book, seen: Observation) -> None:
-        self._look(("book", fact.symbol), fact.at, seen)
-
-    def _look(self, what: tuple[str, ...], at: str, seen: Observation) -> None:
-        operation = seen.operation
-        if seen.stream is not None or not at or operation.cache or _tells_history(seen):
+    def _look(self, subject: tuple[str, ...], at: str, observed: ClientObservation) -> None:
+        operation = observed.operation
+        if observed.stream is not None or not at or operation.cache or _tells_history(observed):
             return
-        key = (seen.client, operation.name, *what)
-        known = self._seen.get(key)
-        if known is None or known[1] < seen.began:
-            self._seen[key] = at, seen.ended, seen.n
-        if known is None or known[1] >= seen.began:
-            return
-        self.applied += 1
-        if at < known[0]:
-            says = f"{operation.rpc} showed {' '.join(what)} at {known[0]}Z, and later at {at}Z"
-            self.contradict(says, [known[2], seen.n])
+        before = self.state_before((observed.client, operation.name, *subject), at, observed)
+        if before is not None and at < before[0]:
+            name = f"{operation.rpc} showed {' '.join(subject)}"
+            self.contradict(f"{name} at {before[0]}Z, and later at {at}Z", [before[1], observed.n])
 
 
-def _tells_history(seen: Observation) -> bool:
+def _tells_history(observed: ClientObservation) -> bool:
     """Whether an operation shows the past: executions and trades show orders as they were."""
-    name = seen.operation.rpc
+    name = observed.operation.rpc
     return "Execution" in name or "Trade" in name or "Activities" in name
 
 
-class StatesGoOn(Check):
+class StatesGoOn(WitnessCheck):
     """A TERMINATED market stays TERMINATED, and an EXPIRED one can only become TERMINATED.
 
     The check applies along a stream of states, and to successive answers of one client.
     """
 
     name = "states go on"
-    rests_on = "§3.1: EXPIRED leads to TERMINATED, which is final"
+    depends_on = "§3.1: EXPIRED leads to TERMINATED, which is final"
 
     _LAST = {"EXPIRED": 1, "TERMINATED": 2}
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._states: dict[tuple[str, str, int, str], tuple[str, Seen, int]] = {}
-
-    def instrument(self, fact: Instrument, seen: Observation) -> None:
-        stream = seen.stream
+    def instrument(self, fact: ReportedInstrument, observed: ClientObservation) -> None:
+        stream = observed.stream
         if stream is not None and stream.disturbed:
             self.cannot_tell += 1
             return
         number = stream.number if stream is not None else 0
-        key = (seen.client, seen.operation.name, number, fact.symbol)
+        key = (observed.client, observed.operation.name, number, fact.symbol)
         state = fact.state.removeprefix("INSTRUMENT_STATE_")
-        known = self._states.get(key)
-        if known is None or known[1] < seen.began:
-            self._states[key] = state, seen.ended, seen.n
-        if known is None or known[1] >= seen.began:
-            return
-        self.applied += 1
-        if self._LAST.get(state, 0) < self._LAST.get(known[0], 0):
-            says = f"{fact.symbol} was {known[0]} and later {state}"
-            self.contradict(says, [known[2], seen.n])
+        before = self.state_before(key, state, observed)
+        if before is not None and self._LAST.get(state, 0) < self._LAST.get(before[0], 0):
+            text = f"{fact.symbol} was {before[0]} and later {state}"
+            self.contradict(text, [before[1], observed.n])
 
 
-class KeysMeanOne(Check):
+class KeysMeanOne(WitnessCheck):
     """A call that is repeated with its idempotency key has the same result.
 
     If two calls with the same client, operation, key and body are answered, both answers have the
@@ -98,29 +84,21 @@ class KeysMeanOne(Check):
     """
 
     name = "keys mean one"
-    rests_on = "§7.2: the same key and body give the same movement or order"
+    depends_on = "§7.2: the same key and body give the same movement or order"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._first: dict[tuple[str, ...], tuple[str, int]] = {}
-
-    def observation(self, seen: Observation) -> None:
+    def observation(self, observed: ClientObservation) -> None:
         """Look at answers to calls with a key."""
-        if seen.kind != "answer" or not seen.ok or not isinstance(seen.body, dict):
+        if observed.kind != "answer" or not observed.ok or not isinstance(observed.body, dict):
             return
-        key = seen.request.get("idempotencyKey")
-        answer = key and _id(seen.body)
+        key = observed.request.get("idempotencyKey")
+        answer = key and _id(observed.body)
         if not answer:
             return
-        body = repr(sorted(seen.request.items(), key=str))
-        asked = seen.client, seen.operation.rpc, body
-        known = self._first.setdefault(asked, (answer, seen.n))
-        if known[1] == seen.n:
-            return
-        self.applied += 1
-        if known[0] != answer:
-            says = f"{seen.operation.rpc} with key {short(key)} gave {known[0]} and then {answer}"
-            self.contradict(says, [known[1], seen.n])
+        rpc, request = observed.operation.rpc, repr(sorted(observed.request.items(), key=str))
+        first = self.first_content((observed.client, rpc, request), answer, observed.n)
+        if first is not None and first[0] != answer:
+            text = f"{rpc} with key {short(key)} gave {first[0]} and then {answer}"
+            self.contradict(text, [first[1], observed.n])
 
 
 _IDS = ("workflowId", "orderId", "id")

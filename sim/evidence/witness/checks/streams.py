@@ -6,16 +6,16 @@ from collections import defaultdict
 
 from msgspec import Struct, field
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Execution
-from sim.evidence.witness.observation import Observation, Stream
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import ReportedExecution
+from sim.evidence.witness.observation import ClientObservation, ObservedStream
 
 # If one of these streams reports an execution of an order, it reports all of them.
 _COMPLETE = frozenset(("CreateDropCopySubscription", "CreateOrderSubscription"))
 _RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
 
 
-class _ToldExecutions(Struct):
+class _ReportedExecutions(Struct):
     """Executions that a stream reported: by order, instants by id; and the latest of all."""
 
     orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -23,7 +23,7 @@ class _ToldExecutions(Struct):
     line: int = 0
 
 
-class NothingMissed(Check):
+class NothingMissed(WitnessCheck):
     """A stream that reports executions of an order misses none up to the latest one it reported.
 
     Reports, answers and other streams may show executions between the order's first execution on
@@ -34,23 +34,23 @@ class NothingMissed(Check):
     """
 
     name = "nothing missed"
-    rests_on = "§6.2: streams deliver at least once; drop copy resumes without a gap"
+    depends_on = "§6.2: streams deliver at least once; drop copy resumes without a gap"
 
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
-        self._streams: dict[int, tuple[Stream, _ToldExecutions]] = {}
+        self._streams: dict[int, tuple[ObservedStream, _ReportedExecutions]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = f"{fact.order.dialect} {fact.order.id}"
-        self._known[order].setdefault(fact.id, (fact.at, seen.n))
-        stream = seen.stream
-        if stream is None or not _is_complete(stream, seen):
+        self._known[order].setdefault(fact.id, (fact.at, observed.n))
+        stream = observed.stream
+        if stream is None or not _is_complete(stream, observed):
             return
-        _, reported = self._streams.setdefault(stream.number, (stream, _ToldExecutions()))
+        _, reported = self._streams.setdefault(stream.number, (stream, _ReportedExecutions()))
         reported.orders[order][fact.id] = fact.at
         if fact.at > reported.latest:
-            reported.latest, reported.line = fact.at, seen.n
+            reported.latest, reported.line = fact.at, observed.n
 
     def finish(self) -> None:
         for stream, reported in self._streams.values():
@@ -61,7 +61,11 @@ class NothingMissed(Check):
                 self._judge(stream, reported, order, executions)
 
     def _judge(
-        self, stream: Stream, reported: _ToldExecutions, order: str, executions: dict[str, str]
+        self,
+        stream: ObservedStream,
+        reported: _ReportedExecutions,
+        order: str,
+        executions: dict[str, str],
     ) -> None:
         first = min(executions.values())
         for name, (at, line) in self._known[order].items():
@@ -77,16 +81,16 @@ class NothingMissed(Check):
                 )
 
 
-def _is_complete(stream: Stream, seen: Observation) -> bool:
+def _is_complete(stream: ObservedStream, observed: ClientObservation) -> bool:
     if stream.operation.rpc in _COMPLETE:
         return True
-    request = seen.request
+    request = observed.request
     return request.get("subscriptionType") == _RETAIL_ORDERS and not request.get(
         "responsesDebounced"
     )
 
 
-class Resumed(Check):
+class Resumed(WitnessCheck):
     """A stream that resumes from a token reports what came after the token, and nothing older.
 
     An execution that was reported both before and after the token is not judged: its frame came
@@ -96,90 +100,90 @@ class Resumed(Check):
     """
 
     name = "resumed"
-    rests_on = "§6.2: resume_token replays what came after it"
+    depends_on = "§6.2: resume_token replays what came after it"
 
     def __init__(self) -> None:
         super().__init__()
-        self._tokens: dict[str, tuple[Stream, int]] = {}
-        self._told: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
-        self._resumed: dict[int, tuple[Stream, str]] = {}
-        self._streams: dict[int, Stream] = {}
+        self._tokens: dict[str, tuple[ObservedStream, int]] = {}
+        self._reported: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
+        self._resumed: dict[int, tuple[ObservedStream, str]] = {}
+        self._streams: dict[int, ObservedStream] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
-        stream = seen.stream
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
+        stream = observed.stream
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
             return
         self._streams[stream.number] = stream
-        self._told[stream.number].append((fact.id, fact.at, seen.n))
-        self._resume(stream, seen)
+        self._reported[stream.number].append((fact.id, fact.at, observed.n))
+        self._resume(stream, observed)
 
-    def observation(self, seen: Observation) -> None:
+    def observation(self, observed: ClientObservation) -> None:
         """Note the token of a frame; its executions have been noted already."""
-        stream = seen.stream
+        stream = observed.stream
         if stream is None or stream.operation.rpc != "CreateDropCopySubscription":
             return
-        self._resume(stream, seen)
-        token = seen.body.get("resumeToken") if isinstance(seen.body, dict) else None
+        self._resume(stream, observed)
+        token = observed.body.get("resumeToken") if isinstance(observed.body, dict) else None
         if token:
-            self._tokens.setdefault(token, (stream, len(self._told[stream.number])))
+            self._tokens.setdefault(token, (stream, len(self._reported[stream.number])))
 
-    def _resume(self, stream: Stream, seen: Observation) -> None:
-        token = seen.request.get("resumeToken")
+    def _resume(self, stream: ObservedStream, observed: ClientObservation) -> None:
+        token = observed.request.get("resumeToken")
         if token and stream.number not in self._resumed:
             self._resumed[stream.number] = stream, token
 
     def finish(self) -> None:
         for stream, token in self._resumed.values():
-            known = self._tokens.get(token)
-            if known is None or not _same_subscription(known[0], stream):
+            earlier = self._tokens.get(token)
+            if earlier is None or not _same_subscription(earlier[0], stream):
                 self.cannot_tell += 1
             else:
-                self._judge(*known, stream)
+                self._judge(*earlier, stream)
 
-    def _judge(self, before: Stream, count: int, after: Stream) -> None:
-        reported = self._told[after.number]
+    def _judge(self, before: ObservedStream, count: int, after: ObservedStream) -> None:
+        reported = self._reported[after.number]
         names = {name for name, _, _ in reported}
         latest = max((at for _, at, _ in reported), default="")
-        told = self._told[before.number]
-        sooner, later = told[:count], told[count:]
+        executions = self._reported[before.number]
+        sooner, later = executions[:count], executions[count:]
         older = {name for name, _, _ in sooner} - {name for name, _, _ in later}
-        known = {name for name, _, _ in sooner}
-        newer = [row for row in later if row[0] not in known]
-        newer += self._told_elsewhere(before, after, sooner)
+        earlier = {name for name, _, _ in sooner}
+        newer = [row for row in later if row[0] not in earlier]
+        newer += self._reported_elsewhere(before, after, sooner)
         for name, at, line in newer:
             if at < latest:
                 self.applied += 1
                 if name not in names:
-                    says = f"execution {name} at {at}Z came after the token, but not after resuming"
-                    self.contradict(says, [line])
+                    text = f"execution {name} at {at}Z came after the token, but not after resuming"
+                    self.contradict(text, [line])
         for name, _, line in reported:
             self.applied += 1
             if name in older:
-                says = f"execution {name} came before the token, but again after resuming"
-                self.contradict(says, [line])
+                text = f"execution {name} came before the token, but again after resuming"
+                self.contradict(text, [line])
 
-    def _told_elsewhere(
-        self, before: Stream, after: Stream, sooner: list[tuple[str, str, int]]
+    def _reported_elsewhere(
+        self, before: ObservedStream, after: ObservedStream, sooner: list[tuple[str, str, int]]
     ) -> list[tuple[str, str, int]]:
         """Executions that other streams reported, later than everything before the token."""
         last = max((at for _, at, _ in sooner), default="")
-        known = {name for name, _, _ in self._told[before.number]}
+        earlier = {name for name, _, _ in self._reported[before.number]}
         numbers = (before.number, after.number)
-        others = (one for one in self._streams.values() if one.number not in numbers)
+        others = (stream for stream in self._streams.values() if stream.number not in numbers)
         return [
             row
             for other in others
             if last and _same_subscription(other, after)
-            for row in self._told[other.number]
-            if row[1] > last and row[0] not in known
+            for row in self._reported[other.number]
+            if row[1] > last and row[0] not in earlier
         ]
 
 
-def _same_subscription(before: Stream, after: Stream) -> bool:
+def _same_subscription(before: ObservedStream, after: ObservedStream) -> bool:
     """Whether two streams of a client have the same filters and no injected faults."""
     narrowed = [
         [stream.request.get(name) or [] for name in ("symbols", "firms")]
         for stream in (before, after)
     ]
-    whole = not before.disturbed and not after.disturbed
-    return whole and before.client == after.client and narrowed[0] == narrowed[1]
+    undisturbed = not before.disturbed and not after.disturbed
+    return undisturbed and before.client == after.client and narrowed[0] == narrowed[1]

@@ -2,60 +2,52 @@
 
 from __future__ import annotations
 
-from sim.evidence.witness.check import Check
-from sim.evidence.witness.facts import Execution, Number, Trade
-from sim.evidence.witness.observation import Observation, Seen
+from sim.evidence.witness.check import WitnessCheck
+from sim.evidence.witness.facts import Number, ReportedExecution, ReportedTrade
+from sim.evidence.witness.observation import ClientObservation
 
 
-class OneTrade(Check):
+class OneTrade(WitnessCheck):
     """A trade has one price, one quantity, one aggressor, and an opposite side.
 
     The price and quantity of combo trades are not compared, because each leg has its own price.
     """
 
     name = "one trade"
-    rests_on = "§2.7: trade_id is shared by both sides"
+    depends_on = "§2.7: trade_id is shared by both sides"
 
     def __init__(self) -> None:
         super().__init__()
         self._terms: dict[tuple[str, str], tuple[tuple[Number, Number, str], int]] = {}
         self._sides: dict[tuple[str, str, bool], tuple[str, str, int]] = {}
 
-    def execution(self, fact: Execution, seen: Observation) -> None:
-        if not fact.is_fill or not fact.trade:
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
+        if not fact.is_fill or not fact.trade_id:
             return
-        key = fact.order.dialect, fact.trade
-        terms = fact.price, fact.qty, fact.order.symbol
-        known = self._terms.setdefault(key, (terms, seen.n))
-        if known[1] == seen.n and known[0] == terms:
-            pass
-        else:
-            self.applied += 1
-            if known[0] != terms and not fact.legs:
-                self.contradict(
-                    f"trade {fact.trade} is shown as {_terms(known[0])} and as {_terms(terms)}",
-                    [known[1], seen.n],
-                )
-        self._side(fact, seen)
+        key = fact.order.dialect, fact.trade_id
+        terms = fact.last_px, fact.last_shares, fact.order.symbol
+        first, line = self._terms.setdefault(key, (terms, observed.n))
+        self.applied += (first, line) != (terms, observed.n)
+        if first != terms and not fact.leg_prices:
+            text = f"trade {fact.trade_id} is shown as {_terms(first)} and as {_terms(terms)}"
+            self.contradict(text, [line, observed.n])
+        self._side(fact, observed)
 
-    def _side(self, fact: Execution, seen: Observation) -> None:
+    def _side(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = fact.order
-        mine = order.id, order.side, seen.n
-        known = self._sides.setdefault((order.dialect, fact.trade, fact.aggressor), mine)
-        who = "aggressor" if fact.aggressor else "passive side"
-        if known[0] != order.id:
-            self.contradict(
-                f"orders {known[0]} and {order.id} are both the {who} of trade {fact.trade}",
-                [known[2], seen.n],
-            )
-        facing = self._sides.get((order.dialect, fact.trade, not fact.aggressor))
+        key, side = (order.dialect, fact.trade_id), (order.id, order.side, observed.n)
+        first, _, line = self._sides.setdefault((*key, fact.aggressor), side)
+        if first != order.id:
+            role = "aggressor" if fact.aggressor else "passive side"
+            text = f"orders {first} and {order.id} are both the {role} of trade {fact.trade_id}"
+            self.contradict(text, [line, observed.n])
+        facing = self._sides.get((*key, not fact.aggressor))
         if facing is not None and facing[1] == order.side:
-            self.contradict(
-                f"both sides of trade {fact.trade} are {order.side}", [facing[2], seen.n]
-            )
+            text = f"both sides of trade {fact.trade_id} are {order.side}"
+            self.contradict(text, [facing[2], observed.n])
 
 
-class TradeState(Check):
+class TradeStates(WitnessCheck):
     """A busted trade stays busted, and a cleared trade never becomes new again.
 
     The check applies along each stream, which reports states in order, and to reads that were sent
@@ -63,37 +55,27 @@ class TradeState(Check):
     """
 
     name = "trade state"
-    rests_on = "§2.7: a trade is reported again when its state changes; BUSTED is final"
+    depends_on = "§2.7: a trade is reported again when its state changes; BUSTED is final"
 
     _LATER = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._states: dict[tuple[str, int, str], tuple[str, Seen, int]] = {}
-
-    def trade(self, fact: Trade, seen: Observation) -> None:
+    def trade(self, fact: ReportedTrade, observed: ClientObservation) -> None:
         rank = self._LATER.get(fact.state)
         if rank is None or not fact.id:
             self.cannot_tell += 1
             return
-        if seen.stream is not None and (seen.stream.disturbed or _replays(seen)):
+        if observed.stream is not None and (observed.stream.disturbed or _replays(observed)):
             self.cannot_tell += 1
             return
-        number = seen.stream.number if seen.stream is not None else 0
-        key = fact.dialect, number, fact.id
-        known = self._states.get(key)
-        if known is None or seen.began > known[1]:
-            self._states[key] = fact.state, seen.ended, seen.n
-        if known is None or seen.began <= known[1]:
-            return
-        self.applied += 1
-        if self._LATER[known[0]] > rank:
-            says = f"trade {fact.id} was {known[0]} and later {fact.state}"
-            self.contradict(says, [known[2], seen.n])
+        number = observed.stream.number if observed.stream is not None else 0
+        before = self.state_before((fact.dialect, number, fact.id), fact.state, observed)
+        if before is not None and self._LATER[before[0]] > rank:
+            text = f"trade {fact.id} was {before[0]} and later {fact.state}"
+            self.contradict(text, [before[1], observed.n])
 
 
-def _replays(seen: Observation) -> bool:
-    return bool(seen.request.get("resumeToken") or seen.request.get("resumeTime"))
+def _replays(observed: ClientObservation) -> bool:
+    return bool(observed.request.get("resumeToken") or observed.request.get("resumeTime"))
 
 
 def _terms(terms: tuple[Number, Number, str]) -> str:

@@ -17,6 +17,6 @@ _REASONS = {
 }
 
 
-def unseen(name: str) -> str:
+def not_exercised(name: str) -> str:
     """Why no recording can show a value of an assumption or a quirk; "" for what one can show."""
     return _REASONS.get(name) or (_WEBHOOKS if name.startswith("webhook.") else "")

@@ -46,20 +46,26 @@ _SHORT = 200  # texts up to this many characters are cached
 _PROTOCOL = "sec-websocket-protocol"  # browsers put tokens there, as they cannot set headers
 
 
-class Fingerprints:
+class Redactor:
     """Replaces secrets by fingerprints, and remembers their values."""
 
     def __init__(self, key: bytes = b"") -> None:
         self._key = key or secrets.token_bytes(32)
-        self._seen: dict[str, str] = {}
+        self._known: dict[str, str] = {}
         self._met = 0
 
     def settled(self, make: Callable[[], T]) -> T:
         """Return the result of `make` for a line. `make` is called again if the end of the line
         contained a secret that its beginning also contains.
         """
-        met, made = self._met, make()
-        return made if met == self._met else make()
+        met, line = self._met, make()
+        return line if met == self._met else make()
+
+    def body(self, value: Any, kind: str = "") -> Any:
+        """Return a body without secrets; `kind` is its content type."""
+        if not isinstance(value, str):
+            return self.json(value)
+        return self.query(value) if "form-urlencoded" in kind else self.named_text(value)
 
     def of(self, secret: str) -> str:
         """Return the fingerprint of a secret."""
@@ -113,7 +119,7 @@ class Fingerprints:
             return self._secret(str(value)) if value != "" else value
         if isinstance(value, str):
             return self.text(value)
-        return self._seen.get(str(value), value)
+        return self._known.get(str(value), value)
 
     def _object(self, value: dict[str, Any], name: str) -> dict[str, Any]:
         if is_secret(name):  # everything in a secret field is secret
@@ -124,7 +130,7 @@ class Fingerprints:
                 for key, inner in value.items()
             }
         if "value" in value:  # {"name": "Authorization", "value": …}
-            named = next((value[one] for one in ("name", "key") if one in value), None)
+            named = next((value[key] for key in ("name", "key") if key in value), None)
             if isinstance(named, str) and is_secret(named):
                 value = {**value, "value": self.json(value["value"], named)}
         return {self._name(key): self.json(inner, key) for key, inner in value.items()}
@@ -143,10 +149,10 @@ class Fingerprints:
         names, shapes, words = (_forms_known if len(text) <= _SHORT else _forms)(text)
         if names:
             text = self._inside(text)
-        seen = self._seen
-        if seen and (names or not seen.keys().isdisjoint(words)):
+        fingerprints = self._known
+        if fingerprints and (names or not fingerprints.keys().isdisjoint(words)):
             for word in _WORDS:
-                text = word.sub(lambda match: seen.get(match[0], match[0]), text)
+                text = word.sub(lambda match: fingerprints.get(match[0], match[0]), text)
         return SHAPES.sub(lambda match: self._secret(match[0]), text) if shapes else text
 
     def _inside(self, text: str) -> str:
@@ -169,14 +175,14 @@ class Fingerprints:
         """Return a name and its value in a text, without secrets."""
         groups = match.groupdict()
         which = "2" if groups["name"] is None else ""
-        before, name, value = (groups[one + which] for one in ("before", "name", "value"))
+        before, name, value = (groups[part + which] for part in ("before", "name", "value"))
         if is_secret(name):
             return before + self._secret(value)
         return before + (QUOTED.sub(self._named, value) if "=" in value else value)
 
     def _name(self, key: str) -> str:
         """The name of a member as it may be written: most are one plain word."""
-        return self._seen.get(key, key) if key.isalnum() else self.text(key)
+        return self._known.get(key, key) if key.isalnum() else self.text(key)
 
     def _secret(self, value: str) -> str:
         """Return the fingerprint of a value, which is replaced everywhere from now on. A scheme
@@ -190,18 +196,18 @@ class Fingerprints:
         fingerprint = self.of(value)
         bare = value.replace("-", "")
         for spelling in {value, bare} if bare.isdecimal() and len(bare) == 9 else {value}:
-            if len(spelling) >= _LEAST and spelling not in self._seen:
+            if len(spelling) >= _LEAST and spelling not in self._known:
                 self._met += 1
-                if len(self._seen) >= _MOST:
-                    del self._seen[next(iter(self._seen))]
-                self._seen[spelling] = fingerprint
+                if len(self._known) >= _MOST:
+                    del self._known[next(iter(self._known))]
+                self._known[spelling] = fingerprint
         return fingerprint
 
 
 def _forms(text: str) -> tuple[bool, bool, frozenset[str]]:
     """The parts of a text that must be checked: names of secrets, shapes, and possible values."""
     shapes = SHAPES.search(text) is not None if _may_have_shapes(text) else False
-    words = frozenset(found for word in _WORDS for found in word.findall(text))
+    words = frozenset(word for pattern in _WORDS for word in pattern.findall(text))
     return HINT.search(text) is not None, shapes, words
 
 

@@ -7,9 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from sim.evidence.compare.difference import Difference
-from sim.evidence.compare.inference.joint import best_pair, lively
-from sim.evidence.compare.inference.outcome import Decisions, Outcome, Setting, ValueTrial, change
+from sim.evidence.compare.difference import Misfit
+from sim.evidence.compare.inference.combined import best_pair, varying
+from sim.evidence.compare.inference.outcome import (
+    Decisions,
+    Setting,
+    TrialOutcome,
+    ValueTrial,
+    change,
+)
 from sim.evidence.compare.inference.search import Search
 from tests.fidelity.conftest import Infer
 from tests.fidelity.wide_session import Clients, planted
@@ -26,22 +32,22 @@ class Table:
     def __init__(self) -> None:
         self.stood: list[Setting] = []
 
-    def rebase(self, setting: Setting, outcome: Outcome) -> None:
+    def rebase(self, setting: Setting, outcome: TrialOutcome) -> None:
         self.stood.append(setting)
 
     def trial_of(
-        self, setting: Setting, against: Outcome | None = None, certain: int = 3
-    ) -> Outcome:
+        self, setting: Setting, against: TrialOutcome | None = None, certain: int = 3
+    ) -> TrialOutcome:
         now = {**BASE, **setting.values}
         differ = [] if now["fee"] == "250" else [*SHOWS_FEE]
         if now["fee"] == "250" and now["session"] == "keep":
             differ += NEEDS_SESSION
-        lines = {n: {"answer.body": Difference("answer.body", 1, 2, "value")} for n in differ}
-        return Outcome(lines=lines, asked={*VALUES}, until=99)
+        lines = {n: {"answer.body": Misfit("answer.body", 1, 2, "value")} for n in differ}
+        return TrialOutcome(lines=lines, asked={*VALUES}, until=99)
 
 
 class Descent:
-    """What a search looks like where its descent has ended."""
+    """What a search looks like where no single change gains."""
 
     def __init__(self, leads: dict[str, str]) -> None:
         self.session, self.setting, self.leads = Table(), Setting(), leads
@@ -66,12 +72,12 @@ class Descent:
         return Decisions(False)
 
 
-def descent(**leads: str) -> Any:
+def stuck(**leads: str) -> Any:
     return cast(Search, Descent(leads))
 
 
 def test_a_change_that_breaks_more_than_it_explains_is_taken_with_what_mends_it() -> None:
-    search = descent(fee="250", idle="1h")
+    search = stuck(fee="250", idle="1h")
     pair = best_pair(search)
     assert pair is not None
     setting, outcome = pair
@@ -81,23 +87,23 @@ def test_a_change_that_breaks_more_than_it_explains_is_taken_with_what_mends_it(
 
 def test_where_no_other_change_mends_it_nothing_is_taken() -> None:
     for lead in ({"fee": "250"}, {"idle": "1h"}):
-        search = descent(**lead)
+        search = stuck(**lead)
         search.catalogue = {name: VALUES[name] for name in ("fee", "idle", "wait")}
         assert best_pair(search) is None
 
 
-def test_a_change_is_found_that_no_trial_of_the_descent_has_shown() -> None:
-    pair = best_pair(descent())
+def test_a_change_is_found_that_no_single_trial_has_shown() -> None:
+    pair = best_pair(stuck())
     assert pair is not None
     assert pair[0].values == {"fee": "250", "session": "cancel"}
 
 
 def test_names_that_show_in_lines_are_found_by_halves() -> None:
-    search = descent()
+    search = stuck()
     broken = Setting({"fee": "250"})
     outcome = search.session.trial_of(broken)
-    assert lively(search, broken, outcome, {*NEEDS_SESSION}, {"fee"}) == ["session"]
-    assert lively(search, broken, outcome, {*SHOWS_FEE}, {"fee"}) == []
+    assert varying(search, broken, outcome, {*NEEDS_SESSION}, {"fee"}) == ["session"]
+    assert varying(search, broken, outcome, {*SHOWS_FEE}, {"fee"}) == []
 
 
 @pytest.mark.long

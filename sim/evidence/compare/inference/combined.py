@@ -1,7 +1,7 @@
 """Two changes that gain only together: one that explains lines and breaks others, and one that
 mends what it broke.
 
-The descent takes single changes that gain. A maker's fee that the recording shows may also let an
+The search takes single changes that gain. A maker's fee that the recording shows may also let an
 order through that ours refuses, because another value is not found yet: alone it makes more lines
 worse than better. So where nothing gains any more, the values that explained most lines
 (`Search.leads`) are tried once more, each with everything that shows in the lines that it breaks.
@@ -15,34 +15,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Set
 
-from sim.evidence.compare.inference.dull import dull_of
 from sim.evidence.compare.inference.outcome import (
     ALL,
     Decisions,
-    Outcome,
     Setting,
+    TrialOutcome,
     ValueTrial,
     change,
 )
 from sim.evidence.compare.inference.search import Search
+from sim.evidence.compare.inference.session import unvarying
 
 _LEADS = 3  # maximum number of leads that are tried with another change
 _TOUCHING = 8  # the same for values that change a line which nothing explains
 
 
-def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
+def best_pair(search: Search) -> tuple[Setting, TrialOutcome] | None:
     """Return the best setting with one of the leads and another change; None if none gains."""
     if not search.outcome.lines:
         return None
-    trials = [*_lead_trials(search), *_lively_trials(search)]
-    explaining = [one for one in trials if one.change.better]
-    explaining.sort(key=lambda one: -len(one.change.better))
+    trials = [*_lead_trials(search), *_varying_trials(search)]
+    explaining = [trial for trial in trials if trial.change.better]
+    explaining.sort(key=lambda trial: -len(trial.change.better))
     for lead in explaining[:_LEADS]:
         if best := _with_partner(search, lead, set(lead.change.worse)):
             return best
     unexplained = search.outcome.lines.keys()
-    touching = [one for one in trials if not one.change.better]
-    touching.sort(key=lambda one: len(one.change.worse))
+    touching = [trial for trial in trials if not trial.change.better]
+    touching.sort(key=lambda trial: len(trial.change.worse))
     for lead in touching[:_TOUCHING]:
         if best := _with_partner(search, lead, unexplained & set(lead.change.touched)):
             return best
@@ -51,29 +51,29 @@ def best_pair(search: Search) -> tuple[Setting, Outcome] | None:
 
 def _with_partner(
     search: Search, lead: ValueTrial, lines: Set[int]
-) -> tuple[Setting, Outcome] | None:
+) -> tuple[Setting, TrialOutcome] | None:
     """Return the best setting with a lead and a change that affects these lines, if it gains."""
     search.session.rebase(lead.setting, lead.outcome)
     best, gain = None, 0
     for setting in _partners(search, lead, lines):
         trial = search.session.trial_of(setting, lead.outcome, certain=ALL)
         gained = change(search.outcome, trial).gain
-        if gained > gain and trial.whole and not trial.failure:
+        if gained > gain and trial.counts:
             best, gain = (setting, trial), gained
     search.session.rebase(search.setting, search.outcome)
     return best
 
 
-def lively(
-    search: Search, setting: Setting, outcome: Outcome, lines: Set[int], but: Collection[str]
+def varying(
+    search: Search, setting: Setting, outcome: TrialOutcome, lines: Set[int], but: Collection[str]
 ) -> list[str]:
     """Return names of which some value changes one of these lines, compared with the outcome of a
     setting.
     """
     asked = sorted(outcome.asked & search.catalogue.keys() - set(but))
     rows = {name: values for name in asked if (values := search.others(name))}
-    dull = set(dull_of(search.session, rows, setting, outcome, lines))
-    return [name for name in rows if name not in dull]
+    without = unvarying(search.session, rows, setting, outcome, lines)
+    return [name for name in rows if name not in without]
 
 
 def _lead_trials(search: Search) -> Iterator[ValueTrial]:
@@ -88,19 +88,19 @@ def _lead_trials(search: Search) -> Iterator[ValueTrial]:
             yield lead
 
 
-def _lively_trials(search: Search) -> Iterator[ValueTrial]:
+def _varying_trials(search: Search) -> Iterator[ValueTrial]:
     """Yield a full trial of each value that changes a line which nothing explains.
 
-    The descent ends most trials early, and so may not have seen it. Tried by halves, a value may
+    The search ends most trials early, and so may not have seen it. Tried by halves, a value may
     hide what another one changes. So names count that either way finds.
     """
     unexplained = search.outcome.lines.keys()
-    names = set(lively(search, search.setting, search.outcome, unexplained, search.leads))
+    names = set(varying(search, search.setting, search.outcome, unexplained, search.leads))
     for name in sorted(search.outcome.asked & search.catalogue.keys() - search.leads.keys()):
         for value in search.others(name):
             if name not in names:
-                seen = search.trial_of(name, value).change.touched
-                if not unexplained & set(seen):
+                touched = search.trial_of(name, value).change.touched
+                if not unexplained & set(touched):
                     continue
             setting = search.setting.with_value(name, value)
             outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
@@ -111,7 +111,7 @@ def _lively_trials(search: Search) -> Iterator[ValueTrial]:
 
 def _partners(search: Search, lead: ValueTrial, lines: Set[int]) -> Iterator[Setting]:
     """Yield settings with a lead and another change that affects some of these lines."""
-    for name in lively(search, lead.setting, lead.outcome, lines, {lead.name}):
+    for name in varying(search, lead.setting, lead.outcome, lines, {lead.name}):
         for value in search.others(name):
             yield lead.setting.with_value(name, value)
     for name in sorted(lead.outcome.asks):

@@ -44,14 +44,14 @@ class Count(Struct, frozen=True):
         low, high = self.between()
         return low <= odds.numerator / odds.denominator <= high
 
-    def consistent(self, ours: Chance) -> list[str]:
+    def consistent(self, own: Chance) -> list[str]:
         """Return odds that people would write and the count allows, the likeliest first."""
-        known = {str(odds): odds for odds in (Chance(0, 1), Chance(1, 1), ours)}
+        usual = {str(odds): odds for odds in (Chance(0, 1), Chance(1, 1), own)}
         for text in _USUAL:
             numerator, _, denominator = text.partition("/")
-            known.setdefault(text, Chance(int(numerator), int(denominator)))
+            usual.setdefault(text, Chance(int(numerator), int(denominator)))
         share = Fraction(self.occurred, self.of) if self.of else Fraction(1, 2)
-        fits = [odds for odds in known.values() if self.allows(odds)]
+        fits = [odds for odds in usual.values() if self.allows(odds)]
         fits.sort(key=lambda odds: abs(Fraction(odds.numerator, odds.denominator) - share))
         return [str(odds) for odds in fits]
 

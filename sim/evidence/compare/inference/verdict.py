@@ -1,0 +1,45 @@
+"""What the evidence says of one assumption or quirk."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
+_KEYS = {"own": "ours", "or_": "or"}  # in JSON, where they differ
+
+
+class InferenceVerdict(Struct, frozen=True):
+    """The verdict on one name. `consistent` has the values that the evidence allows, the best
+    first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
+    counts of a quirk. `or_` has values of other names that explain the lines as well. `only_with`
+    names the quirk that a value needs if it fits only together with one. `why` is the reason why no
+    recording can show the name.
+    """
+
+    verdict: Kind
+    consistent: list[Any]
+    evidence: list[int]
+    own: Any = None
+    between: list[Any] | None = None
+    occurred: int | None = None
+    of: int | None = None
+    or_: dict[str, Any] = {}
+    only_with: dict[str, dict[str, str]] = {}
+    why: str = ""
+
+    @property
+    def names_a_change(self) -> bool:
+        """Whether another value, of this name or another, answers more like the recording."""
+        return self.verdict == "refuted" or bool(self.or_)
+
+    def document(self) -> dict[str, Any]:
+        """Return the verdict as `--json` prints it."""
+        always = ("verdict", "consistent", "evidence", "own")
+        return {
+            _KEYS.get(name, name): value
+            for name, value in asdict(self).items()
+            if name in always or value not in (None, {}, "")
+        }
