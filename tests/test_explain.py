@@ -445,7 +445,7 @@ def test_a_journal_explains_itself_on_the_command_line(
         return main(["explain", str(path), *arguments]), *capsys.readouterr()
 
     assert (
-        f"{refused}  409  refused  POST /v1/trading/orders/cancel  M34: Unknown order" in sim()[1]
+        f"{refused}  409  refused  POST /v1/trading/orders/cancel  M34: Unknown" in sim()[1]
     )
     _, said, _ = sim(refused)
     assert said.startswith(f"request {refused}: firms/atlas/users/mara-voss was refused: 409")

@@ -192,7 +192,7 @@ def test_a_scenario_of_ones_own_is_started_and_a_broken_one_is_told(tools: JsonR
     said = tools.use("start", scenario=text.replace("instruments", "instrumnts"))
     assert tools.failed and "instruments" in said
     said = tools.use("order", symbol="rain", side="buy", qty="1.5", price="0.40")
-    assert tools.failed and "finer than" in said
+    assert tools.failed and "not a multiple of 1" in said
 
 
 def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:

@@ -306,7 +306,7 @@ def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cance
     world: Connection,
 ) -> None:
     before = balance(world)
-    made = fund(world, "-100", source=bank(world), course="cancel")
+    made = fund(world, "-100", source=bank(world), script="cancel")
     row = read(world, made["transaction"])
     assert (balance(world), row["balanceReservation"], row["ledgerEntryType"]) == (
         before - 100,
@@ -346,7 +346,7 @@ def test_what_is_held_waits_for_a_decision_by_hand(
     world: Connection, decision: str, review: str, moved: int
 ) -> None:
     before = balance(world)
-    made = fund(world, "50", source=bank(world), course="hold")
+    made = fund(world, "50", source=bank(world), script="hold")
     world.advance("1h")
     row = read(world, made["transaction"])
     assert (short(row["transactionState"]), row["reviewStatus"]) == (
@@ -430,7 +430,7 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
     world.advance("1m")
     middle = world.simulation.now
     fund(world, "-2")
-    fund(world, "3", source=bank(world), course="hold")
+    fund(world, "3", source=bank(world), script="hold")
     world.advance("1m")
 
     def amounts(**params: object) -> list[str]:
