@@ -29,7 +29,7 @@ from sim.read.replay import Divergence, simulation_of, verify
 from sim.run.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
-from sim.search.workers import map_jobs, map_jobs_on_cluster
+from sim.search.workers import workers
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import Change, label, with_changes, with_choices
 from sim.world.format.yaml_tree import Position, error_at
@@ -242,12 +242,12 @@ def finished(plan: RunPlan) -> Iterator[Report]:
 
 
 def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
-    if cluster:
-        # Workers of a cluster need not have the files, so the scenario's source is sent with the
-        # job.
-        with_sources = [(job, scenario_of(job).source()) for job in jobs]
-        return map_jobs_on_cluster(_run_from_source, with_sources, cluster)
-    return map_jobs(run_one, jobs, processes)
+    with workers(processes if len(jobs) > 1 else 1, cluster) as mapper:
+        if cluster:
+            # Its workers need not have the files, so a scenario's source is sent with the job
+            yield from mapper(_run_from_source, [(job, scenario_of(job).source()) for job in jobs])
+        else:
+            yield from mapper(run_one, jobs)
 
 
 def run_one(job: Job) -> Report:

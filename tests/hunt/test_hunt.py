@@ -48,7 +48,7 @@ def test_the_same_seed_and_budget_are_the_same_hunt(
 
 
 @pytest.mark.long
-def test_a_hunt_meets_far_more_than_random_storms_of_as_many_inputs(tmp_path: Path) -> None:
+def test_a_hunt_meets_far_more_than_random_steps_of_as_many_inputs(tmp_path: Path) -> None:
     storms: set[str] = set()
     inputs = 0
     while inputs < STORM:
@@ -70,13 +70,17 @@ def test_a_hunt_meets_far_more_than_random_storms_of_as_many_inputs(tmp_path: Pa
     assert features["rules"] > met["rules"]
 
 
-def test_a_hunt_goes_on_from_its_corpus(tmp_path: Path) -> None:
+def test_a_hunt_repeats_its_corpus_and_goes_on_with_new_rounds(tmp_path: Path) -> None:
     corpus = ("--corpus", str(tmp_path / "corpus"), "--seed", "3", "--keep-going")
     _, first = hunt(tmp_path, "--inputs", "300", *corpus)
-    _, second = hunt(tmp_path, "--inputs", "1", *corpus)
-    assert second["moments"] >= first["moments"] > 0
+    kept = sorted((tmp_path / "corpus").glob("sequence-*.json"))
+    _, repeated = hunt(tmp_path, "--inputs", "1", *corpus)
+    assert first["moments"] == repeated["moments"] == len(kept) > 0
     for group in ("operations", "edges"):
-        assert second["features"][group] >= first["features"][group] * 9 // 10
+        assert repeated["features"][group] == first["features"][group]
+    _, further = hunt(tmp_path, "--inputs", "3000", *corpus)
+    assert further["moments"] > first["moments"]
+    assert further["features"]["operations"] > first["features"]["operations"]
 
 
 def test_a_corpus_of_another_seed_is_refused(
@@ -119,16 +123,16 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the canary in every episode it is no canary any more, but a find like any other."""
-    from sim.search.hunt import arena, campaign, canary
-    from sim.search.hunt.arena import Arena, Checkpoint
+    from sim.search.hunt import campaign, canary
+    from sim.search.hunt.episode import Episode
 
-    begin = Arena.__init__
+    begin = Episode.__init__
 
-    def planted(self: Arena, stand: Checkpoint, *, looking: bool = True) -> None:
-        canary.plant(stand.simulation)
-        begin(self, stand, looking=looking)
+    def planted(self: Episode, simulation: Simulation) -> None:
+        canary.plant(simulation)
+        begin(self, simulation)
 
-    monkeypatch.setattr(arena.Arena, "__init__", planted)
+    monkeypatch.setattr(Episode, "__init__", planted)
     monkeypatch.setattr(campaign, "CANARY_EVERY", 10_000)
     monkeypatch.setattr("sim.search.hunt.oracles.replays", lambda simulation: iter(()))
     scenario = tmp_path / "tiny.yaml"
@@ -150,10 +154,10 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
 def test_a_hunt_that_was_interrupted_tells_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sim.search.hunt.campaign import Campaign
+    from sim.search.hunt.campaign import ROUND, Campaign
 
     def interrupted(self: Campaign) -> bool:
-        if self.state.rounds == 1:
+        if self.state.episodes >= ROUND:
             raise KeyboardInterrupt
         return False
 
