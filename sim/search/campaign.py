@@ -26,9 +26,10 @@ from sim.read.headless_run import Report, junit, matrix_values, run_file, run_sc
 from sim.read.layout import counted, paint
 from sim.read.progress import Progress
 from sim.read.replay import Divergence, simulation_of, verify
-from sim.run.loader.load import load_scenario, scenario_from_source, scenario_variants
+from sim.run.loader.load import load_scenario, scenario_from_source
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
+from sim.search.variants import matching_variants
 from sim.search.workers import workers
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import Change, label, with_changes, with_choices
@@ -145,31 +146,6 @@ def _with_copy_numbers(jobs: list[Job]) -> list[Job]:
         names.add(run_file(*named, copy).casefold())  # case-insensitive, as some file systems are
         numbered.append(replace(job, copy=copy) if copy else job)
     return numbered
-
-
-def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the combinations of a scenario's matrix that agree with `params`.
-
-    Raises ScenarioError if a value is not in the matrix.
-    """
-    variants = scenario_variants(name)
-    matching = [
-        variant
-        for variant in variants
-        if all(variant.get(key, value) == value for key, value in params.items())
-    ]
-    if matching:
-        return matching
-    key = next(
-        key
-        for key, value in params.items()
-        if key in variants[0] and all(variant[key] != value for variant in variants)
-    )
-    values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
-    raise error_at(
-        Position(name, 1, 1),
-        f"the matrix gives {key} the values {values}; {params[key]} is not one of them",
-    )
 
 
 def scenario_of(job: Job) -> Scenario:

@@ -30,9 +30,9 @@ from sim.read.progress import Progress
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
-from sim.search.campaign import matching_variants
 from sim.search.fault_points import Point, points, refuse_unknown
 from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
+from sim.search.variants import matching_variants
 from sim.search.workers import map_jobs
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import Change, with_changes

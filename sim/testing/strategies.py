@@ -41,7 +41,7 @@ MOST_CONTRACTS = 50
 
 
 class HypothesisChoices:
-    """`Choices` of `sim.search.moves` by hypothesis, which tries small values first."""
+    """`sim.kernel.entropy.Choices` by hypothesis, which tries small values first."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self._draw = draw

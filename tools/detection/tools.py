@@ -21,7 +21,6 @@ from sim.kernel import resources
 from sim.read.errors import UsageError
 from sim.read.headless_run import run_scenario
 from sim.run.client.client import RpcError, connect
-from sim.search.campaign import matching_variants
 from sim.search.explore import ExploreRequest, _explored, run_trial
 from sim.search.fuzz import with_random_steps
 from sim.search.hunt import checks, episode
@@ -29,6 +28,7 @@ from sim.search.hunt.campaign import Campaign, HuntPlan
 from sim.search.hunt.oracles import Oracles
 from sim.search.hunt.results import HuntFinding
 from sim.search.hunt.roots import roots_of
+from sim.search.variants import matching_variants
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
 from sim.testing.certify.profile import load_profile
 from tests.clients.reference import GaveUp

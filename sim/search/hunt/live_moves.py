@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 from sim.core.lifecycle.states import EDGES, LEGAL_EDGES
 from sim.core.model.enums import InstrumentState
+from sim.kernel.entropy import Choices
 from sim.kernel.instants import EASTERN, NS_PER_S, days, format_instant, hours, minutes, to_datetime
 from sim.search.hunt.live_view import OWN, LiveView
-from sim.search.moves.view import STATES, Act, Choices, Document, Steps
+from sim.search.moves.view import STATES, Act, Document, Steps
 
 LiveDraw: TypeAlias = Callable[[Choices, LiveView], Steps]
 

@@ -8,10 +8,11 @@ from sim.core.identity.firms import User
 from sim.core.lifecycle.states import EDGES, ENTRY_STATES
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE
+from sim.kernel.entropy import Choices
 from sim.kernel.instants import Instant
 from sim.run.simulation import Simulation
 from sim.search.hunt.vocabulary import Vocabulary
-from sim.search.moves.view import STATES, Choices, Terms, View
+from sim.search.moves.view import STATES, Terms, View
 
 OWN = "hunt-"  # how the symbols of the hunt's own markets begin
 

@@ -14,8 +14,8 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from sim.kernel.entropy import Choices
 from sim.run.simulation import Simulation
-from sim.search.moves.view import Choices
 
 KEPT = 12  # values kept for a name
 _LEAVES_MAX = 60  # values read from one answer

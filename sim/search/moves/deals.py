@@ -14,17 +14,8 @@ from sim.contract.wire_fields import fields_of
 from sim.core.model.enums import Side
 from sim.core.model.quantities import decimal_text
 from sim.core.rfq.combos import Leg, symbol_of
-from sim.search.moves.view import (
-    SIDES,
-    Act,
-    Choices,
-    Document,
-    Steps,
-    Terms,
-    View,
-    call,
-    retail_limit_order,
-)
+from sim.kernel.entropy import Choices
+from sim.search.moves.view import SIDES, Act, Document, Steps, Terms, View, call, retail_limit_order
 
 _SIDES = dict(zip((Side.BUY, Side.SELL), SIDES, strict=True))
 _KEYS = 5  # idempotency keys and cross ids

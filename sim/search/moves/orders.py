@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from sim.core.service.fault_spec import CALLS, ENGINE, KINDS
+from sim.kernel.entropy import Choices
 from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 from sim.search.moves.view import (
     LIMIT,
     SCRIPTED,
     SIDES,
     Act,
-    Choices,
     Document,
     Steps,
     Terms,

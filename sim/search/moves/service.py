@@ -9,8 +9,9 @@ from typing import Any
 
 from sim.core.catalogue import assumptions, quirks
 from sim.core.service.presets import PRESETS
+from sim.kernel.entropy import Choices
 from sim.kernel.instants import NS_PER_S
-from sim.search.moves.view import PEOPLE, Act, Choices, Document, Steps, View, call
+from sim.search.moves.view import PEOPLE, Act, Document, Steps, View, call
 
 _ADDRESS = {
     "address_line_1": "1 Main Street",

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from sim.contract.contract import load_contract
+from sim.kernel.entropy import Choices
 from sim.kernel.instants import format_instant
-from sim.search.moves.view import Act, Choices, Document, Steps, View, retail_limit_order, trade
+from sim.search.moves.view import Act, Document, Steps, View, retail_limit_order, trade
 
 _SERVER = (
     "OrderEntryAPI.CreateOrderSubscription",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from sim.kernel.entropy import Choices
 from sim.search.moves import deals, orders, service, streams, trading
-from sim.search.moves.view import Choices, Steps, View
+from sim.search.moves.view import Steps, View
 
 Draw: TypeAlias = Callable[[Choices, View], Steps]
 

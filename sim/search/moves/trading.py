@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim.kernel.entropy import Choices
 from sim.search.moves.view import (
     Act,
-    Choices,
     Document,
     Steps,
     Terms,

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -15,13 +15,13 @@ from sim.contract.contract import Operation, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.identity.firms import ApiKey, Firm, User
 from sim.core.model.quantities import decimal_text
+from sim.kernel.entropy import Choices
 from sim.kernel.instants import Instant
 from sim.run.actors.operator.actions import ACTIONS
 from sim.world.format.struct_types import record
 from sim.world.format.yaml_tree import Problem, tree_of
 
 S = TypeVar("S", bound=Struct)
-T = TypeVar("T")
 Document: TypeAlias = dict[str, Any]
 
 SCRIPTED = ("maker", "taker", "noise")
@@ -32,25 +32,6 @@ SIDES = ("SIDE_BUY", "SIDE_SELL")
 PEOPLE = 6  # external ids of people, so few that a verification is started twice
 _USERS_MAX = 3  # of a firm
 _VARIABLE = re.compile(r"\{([a-z0-9_.]+)(?:=[^{}]*)?\}")
-
-
-class Choices(Protocol):
-    """A source of decisions."""
-
-    def below(self, bound: int, /) -> int:
-        """Return an integer in [0, bound)."""
-
-    def between(self, low: int, high: int, /) -> int:
-        """Return an integer in [low, high]."""
-
-    def log_between(self, low: int, high: int, /) -> int:
-        """Return an integer in [low, high], small ones more often."""
-
-    def chance(self, numerator: int, denominator: int, /) -> bool:
-        """Return True with that probability."""
-
-    def choice(self, options: Sequence[T], /) -> T:
-        """Return one of the options."""
 
 
 def parsed(kind: type[S], document: Document) -> S:
