@@ -183,10 +183,13 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
     if len(reports) < planned:
         print(interrupted_note(plan, len(reports), planned), file=out)
     if plan.coverage:
-        whole = merged(read(report.coverage.encode(), "a report") for report in reports)
-        Path(plan.coverage).write_bytes(json.format(json.encode(document(whole)), indent=1))
+        coverage = merged(read(report.coverage.encode(), "a report") for report in reports)
+        Path(plan.coverage).write_bytes(json.format(json.encode(document(coverage)), indent=1))
         print(
-            headline(whole), f"  {sim_command('coverage', Path(plan.coverage))}", sep="\n", file=out
+            headline(coverage),
+            f"  {sim_command('coverage', Path(plan.coverage))}",
+            sep="\n",
+            file=out,
         )
     return reports
 

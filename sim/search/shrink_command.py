@@ -220,9 +220,9 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
 
 
 def _print_shrunk(
-    whole: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
+    original: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
 ) -> None:
-    before, after = _sizes(whole), _sizes(shrunk.document)
+    before, after = _sizes(original), _sizes(shrunk.document)
     print_table(
         [
             {"": name, "before": before[name], "after": after[name]}

@@ -52,37 +52,6 @@ _FEW: dict[str, tuple[Any, ...]] = {
 }
 # Names of identifiers. Other texts of an example are not replaced.
 _IDENTIFIES = re.compile(r"(^id|^name|_id|_ids|symbols?|slugs?|accounts?|user|token|cursor)$")
-# Bodies of calls that exist over gRPC only.
-_ORDER = {
-    "type": "ORDER_TYPE_LIMIT",
-    "side": "SIDE_BUY",
-    "symbol": "rain",
-    "orderQty": "5",
-    "price": "50",
-    "timeInForce": "TIME_IN_FORCE_FILL_OR_KILL",
-    "clordId": "vendor-1",
-    "account": "firms/atlas-fcm/accounts/8f3a61c4",
-    "manualOrderIndicator": "MANUAL_ORDER_INDICATOR_AUTOMATED",
-}
-_FEE = {"value": "0.05", "currency": "USD"}
-_OVER_GRPC: dict[str, Any] = {
-    "OrderFundingService.CreateVendorOrder": {
-        "order": _ORDER,
-        "vendorFee": _FEE,
-        "idempotencyKey": "k-0",
-    },
-    "OrderFundingService.CreateFundedOrder": {"order": _ORDER, "idempotencyKey": "k-0"},
-    "CashMovementService.CreateCashMovement": {
-        "idempotencyKey": "k-0",
-        "transfer": {
-            "reason": "TRANSFER_REASON_DEPOSIT",
-            "participantAccountId": "firms/atlas-fcm/accounts/8f3a61c4",
-            "amount": "10.00",
-            "currency": "USD",
-            "externalReference": "r-0",
-        },
-    },
-}
 _TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
 
 
@@ -90,7 +59,7 @@ _TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
 def _examples() -> dict[str, Any]:
     """Return the bodies of examples by operation."""
     planes = json.decode(resources.path("fixtures", "openapi-examples.json").read_bytes())
-    return _OVER_GRPC | {
+    return {
         name: example["body"]
         for examples in planes.values()
         for name, example in examples.items()

@@ -145,9 +145,9 @@ class Twin:
         if key is None or reply.pending_on:
             return
         rows = self._simulation.exchange.trading.ledger.entries(key.account)
-        total = sum(row.after - row.before for row in rows) + (rows[0].before if rows else 0)
-        for shown in _document(reply).get("balances", ()):
-            balance = Fraction(str(shown["currentBalance"]))
+        total = sum(moved.after - moved.before for moved in rows) + (rows[0].before if rows else 0)
+        for row in _document(reply).get("balances", ()):
+            balance = Fraction(str(row["currentBalance"]))
             if rows and abs(balance - Fraction(total, DOLLAR)) >= Fraction(1, 100):
                 text = f"{key.account} shows {balance}, its movements sum to {total / DOLLAR}"
                 yield Trouble("twin", "retail balance", text)

@@ -70,8 +70,9 @@ def vendor(choices: Choices, view: View) -> Steps:
         "currency": "USD",
         "externalReference": key,
     }
-    requests = (
+    requests: tuple[tuple[str, Document], ...] = (
         ("OrderFundingService.CreateVendorOrder", {"order": order, "vendorFee": fee}),
+        ("OrderFundingService.CreateFundedOrder", {"order": order}),
         ("CashMovementService.CreateCashMovement", {"transfer": transfer}),
     )
     for _ in range(choices.between(1, 3)):
