@@ -36,7 +36,7 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("bug", "kind", "root", "found"),
+    ("bug", "kind", "root", "finding"),
     [
         ("average_price_of_last", "sweep", 0, ("twin", "average price")),
         ("fee_rounded_down", "sweep", 0, ("twin", "fee")),
@@ -50,9 +50,10 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
     ],
 )
 def test_a_second_opinion_sees_its_bug(
-    bug: str, kind: str, root: int, found: tuple[str, str]
+    bug: str, kind: str, root: int, finding: tuple[str, str]
 ) -> None:
-    assert troubles(bug, kind, root) in ({found}, {(found[0], found[1].replace("List", "Search"))})
+    other = finding[0], finding[1].replace("List", "Search")
+    assert troubles(bug, kind, root) in ({finding}, {other})
     assert not troubles("", kind, root)
 
 
