@@ -80,7 +80,7 @@ def test_storms_draw_deals_past_the_book_and_every_such_run_repeats_and_replays(
     run made twice and its journal replayed.
     """
     done: set[str] = set()
-    for seed in (3, 13, 20):
+    for seed in (2, 3, 6):
         scenario = with_random_steps(load_scenario("quickstart"), seed, 150)
         simulation = Simulation(scenario, seed=seed)
         assert run_scenario(scenario, simulation=simulation, check_invariants=False).ok

@@ -51,7 +51,7 @@ def cross(choices: Choices, view: View) -> Steps:
 
 def vendor(choices: Choices, view: View) -> Steps:
     """Place a partner's order and transfer money, usually again with the same key (rule M25)."""
-    firm, terms = choices.choice(view.firms), view.market(choices)
+    firm, terms = choices.choice(view.pairs), view.market(choices)
     account, key = choices.choice(firm.users).account, f"key-{choices.below(_KEYS)}"
     price = str(terms.near_middle(choices))
     order = {
@@ -75,7 +75,7 @@ def vendor(choices: Choices, view: View) -> Steps:
         ("OrderFundingService.CreateFundedOrder", {"order": order}),
         ("CashMovementService.CreateCashMovement", {"transfer": transfer}),
     )
-    for _ in range(choices.between(1, 3)):
+    for _ in range(choices.between(2, 4)):
         name, body = choices.choice(requests)
         yield call(choices, name, {**body, "idempotencyKey": key}, firm.name)
 

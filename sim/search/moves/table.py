@@ -51,7 +51,7 @@ MOVES = {
     "poor": Move(trading.poor, 0, _USERS),
     # ---- deals
     "cross": Move(deals.cross, 6, ("pairs",)),
-    "vendor": Move(deals.vendor, 6, ("firms",)),
+    "vendor": Move(deals.vendor, 6, ("pairs",)),
     "combo": Move(deals.combo, 2, _KEYS),
     "quotes": Move(deals.quotes, 10, _KEYS),
     # ---- streams
