@@ -65,7 +65,7 @@ class Twin:
         paid = sum(price * qty for price, qty in order.filled_at.items())
         average = round(Fraction(paid, bought))
         if average != order.avg_px:
-            text = f"fills of {order.id} average {average}, and its report text {order.avg_px}"
+            text = f"fills of {order.id} average {average}, and its report says {order.avg_px}"
             yield Trouble("twin", "average price", text)
 
     def _fee(self, execution: Execution) -> Iterator[Trouble]:
