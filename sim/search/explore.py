@@ -30,9 +30,9 @@ from sim.read.progress import Progress
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
-from sim.search.campaign import matching_variants
 from sim.search.fault_points import Point, points, refuse_unknown
-from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
+from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, try_sets
+from sim.search.variants import matching_variants
 from sim.search.workers import map_jobs
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import Change, with_changes
@@ -111,7 +111,7 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
     """
     refuse_unknown(request.operations, request.faults)
     explored = [*_explored(request)]
-    trials = [trial for one in explored for trial in one.trials]
+    trials = [trial for variant in explored for trial in variant.trials]
     outcomes: list[Outcome] = []
     broke = 0
     with Progress(len(trials), "trials") as bar:
@@ -121,8 +121,8 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
             bar.step(f"{broke} broke")
     sets: list[Outcome] = []
     if request.pairs and not bar.interrupted:
-        for one in explored:
-            sets += _explore_sets(request, one, outcomes)
+        for variant in explored:
+            sets += _explore_sets(request, variant, outcomes)
     if not bar.interrupted or outcomes:
         _print_outcomes(outcomes, sets, out)
     if bar.interrupted:
@@ -147,7 +147,7 @@ class _ExploredVariant(NamedTuple):
     def trial(self, faults: FaultSet) -> Trial:
         """Return the trial with these faults."""
         where, kind = names_of(faults)
-        documents = tuple(one.as_json() for one in faults)
+        documents = tuple(point.as_json() for point in faults)
         return Trial(self.scenario, self.params, where, kind, documents)
 
 
@@ -180,16 +180,14 @@ def _explore_sets(
         )
     sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
     results: list[Outcome] = []
-    tried_before: set[Trial] = set()
-    trials = [explored.trial(one) for one in sets]
-    with Progress(len(trials), "pairs and timings") as bar:
-        for one, outcome in zip(sets, map_jobs(run_trial, trials, request.jobs), strict=False):
-            if not outcome.survived:
-                small = smallest(one, lambda part: not run_trial(explored.trial(part)).survived)
-                outcome = run_trial(explored.trial(small))
-            if outcome.trial not in tried_before:
-                tried_before.add(outcome.trial)
-                results.append(outcome)
+
+    def run(tries: Sequence[FaultSet]) -> Iterator[Outcome]:
+        return map_jobs(run_trial, [explored.trial(faults) for faults in tries], request.jobs)
+
+    with Progress(len(sets), "pairs and timings") as bar:
+        for result in try_sets(sets, run, lambda outcome: not outcome.survived):
+            if result is not None:
+                results.append(result)
             bar.step()
     return results
 
@@ -272,9 +270,9 @@ def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -
         )
 
 
-def _survived(count: int, outcomes: Sequence[Outcome], what: str = "point") -> str:
+def _survived(count: int, outcomes: Sequence[Outcome], noun: str = "point") -> str:
     lost = sum(not outcome.survived for outcome in outcomes)
-    return f"{counted(count, what)}: {len(outcomes) - lost} survived, {lost} did not"
+    return f"{counted(count, noun)}: {len(outcomes) - lost} survived, {lost} did not"
 
 
 def _rows(outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:

@@ -26,9 +26,9 @@ from sim.read.replay import at_the_start, journal_lines, simulation_at
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario, scenario_from_source
 from sim.search.bisect import question
-from sim.search.campaign import matching_variants
 from sim.search.input_shrink import feed, session_of, smallest
 from sim.search.shrink import Shrinker, ShrunkScenario
+from sim.search.variants import matching_variants
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import with_choices
 from sim.world.format.yaml_tree import read_text, value_of
@@ -220,9 +220,9 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
 
 
 def _print_shrunk(
-    whole: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
+    original: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
 ) -> None:
-    before, after = _sizes(whole), _sizes(shrunk.document)
+    before, after = _sizes(original), _sizes(shrunk.document)
     print_table(
         [
             {"": name, "before": before[name], "after": after[name]}
