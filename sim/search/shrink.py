@@ -109,8 +109,8 @@ class Shrinker:
 
     `because` names the cause: "faults", "quirks", "assumptions", "preset", "reading", "seed=1" or a
     step; "nothing" drops rule 2 above, "" finds the cause. `on_trial` is called with the number of
-    steps that are left. Raises UsageError if the scenario does not fail, or does not depend on that
-    cause.
+    steps that are left. Raises UsageError if the scenario does not fail, or fails without that
+    cause as well.
     """
 
     def __init__(

@@ -55,11 +55,11 @@ class ShrinkRequest(Struct, frozen=True, kw_only=True):
 class ShrinkResult(NamedTuple):
     """A file that was written, the sizes before and after, and whether nothing more can be removed.
 
-    `because` is the cause that was kept, `says` the failure.
+    `because` is the cause that was kept; `failures` says what failed.
     """
 
     path: Path
-    says: list[str]
+    failures: list[str]
     before: dict[str, int]
     after: dict[str, int]
     because: str = ""
@@ -69,7 +69,8 @@ class ShrinkResult(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Return the result as a document for programs."""
-        return {**self._asdict(), "path": str(self.path)}
+        rest = self._asdict()
+        return {"path": str(rest.pop("path")), "says": rest.pop("failures"), **rest}
 
 
 def shrink(request: ShrinkRequest, out: TextIO) -> ShrinkResult:

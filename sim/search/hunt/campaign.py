@@ -2,8 +2,8 @@
 it.
 
 The seed draws every episode, and the results of a round are used in the order in which they were
-drawn. So the result depends on scenario, seed and budget in inputs, and not on the number or speed
-of processes.
+drawn. So the result depends on scenario, seed and budget in inputs, and not on the number of
+processes or their speed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What must hold after every input: the invariants, and the conformance of answers with our own
 contract.
 
-Single answers are checked here; the witness checks whether answers are consistent, at the end of an
-episode.
+Single answers are checked here. Whether answers are consistent is checked by the witness at the end
+of an episode.
 """
 
 from __future__ import annotations

@@ -20,9 +20,7 @@ _MISSING_MAX = 12
 
 
 class Printer:
-    """Prints new features: the first few of each group one by one, later ones as counts per
-    round.
-    """
+    """Prints new features: the first few of a group one by one, later ones as counts per round."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

@@ -51,8 +51,8 @@ class HuntFinding(Struct):
 class SavedFinding(Struct, frozen=True):
     """A finding on disk.
 
-    `journal` and `scenario` are paths, empty if there is none. `inputs` is the length of the
-    smallest run.
+    `journal` and `scenario` are paths, empty if there is none. `inputs` is the length of
+    the smallest run that has this finding.
     """
 
     kind: str

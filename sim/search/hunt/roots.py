@@ -73,8 +73,8 @@ _DATED = ("rule", "operation")
 
 
 def roots_of(scenario: str = "") -> tuple[str, ...]:
-    """Return the scenarios with which a hunt begins, as texts; "" is a small world and the default
-    one.
+    """Return the scenarios with which a hunt begins, as texts: a small world and the default one if
+    the user names none ("").
     """
     base = SMALL_WORLD if not scenario else f"name: hunt\nextends: [{scenario}]\n"
     free, tight = (_limited(base, limit) for limit in ("off", _TIGHT))

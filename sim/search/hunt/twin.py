@@ -168,8 +168,7 @@ class Twin:
     def _limited(self) -> Iterator[Trouble]:
         """Check that a call refused by a limit costs nothing (rule R3).
 
-        Of two refused calls in a row, the second must leave at most the usage that the first one
-        left.
+        The second of two refused calls in a row must leave at most the usage that the first left.
         """
         now, seq = self._simulation.now, self._simulation.seq
         limits = self._simulation.exchange.rate_limits

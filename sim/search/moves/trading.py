@@ -150,8 +150,8 @@ def settle(choices: Choices, view: View) -> Steps:
 
 
 def related(choices: Choices, view: View) -> Steps:
-    """Open, reduce and reverse positions of one account in several markets, which may be related
-    (rule P8).
+    """Open, reduce and reverse positions of one account in several markets, also in related ones
+    that share collateral (rule P8).
     """
     user = view.user(choices)
     for terms in view.related():

@@ -63,8 +63,8 @@ Steps: TypeAlias = Iterator[Document | Act]
 class Terms(NamedTuple):
     """What a move must know about an instrument.
 
-    Tick and price band are in units of 1/`price_scale` dollar, the smallest order in units of
-    1/`qty_scale` contract.
+    Tick and price band are in units of 1/`price_scale` dollar, the smallest order is in units of
+    1/`qty_scale` of a contract.
     """
 
     symbol: str
