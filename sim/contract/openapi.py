@@ -211,8 +211,8 @@ def _parameter(name: str, place: str, required: bool, schema: Schema) -> Schema:
 def _query_parameters(
     components: Components, plane: Plane, route: Route, variables: dict[str, str]
 ) -> Iterator[Schema]:
-    """One parameter for each field that neither path nor body fills, in the spelling of the
-    plane.
+    """One parameter for each field that neither path nor body fills, in the spelling
+    of the plane.
     """
     if route.body:
         return

@@ -34,8 +34,8 @@ _LONG_PATTERN = {True: "^-?[0-9]{1,18}$", False: "^[0-9]{1,18}$"}
 
 
 class Components:
-    """Collects the schemas of a document under the messages' full names; those of requests have the
-    suffix ".input".
+    """Collects the schemas of a document under the messages' full names; those of requests have
+    the suffix ".input".
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """Branches: sequences of inputs, each of which begins at a moment of another.
 
-The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it returns
-to; a reset begins an independent one, at the start. A branch stores the places of its own lines
-only, and shares those of the branches it came from, up to where it left them. A number therefore
-identifies one line on each branch. Each line takes five integers (40 bytes); its content is not
-stored.
+The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it
+returns to; a reset begins an independent one, at the start. A branch stores the places of its
+own lines only, and shares those of the branches it came from, up to where it left them. A
+number therefore identifies one line on each branch. Each line takes five integers (40 bytes);
+its content is not stored.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Branch:
         causes.append(cause)
 
     def learn(self, seq: int, place: Place) -> None:
-        """Record what a replay has found out about a line of this branch: everything but its
-        position.
+        """Record what a replay has found out about a line of this branch: everything
+        but its position.
         """
         row = seq - self.from_seq - 1
         for column, number in zip(self._columns[2:], place[2:], strict=True):
@@ -142,8 +142,8 @@ class Branch:
         return seq + 1 if seq < until and timer >= self.timers else 0
 
     def _first(self, limit: int, column: int, until: int) -> int:
-        """Return how many of the inputs up to `until` have at most `limit` in an ascending
-        column.
+        """Return how many of the inputs up to `until` have at most `limit` in
+        an ascending column.
         """
         for branch, first, last in self.parts(0, until):
             origin = branch.from_seq

@@ -104,8 +104,8 @@ def is_supported_instant(at: Instant) -> bool:
 def parse_instant(text: str) -> Instant:
     """Return the instant of RFC 3339 text with an offset; a bare date means 00:00 Eastern.
 
-    Raises ValueError for text without an offset, impossible dates and more than nine fractional
-    digits.
+    Raises ValueError for text without an offset, impossible dates and more than
+    nine fractional digits.
     """
     bare = _DATE.fullmatch(text)
     if bare:
@@ -192,8 +192,8 @@ def _bounded(span: Span, text: str) -> Span:
 
 
 def format_span(span: Span) -> str:
-    """Return a non-negative span as short text, largest units first ("1h30m", "4.2s"), for
-    `parse_span`.
+    """Return a non-negative span as short text, largest units first ("1h30m",
+    "4.2s"), for `parse_span`.
     """
     parts = []
     for unit, length in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
@@ -206,8 +206,8 @@ def format_span(span: Span) -> str:
 
 
 def format_seconds(span: Span) -> str:
-    """Return the seconds of a span as the shortest exact decimal text, without a unit: "30",
-    "0.13".
+    """Return the seconds of a span as the shortest exact decimal text, without a
+    unit: "30", "0.13".
     """
     whole, fraction = divmod(span, NS_PER_S)
     return str(whole) if not fraction else f"{whole}.{fraction:09d}".rstrip("0")

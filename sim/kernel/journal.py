@@ -60,8 +60,8 @@ class Header(Struct, kw_only=True):
 class Line(Struct, kw_only=True, omit_defaults=True):
     """A line that was read: a record, or the mark of a jump that a replay has to repeat.
 
-    `digest` is the first 16 digits of the digest after the record; `check` is the CRC-32 of
-    `aside`.
+    `digest` is the first 16 digits of the digest after the record; `check` is the
+    CRC-32 of `aside`.
     """
 
     seq: int = 0
@@ -140,8 +140,8 @@ class Journal:
         return self._chain.hexdigest()
 
     def restart(self, seed: int) -> None:
-        """Start counting and chaining anew on an independent branch, like a new run with this
-        seed.
+        """Start counting and chaining anew on an independent branch, like a new run
+        with this seed.
         """
         self.stand_at_start(grow(self.branches, seed, "reset" if self.branches else "start"))
 
@@ -248,8 +248,8 @@ class Journal:
         return branch.holder(seq) is theirs.holder(seq)
 
     def seq_at(self, at: int) -> int:
-        """Return the number of inputs of this branch that were complete at an instant,
-        inclusive.
+        """Return the number of inputs of this branch that were complete at
+        an instant, inclusive.
         """
         return min(self.branch.seq_at(at), self.seq)
 
@@ -315,8 +315,8 @@ class Journal:
         return along
 
     def view(self) -> Journal:
-        """Return a journal for views of the past, which can move to any point but writes
-        nothing.
+        """Return a journal for views of the past, which can move to any point
+        but writes nothing.
         """
         seen = copy(self)
         seen.shadow, seen.ended, seen._on_end = True, None, None

@@ -26,8 +26,8 @@ Bounds = tuple[Any, Any]
 class EventFilters(NamedTuple):
     """Filters of a list: an event must pass every test and be flagged by all of `flags`.
 
-    A test may use only properties that all games of a league share: category, tags, series,
-    switches.
+    A test may use only properties that all games of a league share: category,
+    tags, series, switches.
     """
 
     tests: list[Test]

@@ -53,8 +53,8 @@ def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
 
 
 def dormant_change(exchange: Exchange, slug: str) -> Instant:
-    """Return when the dormant markets of a generated event last changed or settled, in whole
-    seconds.
+    """Return when the dormant markets of a generated event last changed or settled,
+    in whole seconds.
     """
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     state = lifecycle.unless_suspended(dormant_state(exchange, slug))

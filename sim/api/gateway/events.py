@@ -106,8 +106,8 @@ def _require(exchange: Exchange, event: wire.Event | None, name: str) -> wire.Ev
 def _shaped(
     event: wire.Event, request: wire.GetEventRequest | wire.GetEventBySlugRequest
 ) -> wire.Event:
-    """An event with only its combinable markets, or with its markets grouped by type, if
-    requested.
+    """An event with only its combinable markets, or with its markets grouped by
+    type, if requested.
     """
     if request.combo_enabled_only:
         event = replace(event, markets=[market for market in event.markets if market.combo_enabled])

@@ -1,9 +1,9 @@
 """Aspects: values of markets and events that trading, games and the clock change.
 
-An aspect has functions for its value: that of a market with a state of its own, that of an event's
-dormant markets, which are identical, and that of an event, from those of its markets. They are the
-functions that views use (`live_views.py`, `event_views.py`). `market_index.py` decides when to
-compute them.
+An aspect has functions for its value: that of a market with a state of its own, that of an
+event's dormant markets, which are identical, and that of an event, from those of its markets.
+They are the functions that views use (`live_views.py`, `event_views.py`). `market_index.py`
+decides when to compute them.
 """
 
 from __future__ import annotations

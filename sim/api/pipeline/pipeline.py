@@ -65,8 +65,8 @@ DISTURBANCES = frozenset(
 
 
 class Path:
-    """The stages and closing stages of one kind of call, and the stages without the skipped
-    ones.
+    """The stages and closing stages of one kind of call, and the stages without
+    the skipped ones.
     """
 
     __slots__ = ("closing", "quiet_closing", "quiet_stages", "stages")

@@ -143,8 +143,8 @@ def _end_nodes(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
 
 
 def _parts(template: str) -> Iterator[tuple[str, list[str]]]:
-    """(variable or "", its segments) along a template: "/a/{b}/{c=d/*}" → ("", [a]), (b, [*]), (c,
-    [d, *]).
+    """(variable or "", its segments) along a template: "/a/{b}/{c=d/*}" → ("", [a]), (b, [*]),
+    (c, [d, *]).
     """
     end = 0
     for match in _PART.finditer(template):

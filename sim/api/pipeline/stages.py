@@ -179,8 +179,8 @@ def render(call: Call, state: CallState) -> None:
 
 
 def apply_fault(call: Call, state: CallState) -> None:
-    """Apply a fault that acts after the call was executed: another status, or a broken
-    connection.
+    """Apply a fault that acts after the call was executed: another status, or
+    a broken connection.
     """
     if state.fault is None:
         return
@@ -258,8 +258,8 @@ def _needs_key(operation: Operation | None) -> bool:
 
 
 def _check_key(call: Call, state: CallState) -> None:
-    """Refuse a retail call without a valid signature; calls without a signature are counted by
-    address.
+    """Refuse a retail call without a valid signature; calls without a signature are
+    counted by address.
     """
     exchange = state.services.exchange
     if call.credential.kind == "none":

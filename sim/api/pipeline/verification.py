@@ -46,8 +46,8 @@ class VerificationContext(Protocol):
 
 
 class TokenRequest(NamedTuple):
-    """A verified token request: its credential, and whether its audience is an address of this
-    environment.
+    """A verified token request: its credential, and whether its audience is an address
+    of this environment.
     """
 
     credential: VerifiedCredential

@@ -1,7 +1,7 @@
 """The activity feed of an account: trades, resolutions and balance changes in order of time (§4.2).
 
-The feed is not stored. Each request merges three records: cash movements, trades and the position
-ledger.
+The feed is not stored. Each request merges three records: cash movements, trades and
+the position ledger.
 """
 
 from __future__ import annotations

@@ -159,8 +159,8 @@ def create_orders(
 ) -> wire.CreateOrdersResponse | DeferredResponse:
     """Place 1 to 20 orders (rule M38).
 
-    All entries are checked for form first, then placed one by one. The answer waits for the
-    synchronous ones.
+    All entries are checked for form first, then placed one by one. The answer waits for
+    the synchronous ones.
     """
     check_batch(len(request.orders))
     awaited = exchange.awaited

@@ -33,8 +33,8 @@ def bound_cursor(place: int, *query: object) -> str:
 
 
 def place_of(cursor: str, *query: object) -> int | None:
-    """Return the position in a cursor, None for the first page. Refuses the cursor of another
-    query.
+    """Return the position in a cursor, None for the first page. Refuses the cursor
+    of another query.
     """
     if not cursor:
         return None

@@ -200,8 +200,8 @@ class Feed(ABC, Generic[S]):
     """One kind of stream.
 
     `scoped` means that a new stream takes over the session of an older stream with the same
-    identity (rule S6). `state` names the attributes that change between inputs while streams are
-    open.
+    identity (rule S6). `state` names the attributes that change between inputs while
+    streams are open.
     """
 
     scoped: ClassVar[bool] = False

@@ -40,10 +40,11 @@ current state. The content of a buffer does not influence the exchange.
 | hub | the firm sends too many frames (S15) | RESOURCE_EXHAUSTED |
 | hub | maintenance begins (W3, W5) | UNAVAILABLE, or OK: `MAINTENANCE_STREAM_END` |
 | feed | it has sent the requested snapshot; a frame is refused | OK; the refusal's code |
-| feed | the client of a bidirectional stream is silent for too long | as the market data feed says
-| | fault | an injected fault revokes or resets the stream (`stream_faults.py`) | as the fault says
-| | server | the reader is too slow | RESOURCE_EXHAUSTED | | operator | closes it, resets, rewinds
-or restores | as requested; UNAVAILABLE after time travel |
+| feed | the client of a bidirectional stream is silent for too long | see `market_data.py` |
+| fault | an injected fault revokes or resets the stream (`stream_faults.py`) | as the fault says |
+| server | the reader is too slow | RESOURCE_EXHAUSTED |
+| operator | closes it | as requested |
+| operator | resets, rewinds or restores the exchange | UNAVAILABLE |
 
 No stream is part of a saved state: time travel ends all of them and cancels their timers.
 """
@@ -145,8 +146,8 @@ class Hub:
     def open(self, admitted: AdmittedSubscription) -> tuple[int, list[Effect]]:
         """Open a stream. Return its id and its first frames, as effects.
 
-        If it takes over the session of another stream, that one ends first. A refusal changes
-        nothing.
+        If it takes over the session of another stream, that one ends first. A
+        refusal changes nothing.
         """
         feed = self._by_operation.get(admitted.operation.name)
         if feed is None:
@@ -369,8 +370,8 @@ class Hub:
         """Return the session that a stream takes (rule S6): token subject, participant and
         operation.
 
-        None for streams without sessions. A balance ledger followed without a participant uses its
-        account instead.
+        None for streams without sessions. A balance ledger followed without a participant uses
+        its account instead.
         """
         caller = admitted.caller
         rpc, assumptions = admitted.operation.rpc, self._exchange.ctx.assumptions

@@ -49,8 +49,8 @@ class MarketDataFeed(Feed[BookStream]):
     """Both market data streams.
 
     `_by_last_frame` holds the bidirectional streams, ordered by the last frame of the client,
-    oldest first. `_terminated` holds the books that ended during the current input and are sent
-    once more.
+    oldest first. `_terminated` holds the books that ended during the current input and are
+    sent once more.
     """
 
     state: ClassVar[tuple[str, ...]] = (

@@ -120,8 +120,8 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     ) -> None:
         """Send recorded rows, which begin after `point`, in batches.
 
-        Each batch carries the token of its own end, so a client whose stream breaks continues
-        there.
+        Each batch carries the token of its own end, so a client whose stream
+        breaks continues there.
         """
         point = point or self.point()
         batch: list[bytes] = []

@@ -81,7 +81,7 @@ class UsedKey(Struct, frozen=True):
 
 
 class PartnersState(Struct):
-    """Movements and orders by id, keys by "kind|firm|key".
+    """Movements and orders by id; keys by kind, firm and key, joined by `|`.
 
     `fee_dates` holds the Eastern date on which an account last paid vendor fees. `lent` holds
     (pool, amount) by order id: what is returned if the engine rejects a funded order in its queue.

@@ -176,8 +176,8 @@ class Listings:
         self.ctx.apply(because(decided_by, price=worth, outcome=text), symbol)
 
     def record_own_settlement(self, symbol: str, *, announce: bool = False) -> None:
-        """Record the settlement that an instrument reached by itself, if any; `announce` emits an
-        event.
+        """Record the settlement that an instrument reached by itself, if any; `announce`
+        emits an event.
         """
         settled = self.settlements.get(symbol)
         if settled is not None:

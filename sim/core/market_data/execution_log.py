@@ -154,8 +154,8 @@ class ExecutionLog:
     ) -> Execution:
         """Report what just happened to an order, and why (rule M41).
 
-        A live order is copied in its current state. A finished one never changes again and is not
-        copied.
+        A live order is copied in its current state. A finished one never changes again and
+        is not copied.
         """
         ctx, rows = self._ctx, self.executions.rows
         # Positional arguments, because a Struct looks up each keyword.

@@ -38,10 +38,10 @@ class Ohlc(NamedTuple):
 class IndexProcess:
     """An endless series from `first_day` on, with a tick every `every` seconds.
 
-    `every` divides 60 and is at most 15. `volatility` is the typical relative move in an hour, in
-    millionths. Everything follows from the key; the object only caches at most `nodes_kept` spans
-    and `minutes_kept` minutes of ticks. Threads may share it, because they would all cache the same
-    values.
+    `every` divides 60 and is at most 15. `volatility` is the typical relative move in an hour,
+    in millionths. Everything follows from the key; the object only caches at most `nodes_kept`
+    spans and `minutes_kept` minutes of ticks. Threads may share it, because they would all cache
+    the same values.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ def has_prevention(order: Order) -> bool:
 def would_self_match(order: Order, resting: Order) -> bool:
     """Return whether two orders must not trade with each other.
 
-    They must not if they share participant and prevention id or, if `order` came through retail,
-    the account.
+    They must not if they share participant and prevention id or, if `order` came through
+    retail, the account.
     """
     if order.channel is RETAIL and order.account == resting.account:
         return True

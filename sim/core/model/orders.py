@@ -36,10 +36,10 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     """One order over its life.
 
     `leaves_qty` is the working quantity, 0 once the order is finished. `seq` counts orders;
-    `priority` is the time priority, which may change. `taker_fee_exact` and `taker_fee_charged` are
-    the sums of rule P12. `filled_at` holds the filled quantity by price; a fill replaces the
-    dictionary and never changes it, so orders and their copies share it (`NOTHING_FILLED`,
-    `filled_once`).
+    `priority` is the time priority, which may change. `taker_fee_exact` and
+    `taker_fee_charged` are the sums of rule P12. `filled_at` holds the filled quantity by
+    price; a fill replaces the dictionary and never changes it, so orders and their copies
+    share it (`NOTHING_FILLED`, `filled_once`).
     """
 
     id: str
@@ -192,8 +192,8 @@ class Orders:
     def add(self, order: Order) -> None:
         """Store a new order, or the new object of one that lost its priority (see `book.py`).
 
-        A rejected order does not use up its client order id, even if it had it while it waited for
-        the engine.
+        A rejected order does not use up its client order id, even if it had it while it waited
+        for the engine.
         """
         rows, seq = self.rows, order.seq
         if seq and seq <= len(rows.rows):
@@ -247,8 +247,8 @@ class Orders:
         return order
 
     def by_clord_id(self, participant: str, clord_id: str) -> Order | None:
-        """Return the participant's newest order with this client order id, open or finished (rule
-        M6).
+        """Return the participant's newest order with this client order id, open or
+        finished (rule M6).
         """
         return self._by_id.get(self._clord_ids.get((participant, clord_id), ""))
 

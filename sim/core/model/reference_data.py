@@ -5,8 +5,8 @@ from a fixture, listed by hand, generated from a seed, or recurs by the clock. A
 the reference data for its handlers and never reads it itself.
 
 Lists need events and markets in one order. A `Catalogue` gives each a *place* in the order of
-listing, from 0. A list is a set of places, stored as flags with one byte per place and sorted by a
-key.
+listing, from 0. A list is a set of places, stored as flags with one byte per place and sorted
+by a key.
 """
 
 from __future__ import annotations

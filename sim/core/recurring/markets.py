@@ -38,9 +38,9 @@ class Series(Struct, frozen=True, kw_only=True):
     """A market that recurs every `every`, which divides a day. The first slot of a day begins at
     00:00 UTC.
 
-    The market is listed `ahead` and opens `lead` before its slot begins, expires `expires` after
-    the slot ends and terminates `terminates` after it expired. Slugs of its events begin with
-    `name`: btc-updown-15m.
+    The market is listed `ahead` and opens `lead` before its slot begins, expires `expires`
+    after the slot ends and terminates `terminates` after it expired. Slugs of its events begin
+    with `name`: btc-updown-15m.
     """
 
     name: str

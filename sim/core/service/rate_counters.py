@@ -54,8 +54,8 @@ class Pace(NamedTuple):
 
 
 class Window(Struct):
-    """Calls in each of the last 60 seconds: `counts[s % 60]` for second s; `head` is the newest
-    second.
+    """Calls in each of the last 60 seconds: `counts[s % 60]` for second s; `head` is
+    the newest second.
     """
 
     head: int
@@ -64,8 +64,8 @@ class Window(Struct):
 
 
 class _Counter:
-    """What all counters of a limit and method share: its pace, and the paces of subjects with a
-    raised limit.
+    """What all counters of a limit and method share: its pace, and the paces of subjects with
+    a raised limit.
     """
 
     __slots__ = ("limit", "pace", "special", "sweep_at")
@@ -184,9 +184,9 @@ Counter: TypeAlias = Bucket | Sliding
 def pace_of(limit: Limit, count: int) -> Pace:
     """Return the pace of a limit with another count.
 
-    A raised limit keeps the burst of the table, unless the burst is the count itself. The interval
-    is rounded down: an emptied bucket of 30 per second is full again after a second, not two
-    nanoseconds later.
+    A raised limit keeps the burst of the table, unless the burst is the count itself. The
+    interval is rounded down: an emptied bucket of 30 per second is full again after a second, not
+    two nanoseconds later.
     """
     interval = max(1, limit.period // count)
     return Pace(interval, ((limit.burst or count) - 1) * interval, count)

@@ -146,10 +146,10 @@ class Subject(Protocol):
 class RateLimitsState(Struct):
     """The saved counters and limits.
 
-    Counters are stored by "limit" or "limit method", then by subject; `raised` by subject, then by
-    limit. `replaced` are limits that a scenario set for everybody, as (calls, period); 0 calls
-    means off. `unenforced` are calls that extra limits would have refused, by "limit method", then
-    by subject.
+    Counters are stored by "limit" or "limit method", then by subject; `raised` by subject, then
+    by limit. `replaced` are limits that a scenario set for everybody, as (calls, period); 0 calls
+    means off. `unenforced` are calls that extra limits would have refused, by "limit method",
+    then by subject.
     """
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
@@ -262,8 +262,8 @@ class RateLimits(Stateful[RateLimitsState]):
         """Count one call of `subject` against the named limits, or raise RateLimited and count
         nothing.
 
-        Extra limits are counted even while they are off. Returns those that would have refused the
-        call.
+        Extra limits are counted even while they are off. Returns those that would have
+        refused the call.
         """
         checks = self._checks.get((method, names)) or self._checks_of(method, names)
         now = self._ctx.now

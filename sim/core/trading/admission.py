@@ -102,9 +102,9 @@ POST_ONLY_TEXT = "Order may participate but not initiate in the market"
 class Candidate:
     """An order that is being checked, with everything that the checks look at.
 
-    `plain` means that its command has no rare terms. The state is that at the moment of validation.
-    The book is created by the first row that needs it, so an order refused earlier materialises no
-    dormant instrument.
+    `plain` means that its command has no rare terms. The state is that at the moment of
+    validation. The book is created by the first row that needs it, so an order refused earlier
+    materialises no dormant instrument.
     """
 
     __slots__ = ("book", "command", "instrument", "order", "plain", "state")

@@ -1,9 +1,9 @@
 """All-or-none crosses: two orders that were agreed beforehand and trade with each other.
 
-A cross bypasses the book: it neither trades with resting orders nor rests itself. So that no
-resting order is passed over, its price must not be worse for either side than the best bid and
-offer (assumption `orders.cross_price`). The side with priority counts as the order that arrived
-first.
+A cross bypasses the book: it neither trades with resting orders nor rests itself. So that
+no resting order is passed over, its price must not be worse for either side than the best
+bid and offer (assumption `orders.cross_price`). The side with priority counts as the order
+that arrived first.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ class EngineQueueState(Struct):
 class EngineQueue:
     """Holds commands until the engine takes them.
 
-    `_last` is the instant at which the engine takes the newest command of a participant on an
-    instrument.
+    `_last` is the instant at which the engine takes the newest command of a participant
+    on an instrument.
     """
 
     def __init__(self, ctx: Context, delay: Delay) -> None:

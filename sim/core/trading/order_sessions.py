@@ -22,8 +22,8 @@ SESSION_TIMER = "orders.session_end"
 class Session(Struct):
     """The accounts of an order stream, and whether its end cancels their orders.
 
-    `cancels` is the value of the assumption when the stream began; `ended` is recorded only if it
-    cancels.
+    `cancels` is the value of the assumption when the stream began; `ended` is recorded only
+    if it cancels.
     """
 
     accounts: tuple[str, ...]

@@ -2,8 +2,8 @@
 
 Callers use the components directly: `order_service` for requests about orders, `listings` for
 whatever moves instruments, and the others for reading. Timers are handled here. Each operation
-emits its events in the order in which things happen; `flush` then reports which symbols changed,
-once each.
+emits its events in the order in which things happen; `flush` then reports which symbols
+changed, once each.
 """
 
 from __future__ import annotations

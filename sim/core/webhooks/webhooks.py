@@ -337,8 +337,8 @@ class Webhooks:
         ctx.timers.schedule(ctx.now + wait, DUE_TIMER, delivery.id)
 
     def _backoff(self, attempts: int) -> Span:
-        """Return the wait after a number of attempts: doubling, capped, plus or minus 20 % (rule
-        K11).
+        """Return the wait after a number of attempts: doubling, capped, plus or minus 20
+        % (rule K11).
         """
         first = self._ctx.assumptions.number(WEBHOOK_RETRY_FIRST)
         wait = min(

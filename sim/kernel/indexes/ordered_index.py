@@ -101,8 +101,8 @@ class KeyIndex:
         return self._ordered[descending]
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
-        """Yield the places whose key is within inclusive bounds (None: no bound), if it has a
-        key.
+        """Yield the places whose key is within inclusive bounds (None: no bound), if it
+        has a key.
         """
         inclusive = (low is not None, True)
         for key in self._places.irange(MISSING if low is None else low, high, inclusive):

@@ -72,8 +72,8 @@ class FileAccess:
 
 
 def _is_valid_name(name: str) -> bool:
-    """Whether the file system accepts a name; it refuses NUL, lone surrogates and very long
-    names.
+    """Whether the file system accepts a name; it refuses NUL, lone surrogates and
+    very long names.
     """
     try:
         os.lstat(name)

@@ -74,8 +74,8 @@ class FlowError(ValueError):
 
 
 class Row(NamedTuple):
-    """One row. `due` is an instant; price and quantity are decimal text, empty if the cell is
-    empty.
+    """One row. `due` is an instant; price and quantity are decimal text, empty if the
+    cell is empty.
     """
 
     due: Instant
@@ -177,8 +177,8 @@ class Reader:
         self._places = [places.get(name, -1) for name in COLUMNS]
 
     def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
-        """(number of the line, row) from a line on. Empty lines and lines that begin with # are
-        skipped.
+        """(number of the line, row) from a line on. Empty lines and lines that begin with
+        # are skipped.
         """
         for number, line in lines_of(self._packed, max(first, 1)):
             if line and not line.isspace() and line[0] != "#":
@@ -251,8 +251,8 @@ class Reader:
     ) -> Iterator[FlowError]:
         """All problems, at most PROBLEMS_SHOWN.
 
-        `scales` has the scales of price and quantity by symbol; `exists` says whether a name
-        exists.
+        `scales` has the scales of price and quantity by symbol; `exists` says whether
+        a name exists.
         """
         reported, latest, choices = 0, None, lru_cache(maxsize=4096)(exists)
         for number, line in lines_of(self._packed, 1):

@@ -89,9 +89,9 @@ class Clock(Struct, frozen=True, kw_only=True):
 
 
 class WorldSection(Struct, frozen=True, kw_only=True):
-    """What exists when the scenario begins: the default world with these additions and changes. An
-    entry whose name exists in the default world changes the keys that it gives; any other entry is
-    added.
+    """What exists when the scenario begins: the default world with these additions and changes.
+    An entry whose name exists in the default world changes the keys that it gives; any other
+    entry is added.
     """
 
     base: Annotated[
@@ -200,8 +200,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return written
 
     def source(self) -> str:
-        """`plain` as canonical JSON, which is a valid scenario file. It is the header of a
-        journal.
+        """`plain` as canonical JSON, which is a valid scenario file. It is the header
+        of a journal.
         """
         return json.dumps(self.plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 

@@ -285,8 +285,8 @@ def _accepts_key(value_type: ValueType, key: str) -> bool:
 
 
 def key_of(attribute: str) -> str:
-    """The key of a Struct's field. A field named after a Python keyword has a trailing
-    underscore.
+    """The key of a Struct's field. A field named after a Python keyword has
+    a trailing underscore.
     """
     return attribute.removesuffix("_")
 

@@ -14,8 +14,8 @@ _LISTED_MAX = 12  # names in one message
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is most similar, or "". Case is ignored.
 
-    If exactly one known name begins with this one, or is the beginning of it, that name wins over
-    similar spellings.
+    If exactly one known name begins with this one, or is the beginning of it, that name wins
+    over similar spellings.
     """
     if len(name) > _NAME_MAX:
         return ""

@@ -2,9 +2,9 @@
 
 Nothing is typed here: a scalar keeps its text, so 0.55 does not become a float, `2:00` does not
 become 120 and `no` does not become false. The format defines the types (`value_types.py`); only
-free JSON (`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with an
-explicit stack, so a hostile file is refused because of its size, depth or aliases before it uses
-much memory.
+free JSON (`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with
+an explicit stack, so a hostile file is refused because of its size, depth or aliases before it
+uses much memory.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _PLACE_MAX = 400  # characters of a path in a JSON value; longer paths are cut
 
 
 class Position(NamedTuple):
-    """A position in a file; line and column count from 1. Line 0: the tree was made from a JSON
-    value.
+    """A position in a file; line and column count from 1. Line 0: the tree was made from
+    a JSON value.
     """
 
     file: str
@@ -106,8 +106,8 @@ def read_file(path: Path) -> Node:
 def read_text(source: str | bytes, file: str) -> Node:
     """The tree of YAML text (JSON is YAML too). `file` is the name in problems.
 
-    ScenarioError for text beyond the limits of this module, and for tags, merge keys and duplicate
-    keys.
+    ScenarioError for text beyond the limits of this module, and for tags, merge keys
+    and duplicate keys.
     """
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(raw) > SIZE_LIMIT:

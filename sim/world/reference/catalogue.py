@@ -54,8 +54,8 @@ class Catalogue:
     """Events and markets by position. Implements the Protocol of `core.model`."""
 
     def __init__(self, reference: Sources, recurring: int) -> None:
-        """`recurring` is the largest number of recurring events that are listed at the same
-        time.
+        """`recurring` is the largest number of recurring events that are listed at
+        the same time.
         """
         self._reference = reference
         self._games = games = reference.generated
@@ -139,8 +139,8 @@ class Catalogue:
         return [self._markets[event][0] for event in self._slots]
 
     def show_recurring(self, slots: Sequence[tuple[int, int]]) -> bool:
-        """Assign the recurring positions to the slots that are listed now. Return whether any has
-        changed.
+        """Assign the recurring positions to the slots that are listed now. Return whether
+        any has changed.
         """
         if slots == self._shown:
             return False
@@ -174,8 +174,8 @@ class Catalogue:
     # ---- filters
 
     def events_where(self, test: Callable[[Event], bool]) -> Flags:
-        """Flag events that pass a test. The test may use only properties that all games of a league
-        share.
+        """Flag events that pass a test. The test may use only properties that all games of
+        a league share.
         """
         passed = {
             place: bool(self.events[place].slug) and test(self.whole_event(place))
@@ -186,8 +186,8 @@ class Catalogue:
     def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:
         """Flag markets that pass a test.
 
-        The test may use only properties that do not depend on teams and dates: category, tags,
-        types.
+        The test may use only properties that do not depend on teams and dates:
+        category, tags, types.
         """
         games, dormant = self._games, self.dormant_markets
         flags = bytearray(len(self.rows))

@@ -1,5 +1,5 @@
-"""The default world's futures and event contracts: events with several outcomes, each a market of
-its own.
+"""The default world's futures and event contracts: events with several outcomes, each a market
+of its own.
 """
 
 from __future__ import annotations

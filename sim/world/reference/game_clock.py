@@ -220,8 +220,8 @@ def _stretched(legs: Sequence[Leg], begins: Span, ends: Span) -> list[Leg]:
 def _elapsed(leg: Leg, since: Span) -> str:
     """Return the text of the clock of a leg.
 
-    Minutes of soccer, with stoppage time after a plus; minutes and seconds if there is a clock;
-    else nothing.
+    Minutes of soccer, with stoppage time after a plus; minutes and seconds if there is a
+    clock; else nothing.
     """
     if not leg.clock:
         return ""

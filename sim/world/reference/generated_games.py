@@ -239,8 +239,8 @@ class GeneratedGames:
         return [instrument for instrument in instruments if instrument is not None]
 
     def next_edge(self, after: Instant) -> Instant | None:
-        """Return the first date after an instant at which the state of a market changes, or
-        None.
+        """Return the first date after an instant at which the state of a market
+        changes, or None.
         """
         place = bisect_right(self._edges, (after, len(self.slugs)))
         return self._edges[place][0] if place < len(self._edges) else None
@@ -272,8 +272,8 @@ class GeneratedGames:
 def _text_pattern(leagues: Leagues, game: Game) -> str:
     """Return the text of an event and its markets for searches, with placeholders for names.
 
-    Each token of the texts occurs once. A word of a search contains no blank, so it lies within one
-    token.
+    Each token of the texts occurs once. A word of a search contains no blank, so it lies
+    within one token.
     """
     first, second = (
         Team(abbreviation=f"{{{side}_short}}", name=f"{{{side}}}") for side in ("first", "second")

@@ -124,8 +124,8 @@ def metadata_time(at: Instant) -> str:
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:
     """Return the gateway's message of an instrument.
 
-    Views fill in the values that trading changes: quotes, exchange status, volumes, fee
-    (`live_views.py`).
+    Views fill in the values that trading changes: quotes, exchange status,
+    volumes, fee (`live_views.py`).
     """
     sports, kind = instrument.category == "sports", instrument.market_type
     long, short, subject = facts.long, facts.short, facts.subject

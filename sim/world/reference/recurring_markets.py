@@ -108,8 +108,8 @@ class RecurringEvents:
     def instrument(
         self, slot: Slot, reading: IndexObservation = _UNREAD, settled: bool = False
     ) -> Instrument:
-        """Return the instrument of a slot, with the observations of the index so far in its
-        metadata.
+        """Return the instrument of a slot, with the observations of the index so far
+        in its metadata.
         """
         unread = self._unread(slot)
         fields = read_metadata(reading, settled)

@@ -79,8 +79,8 @@ class Results:
         return event.start_time + duration(event.subcategory, slug) if clock is None else clock.ends
 
     def state_at(self, slug: str, now: Instant) -> Game | None:
-        """Return the state of a game, or None before its start and if it is not a game of the
-        world.
+        """Return the state of a game, or None before its start and if it is not a game
+        of the world.
         """
         event = self._reference.game_event(slug)
         if event is None or event.start_time is None or now < event.start_time:

@@ -194,8 +194,8 @@ def build(
     api_keys: Iterable[ApiKeyEntry],
     environment: str = SANDBOX,
 ) -> Parties:
-    """Build all parties that the entries name, including accounts that only a user or a key
-    names.
+    """Build all parties that the entries name, including accounts that only a user or
+    a key names.
     """
     entries = {entry.name: entry for entry in accounts}
     opened: dict[str, Account] = {}

@@ -1,8 +1,8 @@
 """Converts orders of a scenario to commands of the core: the orders of a world, of steps, of order
 flow and of the control plane.
 
-An entry has decimal text; this module converts it to integers, because the scales depend on the
-instrument.
+An entry has decimal text; this module converts it to integers, because the scales depend
+on the instrument.
 """
 
 from __future__ import annotations

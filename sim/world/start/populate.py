@@ -1,5 +1,5 @@
-"""Puts a world into an empty exchange: settings, listings, firms, accounts, games, resting
-orders.
+"""Puts a world into an empty exchange: settings, listings, firms, accounts,
+games, resting orders.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
-    """Put the world of a scenario into an empty exchange. Draws no random numbers except for
-    identifiers.
+    """Put the world of a scenario into an empty exchange. Draws no random numbers
+    except for identifiers.
     """
     _set_switches(exchange, scenario)
     _list_everything(exchange, world)

@@ -81,8 +81,8 @@ class World:
         return self.terms(symbol) is not None
 
     def terms(self, symbol: str) -> Instrument | None:
-        """Return the terms of an instrument that exists at the start, or will be listed later; else
-        None.
+        """Return the terms of an instrument that exists at the start, or will be listed
+        later; else None.
         """
         terms = self._terms.get(symbol) or self.dormant.find(symbol)
         if terms is not None:
@@ -219,8 +219,8 @@ def _assets(default: DefaultWorld | None, section: WorldSection) -> tuple[Asset,
 
 
 def windows_of(section: WorldSection) -> list[WindowsEntry]:
-    """Return the recurring markets of a world: the default ones with the changes and additions of
-    the scenario.
+    """Return the recurring markets of a world: the default ones with the changes and additions
+    of the scenario.
     """
     base = [] if section.base == "empty" or not section.automated_windows else default_windows()
     return _changed_by(lambda entry: entry.name, base, section.windows)

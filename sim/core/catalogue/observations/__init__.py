@@ -2,8 +2,8 @@
 
 There is one module per topic; `sim catalogue observations` prints the catalogue. The reading
 `documented` leaves every switch as the specification demands. The reading `observed` sets the
-switches of all observations that the specification contradicts. A switch can also be set by its own
-name.
+switches of all observations that the specification contradicts. A switch can also be set by
+its own name.
 """
 
 from __future__ import annotations
