@@ -204,8 +204,8 @@ def _path_parameters(
         yield described(parameter, f"{cls.__full_name__}.{field.name}")
 
 
-def _parameter(name: str, place: str, required: bool, schema: Schema) -> Schema:
-    return {"name": name, "in": place, "required": required, "schema": schema}
+def _parameter(name: str, location: str, required: bool, schema: Schema) -> Schema:
+    return {"name": name, "in": location, "required": required, "schema": schema}
 
 
 def _query_parameters(

@@ -113,11 +113,11 @@ def join_history(
     """Rebuild the state that `split_history` split, for an exchange whose orders are `here` now."""
     orders, copied = history.orders.own(), len(here)
     for order in history.live.values():
-        place = order.seq - 1
-        if place < copied and (mine := here[place]) == order:
-            orders[place] = mine
+        row = order.seq - 1
+        if row < copied and (mine := here[row]) == order:
+            orders[row] = mine
         else:
-            orders[place] = replace(order)
+            orders[row] = replace(order)
     return replace(
         present,
         orders=orders,

@@ -246,7 +246,7 @@ def test_what_breaks_while_another_instrument_is_traded_is_found_and_since_when_
     (tmp_path / "whole.yaml").write_text(SCENARIO)
     (tmp_path / "others.yaml").write_text(OTHERS)
     sim = Simulation(load_scenario(str(tmp_path / "others.yaml")))
-    place, placed = sim.exchange.trading.order_service.place, []
+    place, placed = sim.exchange.trading.order_service.enter, []
 
     def spoil_and_place(order: PlaceOrder) -> Order:
         placed.append(sim.seq + 1)

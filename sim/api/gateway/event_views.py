@@ -153,7 +153,7 @@ def _planned_result(exchange: Exchange, event: Event) -> Game | None:
 
 
 def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
-    changes = (event.updated_at, whole_seconds(game.at), *(one.updated_at for one in markets))
+    changes = (event.updated_at, whole_seconds(game.at), *(market.updated_at for market in markets))
     view = replace(
         event,
         markets=markets,

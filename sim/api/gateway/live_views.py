@@ -231,13 +231,13 @@ def _side_prices(
 
     That is the best offer, and one dollar less the best bid; otherwise the value of the contract.
     """
-    one = instrument.price_scale
+    dollar = instrument.price_scale
     if stats.settlement_px is not None:
-        return stats.settlement_px, one - stats.settlement_px
+        return stats.settlement_px, dollar - stats.settlement_px
     current = market_value(stats, bid, ask)
     long = current if ask is None else ask
     short = current if bid is None else bid
-    return long, None if short is None else one - short
+    return long, None if short is None else dollar - short
 
 
 def _side(

@@ -154,8 +154,8 @@ def _columns(name: str) -> Callable[[Exchange, Event, list[Any]], Any]:
     """Return an aspect that an event shows unless its game has another value."""
 
     def value(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
-        known = getattr(_game(exchange, event), name)
-        return getattr(event, name) if known is None else known
+        of_game = getattr(_game(exchange, event), name)
+        return getattr(event, name) if of_game is None else of_game
 
     return value
 

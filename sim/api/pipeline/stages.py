@@ -263,8 +263,8 @@ def _check_key(call: Call, state: CallState) -> None:
     """
     exchange = state.services.exchange
     if call.credential.kind == "none":
-        nobody = Caller(plane="retail", peer=call.peer)
-        exchange.rate_limits.admit("retail", _Unrouted(), nobody)
+        anonymous = Caller(plane="retail", peer=call.peer)
+        exchange.rate_limits.admit("retail", _Unrouted(), anonymous)
     key_caller(exchange, "retail", call.credential, call.peer)
 
 

@@ -95,8 +95,8 @@ def api_key(
         _accepted_clocks(context, wall),
         context.exchange.ctx.assumptions.number(TIMESTAMP_TOLERANCE),
     )
-    shown = "sealed" if _SECRET_KEY.fullmatch(key_id) else key_id[:64]
-    return VerifiedCredential("api_key", shown, problem)
+    subject = "sealed" if _SECRET_KEY.fullmatch(key_id) else key_id[:64]
+    return VerifiedCredential("api_key", subject, problem)
 
 
 def token_request(
@@ -142,8 +142,8 @@ def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
         parts = urlsplit(address)
         own = parts.netloc.rpartition(":")[0]
         for name in dict.fromkeys((own, *_LOOPBACK)):
-            place = f"{name}:{parts.port}{parts.path}"
-            spellings += [f"{parts.scheme}://{place}", f"http://{place}", f"https://{place}"]
+            rest = f"{name}:{parts.port}{parts.path}"
+            spellings += [f"{parts.scheme}://{rest}", f"http://{rest}", f"https://{rest}"]
     return tuple(dict.fromkeys(spellings))
 
 

@@ -131,20 +131,28 @@ def parse_clause(clause: str) -> list[Condition]:
 def field_conditions(filters: Sequence[FieldFilter], allowed: Sequence[str]) -> list[Condition]:
     """Return the conditions of structured filters, which may name only some columns (§4.3)."""
     conditions = []
-    for one in filters:
-        if one.field not in allowed:
+    for field_filter in filters:
+        if field_filter.field not in allowed:
             raise InvalidRequest(
                 "field not allowed",
                 rule="R9",
                 remedy="field_filter takes " + ", ".join(allowed) + "; where_clause takes more",
             )
-        if one.operator not in FilterOperator.__members__.values() or not one.operator:
-            raise InvalidRequest(f"field_filter {one.field}: operator is required", rule="R9")
-        operator = FilterOperator(one.operator)
-        values: tuple[str, ...] = (_value_of(one),)
-        if operator in (_Op.FILTER_OPERATOR_IN, _Op.FILTER_OPERATOR_NOT_IN) and one.string_list:
-            values = tuple(one.string_list.values)
-        conditions.append(Condition(one.field, operator, values))
+        if (
+            field_filter.operator not in FilterOperator.__members__.values()
+            or not field_filter.operator
+        ):
+            raise InvalidRequest(
+                f"field_filter {field_filter.field}: operator is required", rule="R9"
+            )
+        operator = FilterOperator(field_filter.operator)
+        values: tuple[str, ...] = (_value_of(field_filter),)
+        if (
+            operator in (_Op.FILTER_OPERATOR_IN, _Op.FILTER_OPERATOR_NOT_IN)
+            and field_filter.string_list
+        ):
+            values = tuple(field_filter.string_list.values)
+        conditions.append(Condition(field_filter.field, operator, values))
     return conditions
 
 

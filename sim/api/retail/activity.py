@@ -95,9 +95,9 @@ def activities(
     )
     # At the same instant cash comes first: money has to arrive before it can be spent.
     walks = [_walk(number, record, request, after) for number, record in enumerate(records)]
-    for place, activity in merge(*walks, key=itemgetter(0), reverse=newest_first):
+    for position, activity in merge(*walks, key=itemgetter(0), reverse=newest_first):
         if activity.type in types:
-            yield place, activity
+            yield position, activity
 
 
 def _walk(
@@ -167,8 +167,8 @@ def _trade_rows(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequ
     of_symbol = trades.of_symbol(symbol) if symbol else seqs
     if not symbol or len(of_symbol) >= len(seqs):
         return range(len(seqs))
-    places = ((bisect_left(seqs, seq), seq) for seq in of_symbol)
-    return [place for place, seq in places if place < len(seqs) and seqs[place] == seq]
+    rows = ((bisect_left(seqs, seq), seq) for seq in of_symbol)
+    return [row for row, seq in rows if row < len(seqs) and seqs[row] == seq]
 
 
 class _MatchingRows(Struct):

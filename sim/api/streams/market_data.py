@@ -242,7 +242,7 @@ class MarketDataFeed(Feed[BookStream]):
         if unknown:
             self._send_error(stream, "INVALID_SYMBOL", "unknown symbol", unknown)
             return
-        again = [one for one in symbols if stream.everything or one in stream.symbols]
+        again = [symbol for symbol in symbols if stream.everything or symbol in stream.symbols]
         if again or (not symbols and stream.everything):
             self._send_error(stream, "ALREADY_SUBSCRIBED", "already subscribed", again)
             return

@@ -146,7 +146,11 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
         if followers is None:
             return
         symbol = self.symbol_of(row)
-        streams = [one for one in followers.values() if not one.symbols or symbol in one.symbols]
+        streams = [
+            stream
+            for stream in followers.values()
+            if not stream.symbols or symbol in stream.symbols
+        ]
         if streams:
             self.gather(streams, self._in_rows(self.encode(firm, row)))
 

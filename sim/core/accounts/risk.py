@@ -191,7 +191,9 @@ class Risk:
         if book is None:
             return 0
         net = self._positions.net
-        worst = (one.worst(net(account, symbol)) for symbol, one in book.exposures.items())
+        worst = (
+            exposure.worst(net(account, symbol)) for symbol, exposure in book.exposures.items()
+        )
         return max(worst, default=0)
 
     def working(self, account: str, symbol: str, side: Side) -> Qty:

@@ -250,7 +250,7 @@ class Partners:
         holder = self._firms.holder(command.account)
         participant = holder.name if holder else ""
         command = replace(command, participant=participant, deferred=True)
-        return self._trading.order_service.place(command)
+        return self._trading.order_service.enter(command)
 
     def _record(
         self,

@@ -183,11 +183,11 @@ class Scoring:
         liquidity = period.program_type == LIQUIDITY
         points = score.points if liquidity else self._takers_volume(period, start, now)
         if liquidity and self._ctx.assumptions.text(INCENTIVES_SPLIT) != "by_score":
-            whole = 2 * ONE * _seconds(start, now)
+            total = 2 * ONE * _seconds(start, now)
         else:
-            whole = sum(points.values())
+            total = sum(points.values())
         for account in sorted(points):
-            amount = part * points[account] // whole // CENT * CENT
+            amount = part * points[account] // total // CENT * CENT
             if amount:
                 self._grant(account, period, date.isoformat(), amount, after)
         score.points = {}

@@ -129,16 +129,16 @@ def _for_long(condition: GameCondition, score: Score) -> tuple[int, int]:
 def _winner(condition: GameCondition, score: Score | None) -> Outcome | None:
     if score is None:
         return None
-    mine, theirs = _for_long(condition, score)
-    return Outcome.TIE if mine == theirs else Outcome.YES if mine > theirs else Outcome.NO
+    long, short = _for_long(condition, score)
+    return Outcome.TIE if long == short else Outcome.YES if long > short else Outcome.NO
 
 
 def _spread(condition: GameCondition, score: Score | None) -> Outcome | None:
     """The line is added to the score of the long side."""
     if score is None:
         return None
-    mine, theirs = _for_long(condition, score)
-    return _sign(mine + Fraction(condition.line or "0") - theirs)
+    long, short = _for_long(condition, score)
+    return _sign(long + Fraction(condition.line or "0") - short)
 
 
 def _total(condition: GameCondition, score: Score | None) -> Outcome | None:

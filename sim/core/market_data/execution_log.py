@@ -259,9 +259,9 @@ class ExecutionLog:
 
         return as_it_was
 
-    def trade_update(self, place: int) -> tuple[Trade, TradeState, Instant]:
+    def trade_update(self, row: int) -> tuple[Trade, TradeState, Instant]:
         """Return a row of `trade_updates`: the trade, its new state, and when it changed."""
-        packed = self.trade_updates[place]
+        packed = self.trade_updates[row]
         trade, state = self.trades[packed >> 4], TradeState(packed & 15)
         if state is _NEW:
             return trade, state, trade.at

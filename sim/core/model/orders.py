@@ -219,7 +219,7 @@ class Orders:
         """
         seqs = self.rows.of_text("clord_id", order.account, order.clord_id)
         same = map(self.rows.rows.__getitem__, reversed(seqs))
-        return next((one for one in same if one.state is not OrderState.REJECTED), None)
+        return next((each for each in same if each.state is not OrderState.REJECTED), None)
 
     def opened(self, order: Order) -> None:
         """Note that an order is open."""
@@ -309,13 +309,13 @@ class Orders:
         rows = self.rows.rows
         places = range(min(len(rows), len(state)))
         others = list(compress(places, map(is_not, rows, state)))
-        gone = [rows[place] for place in others] + rows[len(state) :]
-        come = [state[place] for place in others] + state[len(rows) :]
+        gone = [rows[index] for index in others] + rows[len(state) :]
+        come = [state[index] for index in others] + state[len(rows) :]
         for order in gone:
             self._by_id.pop(order.id, None)
         self._by_id.update(zip(map(attrgetter("id"), come), come, strict=True))
         # The indexes stay valid for rows that only changed: an order keeps its account and symbol.
-        same = (place for place in others if _identity(rows[place]) != _identity(state[place]))
+        same = (index for index in others if _identity(rows[index]) != _identity(state[index]))
         self.rows.become(state, next(same, len(places)))
         if any(order.clord_id for order in chain(gone, come)):
             self._clord_ids = {

@@ -63,7 +63,7 @@ class Fault(Struct, kw_only=True):
     begins: Instant | None
     ends: Instant | None
     added: Instant
-    seen: int = 0
+    matched: int = 0
     affected: int = 0
 
 
@@ -164,7 +164,7 @@ class Faults(Stateful[FaultsState]):
                 and (plane != "webhook" or _concerns_attempt(fault, attempt))
                 and _matches(fault.spec.match, operation, caller, symbols)
             ):
-                fault.seen += 1
+                fault.matched += 1
                 # Every matching fault draws, so that its draws do not depend on faults before it.
                 if self._is_injected(fault) and chosen is None:
                     fault.affected += 1
@@ -243,9 +243,9 @@ class Faults(Stateful[FaultsState]):
 
     def _is_injected(self, fault: Fault) -> bool:
         match = fault.spec.match
-        if match.nth and fault.seen != match.nth:
+        if match.nth and fault.matched != match.nth:
             return False
-        if match.every and fault.seen % match.every:
+        if match.every and fault.matched % match.every:
             return False
         odds = _chance(match.probability)
         if odds.numerator in (0, odds.denominator):

@@ -300,7 +300,9 @@ class RateLimits(Stateful[RateLimitsState]):
         for key, counts in self._state.unenforced.items():
             name, _, method = key.partition(" ")
             allowed = LIMITS[name].count
-            rows += [Usage(name, method, who, count, allowed) for who, count in counts.items()]
+            rows += [
+                Usage(name, method, subject, count, allowed) for subject, count in counts.items()
+            ]
         return sorted(rows)
 
     def usage(self) -> list[Usage]:

@@ -157,7 +157,7 @@ class Webhooks:
 
     def urls(self) -> list[str]:
         """Return the URLs of all firms."""
-        return sorted({one.url for one in self._state.registrations.values()})
+        return sorted({registration.url for registration in self._state.registrations.values()})
 
     def _finish_registration(
         self, pending: PendingRegistration, validated: bool, message: str
@@ -309,8 +309,8 @@ class Webhooks:
             record.outcome = "delivered" if acknowledged else "failed"
         pending = self._state.pending.get(in_flight.subject)
         if pending is not None:
-            what = f"HTTP {status}" if status else error or "no answer"
-            message = "webhook validated" if acknowledged else f"test delivery failed: {what}"
+            result = f"HTTP {status}" if status else error or "no answer"
+            message = "webhook validated" if acknowledged else f"test delivery failed: {result}"
             self._finish_registration(pending, acknowledged, message)
             return True
         delivery = self._state.deliveries[in_flight.subject]

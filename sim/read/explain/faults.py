@@ -25,7 +25,7 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
         "subject": f"fault/{name}",
         "kind": "fault",
         "state": "IN_FORCE" if in_force else "OVER",
-        "matched": fault.seen,
+        "matched": fault.matched,
         "affected": fault.affected,
         "summary": _summary(fault),
         "remedy": remedy,
@@ -35,10 +35,10 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
 
 
 def _summary(fault: Fault) -> str:
-    if not fault.seen:
+    if not fault.matched:
         where = fault.spec.match.operation or "anything"
         return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
-    return f"it was injected into {fault.affected} of {fault.seen} matches: {fault.action}"
+    return f"it was injected into {fault.affected} of {fault.matched} matches: {fault.action}"
 
 
 def injections(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:

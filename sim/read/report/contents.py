@@ -215,6 +215,6 @@ def _symbols(recorded: RecordedRun) -> set[str]:
     return {
         symbol.decode()
         for branch in recorded.branches.values()
-        for place in branch.places(branch.from_seq, branch.seq)
+        for place in branch.positions(branch.from_seq, branch.seq)
         for symbol in _SYMBOL.findall(recorded.line_at(place))
     }

@@ -207,13 +207,13 @@ def _texts(node: Node, key: str) -> Iterator[tuple[str, str]]:
         yield name, value.text
 
 
-def _named(node: Node, key: str, what: str) -> Iterator[tuple[str, Node]]:
+def _named(node: Node, key: str, parameters: str) -> Iterator[tuple[str, Node]]:
     """The entries of a mapping from names of parameters; none if the key is missing."""
     mapping = node.items.get(key) if isinstance(node, Mapping) else None
     if mapping is None:
         return
     if not isinstance(mapping, Mapping):
-        raise error_at(mapping.at, f"`{key}` must be a mapping from {what}")
+        raise error_at(mapping.at, f"`{key}` must be a mapping from {parameters}")
     for name, value in mapping.items.items():
         if not REFERENCE.fullmatch(f"${{{name}}}"):
             at = mapping.keys[name]

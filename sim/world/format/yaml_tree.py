@@ -349,7 +349,7 @@ class _TreeOf:
             return Scalar(at, value, False)
         return Scalar(at, json.dumps(value), True)
 
-    def _below(self, at: Position, place: str) -> Position:
+    def _below(self, at: Position, path: str) -> Position:
         if not self._places or len(at.file) > _PLACE_MAX:
             return at
-        return Position(at.file + place, 0, 0)
+        return Position(at.file + path, 0, 0)

@@ -141,17 +141,17 @@ class GameClock:
         begun = self._legs[: bisect_right(self._begins, since)]
         leg, final = begun[-1], self._final
         scored = bisect_right(self._times, since)
-        parts = {one.part: (0, 0) for one in begun if one.part}
+        parts = {past_leg.part: (0, 0) for past_leg in begun if past_leg.part}
         for point in self._points[:scored]:
             home, away = parts[point.part]
             parts[point.part] = home + point.home, away + point.away
-        ended = [one for one in begun if one.ends <= since]
+        ended = [past_leg for past_leg in begun if past_leg.ends <= since]
         scores = list(parts.values())
         changes = [leg.begins, *self._times[:scored][-1:]]
         if self._counts_parts:
-            won = (parts[one.part] for one in ended)
+            won = (parts[past_leg.part] for past_leg in ended)
             scores = [(int(home > away), int(away > home)) for home, away in won]
-            changes += [one.ends for one in ended]
+            changes += [past_leg.ends for past_leg in ended]
         return Game(
             home_score=sum(home for home, _ in scores),
             away_score=sum(away for _, away in scores),
@@ -206,13 +206,13 @@ def _legs(league: str, final: Game, slug: str) -> Iterator[Leg]:
 
 def _stretched(legs: Sequence[Leg], begins: Span, ends: Span) -> list[Leg]:
     """Return legs stretched to a begin and end, with clocks in spans."""
-    first, whole = legs[0].begins, legs[-1].ends - legs[0].begins
+    first, length = legs[0].begins, legs[-1].ends - legs[0].begins
 
-    def place(minutes: int) -> Span:
-        return begins + (ends - begins) * (minutes - first) // whole
+    def moved(minutes: int) -> Span:
+        return begins + (ends - begins) * (minutes - first) // length
 
     return [
-        leg._replace(begins=place(leg.begins), ends=place(leg.ends), clock=leg.clock * MINUTE)
+        leg._replace(begins=moved(leg.begins), ends=moved(leg.ends), clock=leg.clock * MINUTE)
         for leg in legs
     ]
 
@@ -303,7 +303,7 @@ def _order(slug: str, part: str, most: int, least: int) -> Iterator[bool]:
     level = 5 if most == 7 else 0  # 7-5 and 7-6 come after 5-5
     ahead = [True] * (level or most - 1) + [False] * (level or least)
     marks = [draw(slug, f"{part}game{number}", 1 << 20) for number in range(len(ahead))]
-    yield from (ahead[place] for place in sorted(range(len(ahead)), key=marks.__getitem__))
+    yield from (ahead[number] for number in sorted(range(len(ahead)), key=marks.__getitem__))
     if level:
         yield from (True, False) * (least - level)
     yield from [True] * (most - least if level else 1)

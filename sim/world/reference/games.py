@@ -230,7 +230,9 @@ def game_event(game: Game, leagues: Leagues, number: int) -> Event:
         series_slug=series.slug if series else "",
         game_id=str(FIRST_GAME + number),
         period="NS",
-        participants=[EventParticipant(id=str(one.id), name=one.name, team=one) for one in teams],
+        participants=[
+            EventParticipant(id=str(team.id), name=team.name, team=team) for team in teams
+        ],
         teams=list(teams),
         end_date=game.start + EXPIRES_AFTER,
         start_time=game.start,

@@ -165,10 +165,10 @@ class GeneratedGames:
 
     def market_numbered(self, market_id: int) -> Market | None:
         """Return the market with a number, or None."""
-        number, place = divmod(market_id - FIRST_MARKET, MARKETS_PER_EVENT)
+        number, index = divmod(market_id - FIRST_MARKET, MARKETS_PER_EVENT)
         slug = self.slug_numbered(FIRST_EVENT + number)
         markets = [] if slug is None else self.event(slug).markets
-        return markets[place] if place < len(markets) else None
+        return markets[index] if index < len(markets) else None
 
     def _search(self, words: tuple[str, ...]) -> tuple[bytes, bytes]:
         """Return flags of the events whose texts contain every word, and of those whose titles do.
@@ -242,8 +242,8 @@ class GeneratedGames:
         """Return the first date after an instant at which the state of a market
         changes, or None.
         """
-        place = bisect_right(self._edges, (after, len(self.slugs)))
-        return self._edges[place][0] if place < len(self._edges) else None
+        index = bisect_right(self._edges, (after, len(self.slugs)))
+        return self._edges[index][0] if index < len(self._edges) else None
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
         """Yield the instruments with a date after the one instant and up to the other."""

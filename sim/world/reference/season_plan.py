@@ -82,7 +82,7 @@ def _round(teams: list[Team], number: int) -> Iterator[tuple[Team, Team]]:
         return
     turn = number % (len(teams) - 1)
     table = (teams[0], *teams[1 + turn :], *teams[1 : 1 + turn])
-    yield from ((table[place], table[-1 - place]) for place in range(len(table) // 2))
+    yield from ((table[index], table[-1 - index]) for index in range(len(table) // 2))
 
 
 def _planned(

@@ -141,9 +141,9 @@ def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[
         if firm.name == SANDBOX_FIRM:
             user_ids = {user.name.rpartition("/")[2] for user in firm.users}
             new = [
-                UserEntry(name=one.name, display_name=one.name, balance=one.balance)
-                for one in traders
-                if not one.as_ and one.name not in user_ids
+                UserEntry(name=trader.name, display_name=trader.name, balance=trader.balance)
+                for trader in traders
+                if not trader.as_ and trader.name not in user_ids
             ]
             firm = replace(firm, users=(*firm.users, *new))
         added.append(firm)

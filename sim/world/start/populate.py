@@ -45,7 +45,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         # A run may begin later than its scenario says: orders that expired before are skipped.
         if order.good_till is not None and order.good_till <= exchange.now:
             continue
-        exchange.trading.order_service.place(order_command(exchange, world.parties, order))
+        exchange.trading.order_service.enter(order_command(exchange, world.parties, order))
     for entry in scenario.faults:
         exchange.faults.add(entry)
     exchange.maintenance.start()
@@ -143,4 +143,4 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     instrument = exchange.instruments.require(book.symbol)
     user = world.parties.require_user(book.as_)
     for command in book_commands(instrument, user, book):
-        exchange.trading.order_service.place(command)
+        exchange.trading.order_service.enter(command)

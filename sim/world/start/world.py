@@ -179,7 +179,9 @@ def _instruments(
     default: DefaultWorld | None, reference: Reference, section: WorldSection, now: Instant
 ) -> tuple[Instrument, ...]:
     """Return the instruments that are listed one by one, new ones with markets."""
-    terms = {one.symbol: one for one in (default.instruments if default else ())}
+    terms = {
+        instrument.symbol: instrument for instrument in (default.instruments if default else ())
+    }
     for entry in section.instruments:
         existing = terms.get(entry.symbol) or reference.generated.find(entry.symbol)
         instrument = list_instrument(entry, now, existing)

@@ -81,7 +81,7 @@ class FlowPlayer:
     def _enter(self, row: Row) -> None:
         if row.action == NEW:
             entry = OrderEntry(
-                as_=row.who,
+                as_=row.participant,
                 symbol=row.symbol,
                 side=row.side,
                 price=row.price or None,
@@ -92,7 +92,7 @@ class FlowPlayer:
             )
             place_order(self._engine, entry)
             return
-        user = self._engine.world.parties.require_user(row.who)
+        user = self._engine.world.parties.require_user(row.participant)
         trading = self._engine.exchange.trading
         accounts = (user.account,)
         if row.action == CANCEL:
