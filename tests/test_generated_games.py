@@ -30,7 +30,7 @@ from sim.world.reference.generated_games import (
     GeneratedGames,
 )
 from sim.world.reference.leagues import Leagues
-from sim.world.reference.market_pair import Facts, Side
+from sim.world.reference.market_pair import Facts, PairSide
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
 
@@ -256,7 +256,7 @@ class Listed:
         self.changed = reference.generated.slugs[3]
         event = reference.event_named(self.changed)
         assert event is not None
-        facts = Facts(question="Will it rain?", long=Side("Yes"), short=Side("No"))
+        facts = Facts(question="Will it rain?", long=PairSide("Yes"), short=PairSide("No"))
         terms = Instrument(symbol="by-hand", event=self.changed, category="sports")
         reference.list_market(terms, facts, reference.own(event), NOW)
         add_topic(TOPIC | {"slug": "later-{day}", "title": "Later"}, reference, NOW, 0)

@@ -18,7 +18,7 @@ _BITS = 64
 _LN_2 = 45_426  # ln 2 in units of 1/65,536
 
 
-class Stream:
+class RandomStream:
     """The draws for one purpose. Its state is the number of 64-bit words drawn so far."""
 
     __slots__ = ("_key", "drawn")
@@ -96,14 +96,14 @@ class Entropy:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, RandomStream] = {}
         self._keys: dict[str, bytes] = {}
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> RandomStream:
         """Return the stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
         cached = self._streams.get(name)
         if cached is None:
-            cached = self._streams[name] = Stream(self._key(name))
+            cached = self._streams[name] = RandomStream(self._key(name))
         return cached
 
     def key(self, name: str) -> bytes:

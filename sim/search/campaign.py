@@ -31,8 +31,8 @@ from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
 from sim.search.workers import map_jobs, map_jobs_on_cluster
 from sim.world.format.scenario import Scenario
-from sim.world.format.variation import Change, label, with_changes, with_choices
-from sim.world.format.yaml_tree import Position, error_at
+from sim.world.format.variation import SettingChange, label, with_changes, with_choices
+from sim.world.format.yaml_tree import SourcePosition, error_at
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class Job(Struct, frozen=True, kw_only=True):
     journal: str = ""
     report: str = ""
     coverage: bool = False
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SettingChange, ...] = ()
     fuzz: int = 0
     verify: bool = False
     oracles: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     journal: str = ""
     report: str = ""
     coverage: str = ""
-    variations: Sequence[tuple[Change, ...]] = ((),)
+    variations: Sequence[tuple[SettingChange, ...]] = ((),)
     fuzz: int = 0
     verify: bool = False
     oracles: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, st
     )
     values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
     raise error_at(
-        Position(name, 1, 1),
+        SourcePosition(name, 1, 1),
         f"the matrix gives {key} the values {values}; {params[key]} is not one of them",
     )
 
@@ -321,7 +321,7 @@ def _done(path: str) -> dict[Job, Report]:
             result = _result(line)
         except DecodeError as error:
             raise error_at(
-                Position(path, number, 1),
+                SourcePosition(path, number, 1),
                 f"not a line of a results file, so nothing is resumed from it: {error}",
             ) from None
         results[result.job] = result.report

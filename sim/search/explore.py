@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TextIO
 
 from msgspec import Struct, json
 
-from sim.core.service.faults import Fault
+from sim.core.service.faults import ActiveFault
 from sim.kernel.instants import format_instant
 from sim.read.errors import UsageError
 from sim.read.headless_run import Report, run_scenario
@@ -35,7 +35,7 @@ from sim.search.fault_points import Point, points, refuse_unknown
 from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
 from sim.search.workers import map_jobs
 from sim.world.format.scenario import Scenario
-from sim.world.format.variation import Change, with_changes
+from sim.world.format.variation import SettingChange, with_changes
 
 HELD, NOTICED, BROKE, INVARIANT, NOT_AFFECTED = (
     "held",
@@ -74,7 +74,7 @@ class Trial(Struct, frozen=True):
         return ", ".join(self.faults)
 
 
-class Outcome(Struct, frozen=True):
+class ExplorationOutcome(Struct, frozen=True):
     """The verdict on a trial.
 
     `lines` are its failures; `passed` counts the points that the run passed, by plane and
@@ -104,7 +104,7 @@ class Outcome(Struct, frozen=True):
         }
 
 
-def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
+def explore(request: ExploreRequest, out: TextIO) -> list[ExplorationOutcome]:
     """Make every trial and print the results. After an interrupt, print those of the trials made.
 
     Raises UsageError if a scenario fails without any fault, or a pattern matches nothing.
@@ -112,14 +112,14 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
     refuse_unknown(request.operations, request.faults)
     explored = [*_explored(request)]
     trials = [trial for one in explored for trial in one.trials]
-    outcomes: list[Outcome] = []
+    outcomes: list[ExplorationOutcome] = []
     broke = 0
     with Progress(len(trials), "trials") as bar:
         for outcome in map_jobs(run_trial, trials, request.jobs):
             outcomes.append(outcome)
             broke += not outcome.survived
             bar.step(f"{broke} broke")
-    sets: list[Outcome] = []
+    sets: list[ExplorationOutcome] = []
     if request.pairs and not bar.interrupted:
         for one in explored:
             sets += _explore_sets(request, one, outcomes)
@@ -167,8 +167,8 @@ def _explored(request: ExploreRequest) -> Iterator[_ExploredVariant]:
 
 
 def _explore_sets(
-    request: ExploreRequest, explored: _ExploredVariant, outcomes: Sequence[Outcome]
-) -> list[Outcome]:
+    request: ExploreRequest, explored: _ExploredVariant, outcomes: Sequence[ExplorationOutcome]
+) -> list[ExplorationOutcome]:
     """Try sets of faults on one variant. Each set that breaks it is reduced to the minimum."""
     by_trial = {outcome.trial: outcome for outcome in outcomes}
     tried = []
@@ -179,7 +179,7 @@ def _explore_sets(
             SingleFaultResult(point, outcome.survived and outcome.verdict != NOT_AFFECTED, passed)
         )
     sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
-    results: list[Outcome] = []
+    results: list[ExplorationOutcome] = []
     tried_before: set[Trial] = set()
     trials = [explored.trial(one) for one in sets]
     with Progress(len(trials), "pairs and timings") as bar:
@@ -208,9 +208,9 @@ def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
     return survey
 
 
-def run_trial(trial: Trial) -> Outcome:
+def run_trial(trial: Trial) -> ExplorationOutcome:
     """Run a scenario with one or more additional faults."""
-    changes = tuple(Change("faults", trial.kind, fault) for fault in trial.faults)
+    changes = tuple(SettingChange("faults", trial.kind, fault) for fault in trial.faults)
     scenario = with_changes(load_scenario(trial.scenario, dict(trial.params)), changes)
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
@@ -220,10 +220,10 @@ def run_trial(trial: Trial) -> Outcome:
     added = [next(fault for fault in newest_first if fault.spec == spec) for spec in specs]
     report = run_scenario(scenario, simulation=sim)
     verdict, passed = _verdict(sim, added, report), tuple((*key, n) for key, n in survey.items())
-    return Outcome(trial, report.title, verdict, tuple(report.failures()), passed)
+    return ExplorationOutcome(trial, report.title, verdict, tuple(report.failures()), passed)
 
 
-def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
+def _verdict(sim: Simulation, faults: Sequence[ActiveFault], report: Report) -> str:
     if report.broken:
         return INVARIANT
     if not all(fault.affected for fault in faults):
@@ -241,7 +241,9 @@ def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
     return NOTICED
 
 
-def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -> None:
+def _print_outcomes(
+    outcomes: list[ExplorationOutcome], sets: list[ExplorationOutcome], out: TextIO
+) -> None:
     if not outcomes:
         print(
             "nothing was tried: the run had no call, frame, delivery or order that a fault could"
@@ -272,14 +274,14 @@ def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -
         )
 
 
-def _survived(count: int, outcomes: Sequence[Outcome], what: str = "point") -> str:
+def _survived(count: int, outcomes: Sequence[ExplorationOutcome], what: str = "point") -> str:
     lost = sum(not outcome.survived for outcome in outcomes)
     return f"{counted(count, what)}: {len(outcomes) - lost} survived, {lost} did not"
 
 
-def _rows(outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
+def _rows(outcomes: list[ExplorationOutcome]) -> Iterator[dict[str, Any]]:
     """Yield one row per point: how many trials had each verdict, and the faults that broke it."""
-    by_point: dict[tuple[str, str], list[Outcome]] = {}
+    by_point: dict[tuple[str, str], list[ExplorationOutcome]] = {}
     for outcome in outcomes:
         by_point.setdefault((outcome.title, outcome.trial.where), []).append(outcome)
     for (title, where), tried in by_point.items():

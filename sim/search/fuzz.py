@@ -18,7 +18,7 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from sim.core.model.quantities import decimal_text
-from sim.kernel.entropy import Entropy, Stream
+from sim.kernel.entropy import Entropy, RandomStream
 from sim.search.fuzz_deals import Deals
 from sim.search.fuzz_partners import Partners
 from sim.search.generator import (
@@ -36,7 +36,7 @@ from sim.world.format.steps import Step
 from sim.world.format.struct_types import record
 from sim.world.format.world_entries import InstrumentEntry
 from sim.world.format.yaml_tree import read_text
-from sim.world.start.accounts import Parties
+from sim.world.start.accounts import OpeningParties
 from sim.world.start.world import build_world
 
 MARKETS = (
@@ -98,7 +98,7 @@ def _parse(kind: type[Struct], document: Document) -> Any:
 class _RandomSteps(MarketSteps):
     """Draws steps, each kind with its weight."""
 
-    def __init__(self, rng: Stream, parties: Parties) -> None:
+    def __init__(self, rng: RandomStream, parties: OpeningParties) -> None:
         super().__init__(rng, MARKETS)
         self._rng = rng
         users = [user.name for firm in parties.firms for user in firm.users if firm.client_id]

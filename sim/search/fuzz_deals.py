@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from sim.core.model.enums import Side
 from sim.core.model.quantities import decimal_text
 from sim.core.rfq.combos import Leg, symbol_of
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.search.generator import INTENTS, LIMIT, SIDES, Document, Terms, call, limit_order
-from sim.world.start.accounts import Parties
+from sim.world.start.accounts import OpeningParties
 
 _KEYS, _CROSSES = 5, 6
 _SIDES = dict(zip((Side.BUY, Side.SELL), SIDES, strict=True))
@@ -26,7 +26,9 @@ _VENDOR_ORDER = ("rpc", "OrderFundingService.CreateVendorOrder")
 class Deals:
     """Draws steps of partners and retail users on the fuzzed markets."""
 
-    def __init__(self, rng: Stream, parties: Parties, markets: Sequence[Terms]) -> None:
+    def __init__(
+        self, rng: RandomStream, parties: OpeningParties, markets: Sequence[Terms]
+    ) -> None:
         self._rng = rng
         self._markets = markets
         partners = [firm for firm in parties.firms if firm.client_id]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.search.generator import EXCHANGE_TIFS, Document, Terms, call, limit_order
-from sim.world.start.accounts import Parties
+from sim.world.start.accounts import OpeningParties
 
 _BY_USER = (
     "OrderEntryAPI.CreateOrderSubscription",
@@ -49,7 +49,9 @@ _RECEIVER = "http://127.0.0.1:9/kyc"
 class Partners:
     """Draws steps of partners and retail users on the fuzzed markets."""
 
-    def __init__(self, rng: Stream, parties: Parties, markets: Sequence[Terms]) -> None:
+    def __init__(
+        self, rng: RandomStream, parties: OpeningParties, markets: Sequence[Terms]
+    ) -> None:
         self._rng = rng
         self._markets = markets
         self._symbols = [terms.symbol for terms in markets]

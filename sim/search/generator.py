@@ -1,9 +1,9 @@
 """Random orders, faults and steps: the rules that `--fuzz` and the hypothesis strategies share.
 
 A rule says what may be drawn and how often, and takes its decisions from `Choices`. For `--fuzz`,
-this is a named random stream of the run's seed (`kernel.entropy.Stream`), so a seed always draws
-the same. For hypothesis, it is an adapter around `draw`, so that hypothesis can shrink examples.
-Everything drawn is plain JSON, in the form that a scenario or a client writes.
+this is a named random stream of the run's seed (`kernel.entropy.RandomStream`), so a seed always
+draws the same. For hypothesis, it is an adapter around `draw`, so that hypothesis can shrink
+examples. Everything drawn is plain JSON, in the form that a scenario or a client writes.
 """
 
 from __future__ import annotations

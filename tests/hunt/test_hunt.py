@@ -120,11 +120,11 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
 ) -> None:
     """With the canary in every episode it is no canary any more, but a find like any other."""
     from sim.search.hunt import arena, campaign, canary
-    from sim.search.hunt.arena import Arena, Checkpoint
+    from sim.search.hunt.arena import Arena, ArenaCheckpoint
 
     begin = Arena.__init__
 
-    def planted(self: Arena, stand: Checkpoint, *, looking: bool = True) -> None:
+    def planted(self: Arena, stand: ArenaCheckpoint, *, looking: bool = True) -> None:
         canary.plant(stand.simulation)
         begin(self, stand, looking=looking)
 

@@ -16,8 +16,8 @@ from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_instruments import CLEARING_HOUSE, current_instrument_message
 from sim.api.reports.where_clause import (
-    Column,
     Condition,
+    ReportColumn,
     field_conditions,
     member,
     parse_clause,
@@ -339,7 +339,7 @@ def _day(value: str, name: str) -> date | None:
         ) from None
 
 
-def _metadata(key: str) -> Column[Instrument]:
+def _metadata(key: str) -> ReportColumn[Instrument]:
     return text(lambda instrument: instrument.metadata.get(key, ""))
 
 
@@ -378,7 +378,7 @@ def _market_type(instrument: Instrument) -> str:
     return instrument.market_type
 
 
-_COLUMNS: dict[str, Column[Instrument]] = {
+_COLUMNS: dict[str, ReportColumn[Instrument]] = {
     "symbol": text(lambda instrument: instrument.symbol),
     # The state is known only to the lifecycle.
     "state": member(wire.InstrumentState, _STATE_PREFIX, lambda instrument: 0),
@@ -388,8 +388,8 @@ _COLUMNS: dict[str, Column[Instrument]] = {
     "clearing_sym": text(_clearing),
     "clearing_house": text(lambda instrument: CLEARING_HOUSE),
 }
-_SYMBOL: dict[str, Column[str]] = {"symbol": text(str)}
-_STATE: dict[str, Column[InstrumentState]] = {
+_SYMBOL: dict[str, ReportColumn[str]] = {"symbol": text(str)}
+_STATE: dict[str, ReportColumn[InstrumentState]] = {
     "state": member(wire.InstrumentState, _STATE_PREFIX, int)
 }
 _DATES: dict[str, Callable[[Instrument], Instant]] = {

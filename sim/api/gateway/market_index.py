@@ -9,8 +9,8 @@ building a column computes one value for each event and one for each market that
 **Refresh.** On each use a column catches up first. The cost is proportional to the changes since
 its last use, not to the size of the world:
 
-- `Books` keeps the order in which symbols and events last changed. The values of those markets and
-  events are computed again, and those of events with a changed market.
+- `OrderBooks` keeps the order in which symbols and events last changed. The values of those markets
+  and events are computed again, and those of events with a changed market.
 - Time changes some values without an event: a game continues or ends by itself, a trade becomes
   older than a day. This affects only games that began and whose markets had not expired, and at a
   full hour markets with trades.
@@ -21,9 +21,9 @@ its last use, not to the size of the world:
 **Equivalence with a naive list.** The values are computed by the functions of the views
 (`live_views.py`, `event_views.py`). So a column is correct when built, and stays correct if every
 change of an input triggers a new computation. The inputs are the book, the trades, the state and
-the settlement of the market and the reports of the game, whose changes `Books` notes, and virtual
-now (the second and third case above). `tests/api/test_gateway_lists.py` compares lists with the
-naive computation under arbitrary events.
+the settlement of the market and the reports of the game, whose changes `OrderBooks` notes, and
+virtual now (the second and third case above). `tests/api/test_gateway_lists.py` compares lists with
+the naive computation under arbitrary events.
 
 The index is rebuilt after time travel and after a manual listing.
 """

@@ -45,7 +45,7 @@ class VerificationContext(Protocol):
     def settings(self) -> Settings: ...
 
 
-class TokenRequest(NamedTuple):
+class VerifiedTokenRequest(NamedTuple):
     """A verified token request: its credential, and whether its audience is an address
     of this environment.
     """
@@ -101,7 +101,7 @@ def api_key(
 
 def token_request(
     context: VerificationContext, fields: Mapping[str, Any], wall: Instant | None
-) -> TokenRequest:
+) -> VerifiedTokenRequest:
     """Verify the client assertion in the fields of a token request. Its audience must be a name of
     this environment; the caller's Host header is not used.
     """
@@ -129,7 +129,7 @@ def token_request(
     credential = VerifiedCredential(
         "assertion", verified.client_id, verified.problem, claims, verified.nonce, audience_address
     )
-    return TokenRequest(credential, is_known)
+    return VerifiedTokenRequest(credential, is_known)
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,7 @@
 
     state = 'OPEN' AND symbol LIKE 'aec-%' AND price >= 45 AND account IN ('a', 'b')
 
-The caller provides the columns: a mapping of names to `Column`s.
+The caller provides the columns: a mapping of names to `ReportColumn`s.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Condition(NamedTuple):
     values: tuple[str, ...]
 
 
-class Column(NamedTuple, Generic[R]):
+class ReportColumn(NamedTuple, Generic[R]):
     """One column. `read` returns the value of a row.
 
     `parse` returns the value that a text stands for, or raises ValueError.
@@ -84,22 +84,22 @@ class Column(NamedTuple, Generic[R]):
     parse: Callable[[str], Value]
 
 
-def text(read: Callable[[R], str]) -> Column[R]:
+def text(read: Callable[[R], str]) -> ReportColumn[R]:
     """Return a column of texts, compared as they are."""
-    return Column(read, str)
+    return ReportColumn(read, str)
 
 
-def number(read: Callable[[R], int]) -> Column[R]:
+def number(read: Callable[[R], int]) -> ReportColumn[R]:
     """Return a column of integers."""
-    return Column(read, int)
+    return ReportColumn(read, int)
 
 
-def moment(read: Callable[[R], int]) -> Column[R]:
+def moment(read: Callable[[R], int]) -> ReportColumn[R]:
     """Return a column of instants, compared with RFC 3339 text."""
-    return Column(read, parse_instant)
+    return ReportColumn(read, parse_instant)
 
 
-def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> Column[R]:
+def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> ReportColumn[R]:
     """Return a column of enum numbers; a value is a member, with or without prefix, or a number."""
 
     def parse(value: str) -> int:
@@ -107,7 +107,7 @@ def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> Column
         member = enum.__members__.get(name if name.startswith(prefix) else prefix + name)
         return int(value if member is None else member)
 
-    return Column(read, parse)
+    return ReportColumn(read, parse)
 
 
 # ---- reading
@@ -165,7 +165,7 @@ def values_of(conditions: Sequence[Condition], column: str) -> tuple[str, ...] |
 
 
 def predicate(
-    conditions: Sequence[Condition], columns: Mapping[str, Column[R]]
+    conditions: Sequence[Condition], columns: Mapping[str, ReportColumn[R]]
 ) -> Callable[[R], bool]:
     """Return the test for every condition. Refuses unknown columns and unfit values."""
     tests = [_test(condition, columns) for condition in conditions]
@@ -175,7 +175,7 @@ def predicate(
 # ---- compiling
 
 
-def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R], bool]:
+def _test(condition: Condition, columns: Mapping[str, ReportColumn[R]]) -> Callable[[R], bool]:
     column = columns.get(condition.column)
     if column is None:
         raise InvalidRequest(

@@ -30,7 +30,7 @@ from sim.contract.messages import retail_v1 as wire
 from sim.contract.messages.gateway_v1 import Market
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
-from sim.core.market_data.execution_log import Record
+from sim.core.market_data.execution_log import SequencedLog
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.orders import Trade
@@ -162,7 +162,7 @@ def _resolution_record(
     return _Record(rows, lambda row: positions[row].at, activity)
 
 
-def _trade_rows(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
+def _trade_rows(trades: SequencedLog[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
     """Return the indices of an account's trades that may concern a symbol."""
     of_symbol = trades.of_symbol(symbol) if symbol else seqs
     if not symbol or len(of_symbol) >= len(seqs):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
-from sim.api.streams.feed import Feed, FeedContext, SingleTimer, Stream, pages
+from sim.api.streams.feed import Feed, FeedContext, FeedStream, SingleTimer, pages
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import FUNDING_POLL
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 POLL_TIMER = "stream.funding"
 
 
-class FundingStream(Stream):
+class FundingStream(FeedStream):
     """A subscription. `seen` is the number of changes of the record that it has read.
 
     `accounts` and `types` filter unless empty.

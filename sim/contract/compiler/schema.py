@@ -46,7 +46,7 @@ P = TypeVar("P", DescriptorProto, EnumDescriptorProto)
 
 
 @dataclass(frozen=True)
-class Entry(Generic[P]):
+class SchemaEntry(Generic[P]):
     """One message or enumeration: full name ("exchange.v1.Outer.Inner"), Python name
     ("Outer_Inner"), descriptor, and comments, those of its fields or members by name.
     """
@@ -64,8 +64,8 @@ class Entry(Generic[P]):
         return module_of(self.package)
 
 
-MessageEntry: TypeAlias = Entry[DescriptorProto]
-EnumEntry: TypeAlias = Entry[EnumDescriptorProto]
+MessageEntry: TypeAlias = SchemaEntry[DescriptorProto]
+EnumEntry: TypeAlias = SchemaEntry[EnumDescriptorProto]
 
 
 class Schema:

@@ -94,7 +94,7 @@ class PartnersState(Struct):
     lent: dict[str, tuple[str, Cash]] = field(default_factory=dict)
 
 
-class Partners:
+class PartnerFunding:
     """Transfers and partner orders of all firms."""
 
     def __init__(self, ctx: Context, firms: Firms, trading: Trading, funding: Funding) -> None:

@@ -105,8 +105,8 @@ class Resolution:
     def at_termination(self, instrument: Instrument) -> tuple[Price, str]:
         """Return what a terminated market without a known outcome pays.
 
-        That is what its index or the world's plan says, else what the assumption
-        `settlement.unresolved_at_termination` says.
+        That is what its index or the world's plan says, else what the
+        assumption `settlement.unresolved_at_termination` says.
         """
         result = self.decided(instrument)
         if result is not None:

@@ -40,7 +40,7 @@ _NEW = TradeState.NEW
 _CLEARING_RULE = "M42"
 
 
-class Record(IndexedLog[R]):
+class SequencedLog(IndexedLog[R]):
     """A log whose nth row has the nth identifier of a sequence, so that it needs no index by id."""
 
     def __init__(
@@ -119,14 +119,14 @@ class ExecutionLog:
         self._ctx = ctx
         self._execution_ids = ctx.ids.sequence("execution")
         self._trade_ids = ctx.ids.sequence("trade")
-        self.executions: Record[Execution] = Record(
+        self.executions: SequencedLog[Execution] = SequencedLog(
             self._execution_ids,
             attrgetter("at"),
             attrgetter("order.symbol"),
             lambda row: (row.order.account,),
         )
         sides = attrgetter("aggressor.order.account", "passive.order.account")
-        self.trades: Record[Trade] = Record(
+        self.trades: SequencedLog[Trade] = SequencedLog(
             self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides
         )
         # seq << 4 | state in one small number, because there are twice as many entries as trades.

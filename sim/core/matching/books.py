@@ -23,7 +23,7 @@ from sim.core.model.orders import Order
 from sim.kernel.indexes.change_index import Changes
 
 
-class Books:
+class OrderBooks:
     """Finds books and counts their changes.
 
     `symbols` and `events` hold the version of the last change of each, back to the version

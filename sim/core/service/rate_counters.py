@@ -53,7 +53,7 @@ class Pace(NamedTuple):
     calls: int
 
 
-class Window(Struct):
+class CallWindow(Struct):
     """Calls in each of the last 60 seconds: `counts[s % 60]` for second s; `head` is
     the newest second.
     """
@@ -77,7 +77,7 @@ class _Counter:
         self.sweep_at = _SWEEP_AT
 
 
-class Bucket(_Counter):
+class TokenBuckets(_Counter):
     """Token buckets of one limit and method.
 
     `full[subject]` is the instant at which the bucket will be full again; full buckets are dropped.
@@ -128,7 +128,7 @@ class Sliding(_Counter):
 
     __slots__ = ("windows",)
 
-    def __init__(self, limit: Limit, windows: dict[str, Window]) -> None:
+    def __init__(self, limit: Limit, windows: dict[str, CallWindow]) -> None:
         super().__init__(limit)
         self.windows = windows
 
@@ -157,7 +157,7 @@ class Sliding(_Counter):
         if window is None:
             if len(self.windows) >= self.sweep_at:
                 self._sweep(second)
-            window = self.windows[subject] = Window(second)
+            window = self.windows[subject] = CallWindow(second)
         window.counts[second % _WINDOW_S] += 1
         window.total += 1
 
@@ -178,7 +178,7 @@ class Sliding(_Counter):
         self.sweep_at = max(_SWEEP_AT, 2 * len(self.windows))
 
 
-Counter: TypeAlias = Bucket | Sliding
+Counter: TypeAlias = TokenBuckets | Sliding
 
 
 def pace_of(limit: Limit, count: int) -> Pace:
@@ -192,7 +192,7 @@ def pace_of(limit: Limit, count: int) -> Pace:
     return Pace(interval, ((limit.burst or count) - 1) * interval, count)
 
 
-def _slide(window: Window, second: int) -> None:
+def _slide(window: CallWindow, second: int) -> None:
     """Advance a window to a second, clearing the seconds that fall out."""
     gap = second - window.head
     if gap >= _WINDOW_S:

@@ -21,7 +21,14 @@ from sim.core.model.context import Context
 from sim.core.model.refusals import RateLimited
 from sim.core.model.stateful import Stateful
 from sim.core.model.why import Facts
-from sim.core.service.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of
+from sim.core.service.rate_counters import (
+    CallWindow,
+    Counter,
+    Limit,
+    Sliding,
+    TokenBuckets,
+    pace_of,
+)
 from sim.kernel.instants import (
     MINUTE,
     NS_PER_MS,
@@ -153,7 +160,7 @@ class RateLimitsState(Struct):
     """
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
-    windows: dict[str, dict[str, Window]] = field(default_factory=dict)
+    windows: dict[str, dict[str, CallWindow]] = field(default_factory=dict)
     raised: dict[str, dict[str, int]] = field(default_factory=dict)
     replaced: dict[str, tuple[int, Span]] = field(default_factory=dict)
     unenforced: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -347,7 +354,7 @@ class RateLimits(Stateful[RateLimitsState]):
             if limit.sliding:
                 counter = Sliding(limit, self._state.windows.setdefault(key, {}))
             else:
-                counter = Bucket(limit, self._state.buckets.setdefault(key, {}))
+                counter = TokenBuckets(limit, self._state.buckets.setdefault(key, {}))
             for subject, counts in self._state.raised.items():
                 if limit.name in counts:
                     counter.special[subject] = pace_of(limit, counts[limit.name])

@@ -68,13 +68,13 @@ from sim.core.webhooks.records import (
 from sim.kernel.instants import Span, format_span
 from sim.kernel.timers import Timer, TimerHandlers
 
-__all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "Webhooks", "WebhooksState"]
+__all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "WebhookService", "WebhooksState"]
 
 KEPT_EVENTS = 1_000
 _SAVED, _NOT_SAVED = because("K8", webhook="saved"), because("K8", webhook="not saved")
 
 
-class Webhooks:
+class WebhookService:
     """Registrations and deliveries of all firms.
 
     `hosts` are allowed receivers besides loopback. Nothing is sent to the URLs in `scripted`, so

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.core.service.faults import Fault
+from sim.core.service.faults import ActiveFault
 from sim.read.explain.causes import Cause, JournalStep, fault_document, steps
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
     }
 
 
-def _summary(fault: Fault) -> str:
+def _summary(fault: ActiveFault) -> str:
     if not fault.matched:
         where = fault.spec.match.operation or "anything"
         return f"it has matched nothing: {where} on {', '.join(fault.planes)}"

@@ -27,7 +27,7 @@ from sim.contract.contract import Operation, load_contract
 from sim.core.model.refusals import Refusal
 from sim.evidence.witness.journal import Watch
 from sim.evidence.witness.observation import ClientObservation
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import is_supported_instant
 from sim.read.decisions import decisions_in
 from sim.run.simulation import Simulation
@@ -51,16 +51,16 @@ FRAMES_READ = 10  # frames of an operation from which values are learned
 _CHUNKS_MAX = 200  # parts of a download that are read
 
 
-class Checkpoint(Struct):
+class ArenaCheckpoint(Struct):
     """A simulation at one moment, without open streams, and the values that clients know there."""
 
     simulation: Simulation
     vocabulary: Vocabulary
     tokens: list[VerifiedCredential] = []
 
-    def fork(self) -> Checkpoint:
+    def fork(self) -> ArenaCheckpoint:
         """Return an independent copy of this moment."""
-        return Checkpoint(self.simulation.fork(), self.vocabulary.copy(), list(self.tokens))
+        return ArenaCheckpoint(self.simulation.fork(), self.vocabulary.copy(), list(self.tokens))
 
 
 class Arena:
@@ -70,7 +70,7 @@ class Arena:
     already checked.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, looking: bool = True) -> None:
+    def __init__(self, checkpoint: ArenaCheckpoint, *, looking: bool = True) -> None:
         self._checkpoint = checkpoint
         simulation = self._simulation = checkpoint.simulation
         requests = Requests(checkpoint.vocabulary)
@@ -149,12 +149,12 @@ class Arena:
                 self._enter(input_)
         self._answer_webhooks(choices)
 
-    def _operate(self, choices: Stream, action: str) -> None:
+    def _operate(self, choices: RandomStream, action: str) -> None:
         if action == "order.place" and not self._operators.markets():
             return
         self._act(action, *self._operators.draw(choices, action))
 
-    def _lifecycle_edge(self, choices: Stream, was: str, to: str) -> None:
+    def _lifecycle_edge(self, choices: RandomStream, was: str, to: str) -> None:
         """Move a market along an edge of the lifecycle."""
         for deed in lifecycle_steps(choices, was, to, self._simulation.now):
             if deed.wait:
@@ -164,7 +164,7 @@ class Arena:
                 if deed.action == "instrument.create":
                     self._checkpoint.vocabulary.add("symbol", deed.body["symbol"])
 
-    def _course(self, choices: Stream, name: str) -> None:
+    def _course(self, choices: RandomStream, name: str) -> None:
         """Enter the inputs of a course one by one.
 
         The course sees each outcome before the next input.
@@ -198,7 +198,7 @@ class Arena:
         if most and gap > 0 and is_supported_instant(until) and not self.result.over:
             self._enter(Advanced(max(until, simulation.now)))
 
-    def _agree(self, choices: Stream) -> None:
+    def _agree(self, choices: RandomStream) -> None:
         """Ask the same question over REST and gRPC and compare the answers."""
         operation = choices.choice(readable())
         body = self._requests.complete(choices, operation)
@@ -222,7 +222,7 @@ class Arena:
             rest, grpc = replies
             self.result.troubles += disagreement(operation, self._simulation.now, rest, grpc)
 
-    def _pages(self, choices: Stream) -> None:
+    def _pages(self, choices: RandomStream) -> None:
         """Read the first rows of a list in one page and again in two pages, and compare them."""
         operation = choices.choice(pageable())
         asked = self._requests.complete(choices, operation)
@@ -243,7 +243,7 @@ class Arena:
             self.result.troubles += page_differences(operation, whole, first, second)
 
     def _page(
-        self, choices: Stream, operation: Operation, body: dict[str, Any], who: CallIdentity
+        self, choices: RandomStream, operation: Operation, body: dict[str, Any], who: CallIdentity
     ) -> dict[str, Any] | None:
         """Return a page; None if it was refused, or if a fault or a quirk had an effect."""
         self._odd = False
@@ -260,11 +260,11 @@ class Arena:
         page = json.decode(outcome.reply.body)
         return page if isinstance(page, dict) else None
 
-    def _answer_held(self, choices: Stream) -> None:
+    def _answer_held(self, choices: RandomStream) -> None:
         if self._held and choices.chance(1, 4):
             self._enter(AnswerDue(self._held.pop()))
 
-    def _answer_webhooks(self, choices: Stream) -> None:
+    def _answer_webhooks(self, choices: RandomStream) -> None:
         """Answer pending webhook attempts, usually with success."""
         posts, self._posts = self._posts, []
         for post in posts:

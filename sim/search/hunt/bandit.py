@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.search.hunt.corpus import weighted
 
 _ODDS = 240  # chances shared in proportion to recent payoff
@@ -43,7 +43,7 @@ class Bandit:
             record.news = record.news * kept // of + 1
             record.work = record.work * kept // of + 1
 
-    def choose(self, choices: Stream) -> int:
+    def choose(self, choices: RandomStream) -> int:
         """Choose a way. Twice the news for the same work makes a way four times as likely."""
         rates = [(record.news * 1_000 // record.work) ** 2 for record in self._records]
         least = min(_LEAST[0], _ODDS // (_LEAST[1] * len(rates)))

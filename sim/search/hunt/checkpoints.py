@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
-from sim.search.hunt.arena import Arena, Checkpoint
+from sim.search.hunt.arena import Arena, ArenaCheckpoint
 from sim.search.hunt.genes import Gene
 from sim.search.hunt.vocabulary import Vocabulary
 
@@ -38,9 +38,9 @@ class Checkpoints:
     def __init__(self, roots: Sequence[str], seed: int) -> None:
         self._roots = roots
         self._seed = seed
-        self._checkpoints: OrderedDict[tuple[int, int], Checkpoint] = OrderedDict()
+        self._checkpoints: OrderedDict[tuple[int, int], ArenaCheckpoint] = OrderedDict()
 
-    def checkpoint(self, place: MomentPath) -> Checkpoint:
+    def checkpoint(self, place: MomentPath) -> ArenaCheckpoint:
         """Return a checkpoint at a moment, as a copy that the caller owns."""
         checkpoint, start = self._nearest(place)
         for number, genes in place.way[start:]:
@@ -49,13 +49,13 @@ class Checkpoints:
             self._keep((place.root, number), checkpoint)
         return checkpoint.fork()
 
-    def fresh(self, root: int, journal: BytesIO | None = None) -> Checkpoint:
+    def fresh(self, root: int, journal: BytesIO | None = None) -> ArenaCheckpoint:
         """Return a checkpoint at the start of a root scenario; its journal begins there too."""
         scenario = load_scenario(self._roots[root])
         simulation = Simulation(scenario, seed=self._seed, journal=journal or BytesIO())
-        return Checkpoint(simulation, Vocabulary(simulation))
+        return ArenaCheckpoint(simulation, Vocabulary(simulation))
 
-    def _nearest(self, place: MomentPath) -> tuple[Checkpoint, int]:
+    def _nearest(self, place: MomentPath) -> tuple[ArenaCheckpoint, int]:
         """Return the last stored checkpoint on the way, and how much of the way leads there."""
         for count in range(len(place.way), 0, -1):
             key = place.root, place.way[count - 1][0]
@@ -69,7 +69,7 @@ class Checkpoints:
         self._checkpoints.move_to_end(key)
         return self._checkpoints[key], 0
 
-    def _keep(self, key: tuple[int, int], checkpoint: Checkpoint) -> None:
+    def _keep(self, key: tuple[int, int], checkpoint: ArenaCheckpoint) -> None:
         self._checkpoints[key] = checkpoint
         if len(self._checkpoints) > CHECKPOINTS_MAX:
             self._checkpoints.popitem(last=False)

@@ -22,7 +22,7 @@ from sim.api.pipeline.redaction import redact_rest
 from sim.contract.contract import Operation, Plane, load_contract
 from sim.core.identity.assertion_problems import PROBLEMS
 from sim.core.identity.credentials import ASSERTION_TYPE, GRANT_TYPE
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 from sim.run.simulation import Simulation
 from sim.search.generator import exchange_order, retail_order
@@ -71,7 +71,7 @@ class Clients:
         """Forget the last call."""
         self._last = None
 
-    def inputs(self, kind: str, choices: Stream) -> Iterator[Input]:
+    def inputs(self, kind: str, choices: RandomStream) -> Iterator[Input]:
         """Yield the inputs of a kind of gene.
 
         An input may depend on the outcome of the previous one.
@@ -104,7 +104,7 @@ class Clients:
 
     def call(
         self,
-        choices: Stream,
+        choices: RandomStream,
         plane: str,
         operation: Operation,
         body: dict[str, Any],
@@ -143,7 +143,7 @@ class Clients:
             }
         return value
 
-    def _order(self, choices: Stream, plane: str) -> Input:
+    def _order(self, choices: RandomStream, plane: str) -> Input:
         """Return a valid order, in one of few markets, that is likely to trade."""
         terms = self.operators.market(choices)
         operation = load_contract().by_name(_INSERT[plane])
@@ -167,7 +167,7 @@ class Clients:
                 body["selfMatchPreventionId"] = "s"
         return self.call(choices, plane, operation, body)
 
-    def _condition(self, choices: Stream, body: dict[str, Any]) -> dict[str, Any]:
+    def _condition(self, choices: RandomStream, body: dict[str, Any]) -> dict[str, Any]:
         """Return fields of rarely used kinds of orders."""
         ends = format_instant(
             self._simulation.now + choices.choice((NS_PER_S, minutes(2), days(1)))
@@ -187,7 +187,7 @@ class Clients:
         )
         return fields
 
-    def _token(self, choices: Stream) -> RestCall:
+    def _token(self, choices: RandomStream) -> RestCall:
         """Return a token request. Its assertion is good, or has one of the possible problems."""
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         client = choices.choice(firms).client_id if firms else "nobody"
@@ -210,7 +210,7 @@ class Clients:
 
     # ---- streams
 
-    def _stream(self, choices: Stream, operation: Operation) -> Iterator[Input]:
+    def _stream(self, choices: RandomStream, operation: Operation) -> Iterator[Input]:
         if operation.content == "web_socket":
             who = self.callers.on(choices, operation, "retail")
             path = operation.bindings[0][1]
@@ -228,7 +228,7 @@ class Clients:
             for _ in range(count):
                 yield StreamFrame(number, self._frame(choices, operation), PEER)
 
-    def _frame(self, choices: Stream, operation: Operation) -> bytes:
+    def _frame(self, choices: RandomStream, operation: Operation) -> bytes:
         if operation.content != "web_socket":
             return message_of(operation, self._requests.document(choices, operation))
         if choices.chance(1, 5):

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec import DecodeError, Struct, json
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.read.errors import UsageError
 from sim.search.hunt.checkpoints import MomentPath
 from sim.search.hunt.genes import Gene, kinds
@@ -121,7 +121,7 @@ class Corpus:
 
     # ---- energy
 
-    def choose(self, choices: Stream, now: int) -> int:
+    def choose(self, choices: RandomStream, now: int) -> int:
         """Return the number of an entry from which to continue."""
         number = weighted(
             choices, [(n, self._energy(entry, now)) for n, entry in enumerate(self.entries)]
@@ -159,7 +159,7 @@ class Corpus:
             self.credit[kind] = max(credit * 15 // 16, 2)
 
 
-def weighted(choices: Stream, options: Sequence[tuple[T, int]]) -> T:
+def weighted(choices: RandomStream, options: Sequence[tuple[T, int]]) -> T:
     """Return one of the options, with a probability in proportion to its weight."""
     left = choices.below(max(1, sum(max(weight, 1) for _, weight in options)))
     for option, weight in options:

@@ -10,7 +10,7 @@ from msgspec import json
 from sim.api.pipeline.inputs import SCRIPT, Advanced, Controlled, Input, Outcome, VerifiedCredential
 from sim.contract.contract import load_contract
 from sim.core.model.orders import Order
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Span
 from sim.run.simulation import Simulation
 from sim.search.hunt.callers import PEER, CallIdentity
@@ -38,7 +38,7 @@ class Parts:
             for user in firm.users[:2]
         ] or [CallIdentity(VerifiedCredential(SCRIPT, "nobody"), None)]
 
-    def _call(self, choices: Stream, name: str, body: Body, who: CallIdentity) -> Input:
+    def _call(self, choices: RandomStream, name: str, body: Body, who: CallIdentity) -> Input:
         operation = load_contract().by_name(name)
         over_grpc = operation.grpc and (not operation.planes or choices.chance(1, 3))
         plane = "grpc" if over_grpc else operation.planes[0]
@@ -57,7 +57,9 @@ class Parts:
             yield Advanced(due)
         yield Advanced(max(until, self._simulation.now))
 
-    def _order(self, choices: Stream, symbol: str, side: str, price: int, **more: Any) -> Body:
+    def _order(
+        self, choices: RandomStream, symbol: str, side: str, price: int, **more: Any
+    ) -> Body:
         scale = self._simulation.exchange.instruments.require(symbol).price_scale
         return {
             "type": "ORDER_TYPE_LIMIT",
@@ -69,7 +71,7 @@ class Parts:
             **more,
         }
 
-    def _symbol(self, choices: Stream) -> str:
+    def _symbol(self, choices: RandomStream) -> str:
         return self._clients.operators.market(choices).symbol
 
     def _working(self, who: CallIdentity) -> list[Order]:
@@ -77,14 +79,14 @@ class Parts:
         orders = self._simulation.exchange.trading.orders.open(None)
         return [order for order in orders if order.participant == who.participant][::-1]
 
-    def _other(self, choices: Stream, who: CallIdentity) -> CallIdentity:
+    def _other(self, choices: RandomStream, who: CallIdentity) -> CallIdentity:
         others = [one for one in self._partners() if one != who]
         return choices.choice(others or [who])
 
     def _scale(self, symbol: str) -> int:
         return self._simulation.exchange.instruments.require(symbol).price_scale // 100
 
-    def _retail(self, choices: Stream, name: str, body: Body) -> Input:
+    def _retail(self, choices: RandomStream, name: str, body: Body) -> Input:
         keys = self._simulation.exchange.firms.api_keys()[:2]
         key = choices.choice(keys).key_id if keys else "nobody"
         return self._clients.call(
@@ -95,7 +97,7 @@ class Parts:
             CallIdentity(VerifiedCredential(SCRIPT, key), None),
         )
 
-    def _book(self, choices: Stream, symbol: str) -> Inputs:
+    def _book(self, choices: RandomStream, symbol: str) -> Inputs:
         for side, low in (("buy", 46), ("sell", 51)):
             for _ in range(2):
                 yield self._do(
@@ -110,7 +112,7 @@ class Parts:
                     },
                 )
 
-    def _trade(self, choices: Stream, symbol: str) -> Inputs:
+    def _trade(self, choices: RandomStream, symbol: str) -> Inputs:
         who = choices.choice(self._partners())
         first, second = choices.choice((("BUY", "SELL"), ("SELL", "BUY")))
         for side, party in ((first, who), (second, self._other(choices, who))):

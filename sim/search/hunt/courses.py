@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.search.hunt.course_parts import Inputs
 from sim.search.hunt.session_courses import SessionCourses
 
@@ -17,7 +17,7 @@ from sim.search.hunt.session_courses import SessionCourses
 class Courses(SessionCourses):
     """Draws the courses of one episode."""
 
-    def inputs(self, choices: Stream, name: str) -> Inputs:
+    def inputs(self, choices: RandomStream, name: str) -> Inputs:
         """Yield the inputs of a course, in the state in which it is used."""
         return _COURSES[name](self, choices)
 
@@ -27,7 +27,7 @@ def courses() -> tuple[str, ...]:
     return tuple(f"course {name}" for name in _COURSES)
 
 
-_COURSES: dict[str, Callable[[Courses, Stream], Inputs]] = {
+_COURSES: dict[str, Callable[[Courses, RandomStream], Inputs]] = {
     "replace": Courses.replace,
     "same-name": Courses.same_name,
     "self-match": Courses.self_match,

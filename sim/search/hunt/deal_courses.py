@@ -11,7 +11,7 @@ from sim.contract.wire_fields import fields_of
 from sim.core.identity.firms import Firm
 from sim.core.model.enums import Side
 from sim.core.rfq.combos import Leg, symbol_of
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import NS_PER_S, minutes
 from sim.search.hunt.callers import CallIdentity
 from sim.search.hunt.course_parts import Body, Inputs
@@ -34,7 +34,7 @@ class _Party(NamedTuple):
 class DealCourses(OrderCourses):
     """Trades that two parties agree on, step by step."""
 
-    def quotes(self, choices: Stream) -> Inputs:
+    def quotes(self, choices: RandomStream) -> Inputs:
         """Create a combo, request a quote, quote, accept and confirm.
 
         Sometimes a step is omitted, done by another party, or late.
@@ -86,7 +86,7 @@ class DealCourses(OrderCourses):
             yield self._deal(choices, service, name, body, party)
         yield from self._pause(choices)
 
-    def combo(self, choices: Stream) -> Inputs:
+    def combo(self, choices: RandomStream) -> Inputs:
         """Create a combo, place orders of both sides in it, and settle one of its legs."""
         service, parties = self._dealers(choices)
         if not parties:
@@ -103,7 +103,7 @@ class DealCourses(OrderCourses):
             yield self._do("instrument.settle", leg, {"price": choices.choice(("0", "1"))})
             yield from self._wait(minutes(2))
 
-    def cross(self, choices: Stream) -> Inputs:
+    def cross(self, choices: RandomStream) -> Inputs:
         """Enter both sides of a cross, on two accounts of a firm or on one; perhaps twice."""
         firm = self._firm(choices)
         if firm is None:
@@ -129,7 +129,7 @@ class DealCourses(OrderCourses):
         for _ in range(choices.between(1, 2)):
             yield self._call(choices, "OrderEntryAPI.InsertOrderCross", body, who)
 
-    def vendor(self, choices: Stream) -> Inputs:
+    def vendor(self, choices: RandomStream) -> Inputs:
         """Place a partner's order and transfer money, both again with the same key."""
         firm = self._firm(choices)
         if firm is None:
@@ -164,7 +164,7 @@ class DealCourses(OrderCourses):
 
     # ---- parts
 
-    def _firm(self, choices: Stream) -> Firm | None:
+    def _firm(self, choices: RandomStream) -> Firm | None:
         """Return a firm with credentials and participants, usually with at least two of these."""
         firms = [
             firm for firm in self._simulation.exchange.firms.all() if firm.client_id and firm.users
@@ -173,7 +173,7 @@ class DealCourses(OrderCourses):
         firms = pairs if pairs and choices.chance(5, 6) else firms
         return choices.choice(firms) if firms else None
 
-    def _dealers(self, choices: Stream) -> tuple[str, list[_Party]]:
+    def _dealers(self, choices: RandomStream) -> tuple[str, list[_Party]]:
         """Return the service through which deals go, and the possible parties."""
         firms = self._simulation.exchange.firms
         if choices.chance(1, 2):
@@ -184,7 +184,7 @@ class DealCourses(OrderCourses):
         return "", [_Party(who, user.account) for who, user in users if user is not None]
 
     def _combo(
-        self, choices: Stream, service: str, party: _Party
+        self, choices: RandomStream, service: str, party: _Party
     ) -> Generator[Input, Outcome | None, str]:
         """Create a combo of some markets and return its symbol."""
         markets = self._clients.operators.markets()
@@ -194,7 +194,9 @@ class DealCourses(OrderCourses):
         yield self._call(choices, f"{_COMBOS[service]}.CreateCombo", body, party.who)
         return symbol_of(legs)
 
-    def _deal(self, choices: Stream, service: str, name: str, body: Body, party: _Party) -> Input:
+    def _deal(
+        self, choices: RandomStream, service: str, name: str, body: Body, party: _Party
+    ) -> Input:
         """Return a step of a deal as partners or retail users call it."""
         if service:
             retail = name.replace("RFQ", "Rfq").replace("GetRfqTrades", "ListRfqTrades")
@@ -204,7 +206,7 @@ class DealCourses(OrderCourses):
         body = {**body, "account": party.account} if own else body
         return self._call(choices, f"RFQAPI.{name}", body, party.who)
 
-    def _pause(self, choices: Stream) -> Inputs:
+    def _pause(self, choices: RandomStream) -> Inputs:
         span = choices.choice(_PAUSES)
         if span:
             yield from self._wait(span)

@@ -8,7 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from sim.contract.contract import Operation, load_contract
-from sim.kernel.entropy import Entropy, Stream
+from sim.kernel.entropy import Entropy, RandomStream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
 from sim.run.actors.operator.actions import ACTIONS
 from sim.search.hunt.courses import courses
@@ -51,7 +51,7 @@ class Gene(Struct, frozen=True, array_like=True):
     seed: int
     gap: Span = 0
 
-    def choices(self) -> Stream:
+    def choices(self) -> RandomStream:
         """The choices of this gene, which are always the same."""
         return Entropy(self.seed).stream(self.kind)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sim.core.lifecycle.states import EDGES, LEGAL_EDGES
 from sim.core.model.enums import InstrumentState
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import (
     EASTERN,
     NS_PER_S,
@@ -50,7 +50,9 @@ def edge_kinds() -> tuple[str, ...]:
     return tuple(" ".join(("edge", was.name, to.name)) for was, to in EDGES)
 
 
-def lifecycle_steps(choices: Stream, was: str, to: str, now: Instant) -> Iterator[OperatorStep]:
+def lifecycle_steps(
+    choices: RandomStream, was: str, to: str, now: Instant
+) -> Iterator[OperatorStep]:
     """Yield the steps that create a market and move it along an edge."""
     start, end = InstrumentState[was], InstrumentState[to]
     ways = [*_ways(start, end)]
@@ -69,14 +71,14 @@ def _ways(start: InstrumentState, end: InstrumentState) -> Iterator[Any]:
 
 
 def _by_operator(
-    choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
+    choices: RandomStream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
     yield from _created_market(choices, symbol, start, now, {})
     yield OperatorStep("instrument.state", symbol, {"state": end.name})
 
 
 def _by_date(
-    choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
+    choices: RandomStream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
     """Let the expiration or termination date pass, sometimes without the states in between."""
     at = now + _SOON
@@ -91,7 +93,7 @@ def _by_date(
 
 
 def _by_schedule(
-    choices: Stream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
+    choices: RandomStream, symbol: str, start: InstrumentState, end: InstrumentState, now: Instant
 ) -> Iterator[OperatorStep]:
     """Let one segment of the schedule end and another begin. CLOSED is outside every segment."""
     clock = to_datetime(now, EASTERN)
@@ -116,7 +118,7 @@ def _by_schedule(
 
 
 def _created_market(
-    choices: Stream, symbol: str, state: InstrumentState, now: Instant, dates: Body
+    choices: RandomStream, symbol: str, state: InstrumentState, now: Instant, dates: Body
 ) -> Iterator[OperatorStep]:
     """Create a market in a state, with orders if that state accepts them."""
     body: Body = {"symbol": symbol, "tick_size": "0.01", **dates}
@@ -138,7 +140,7 @@ def _created_market(
         yield from _orders(choices, symbol)
 
 
-def _orders(choices: Stream, symbol: str) -> Iterator[OperatorStep]:
+def _orders(choices: RandomStream, symbol: str) -> Iterator[OperatorStep]:
     for _ in range(choices.below(_ORDERS_MAX + 1)):
         yield OperatorStep(
             "order.place",

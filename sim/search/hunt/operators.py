@@ -9,7 +9,7 @@ from typing import Any
 from sim.core.catalogue import assumptions, quirks
 from sim.core.lifecycle.states import EDGES, ENTRY_STATES
 from sim.core.service.presets import PRESETS
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import EASTERN, NS_PER_S, days, format_instant, hours, minutes, to_datetime
 from sim.run.simulation import Simulation
 from sim.search.generator import STATES, Terms, fault, scripted_order
@@ -57,7 +57,7 @@ class Operators:
             )
         return terms
 
-    def market(self, choices: Stream) -> Terms:
+    def market(self, choices: RandomStream) -> Terms:
         """Return a market in which to place an order, usually one of few that accept orders."""
         known = self.markets()
         trading = self._simulation.exchange.trading
@@ -66,13 +66,13 @@ class Operators:
             return choices.choice(taking[-4:])
         return choices.choice(known)
 
-    def draw(self, choices: Stream, action: str) -> tuple[str, Body]:
+    def draw(self, choices: RandomStream, action: str) -> tuple[str, Body]:
         """Return subject and body of an action of this name."""
         return _ACTIONS[action](self, choices)
 
     # ---- markets
 
-    def _create(self, choices: Stream) -> tuple[str, Body]:
+    def _create(self, choices: RandomStream) -> tuple[str, Body]:
         now = self._simulation.now
         tick, scale = choices.choice((("0.01", 1), ("0.01", 1), ("0.0025", 100), ("0.001", 1)))
         body: Body = {
@@ -95,7 +95,7 @@ class Operators:
         self._vocabulary.add("symbol", body["symbol"])
         return "", body
 
-    def _schedule(self, choices: Stream) -> list[Body]:
+    def _schedule(self, choices: RandomStream) -> list[Body]:
         """Return a day in two parts, each with a state, the second of which begins soon."""
         clock = to_datetime(self._simulation.now, EASTERN)
         first = clock.hour * 60 + clock.minute + choices.choice((1, 1, 10))
@@ -110,7 +110,7 @@ class Operators:
             },
         ]
 
-    def _state(self, choices: Stream) -> tuple[str, Body]:
+    def _state(self, choices: RandomStream) -> tuple[str, Body]:
         """Return a change of state, usually a possible one, of an instrument made by hand."""
         symbol = self._symbol(choices)
         own = [one for one in self._vocabulary.known("symbol") if str(one).startswith("hunt-")]
@@ -122,41 +122,41 @@ class Operators:
         ahead = [to.name for start, to in EDGES if start is was]
         return symbol, {"state": choices.choice([*ahead, "SCHEDULE"])}
 
-    def _settle(self, choices: Stream) -> tuple[str, Body]:
+    def _settle(self, choices: RandomStream) -> tuple[str, Body]:
         return self._symbol(choices), {"price": choices.choice(("0", "0.5", "1", "1", "2"))}
 
-    def _order(self, choices: Stream) -> tuple[str, Body]:
+    def _order(self, choices: RandomStream) -> tuple[str, Body]:
         terms = self.market(choices)
         order = scripted_order(choices, terms, ("maker", "taker"), 60)
         if choices.chance(1, 6):
             order |= {"type": "stop", "stop_price": order["price"]}
         return "", order
 
-    def _cancel(self, choices: Stream) -> tuple[str, Body]:
+    def _cancel(self, choices: RandomStream) -> tuple[str, Body]:
         return "", {"as": choices.choice(("maker", "taker")), "all": True}
 
-    def _bust(self, choices: Stream) -> tuple[str, Body]:
+    def _bust(self, choices: RandomStream) -> tuple[str, Body]:
         trades = self._simulation.exchange.trading.trades
         recent = [trade.id for trade, _ in zip(reversed(trades), range(4), strict=False)]
         return (choices.choice(recent) if recent else "nope"), {}
 
-    def _symbol(self, choices: Stream) -> str:
+    def _symbol(self, choices: RandomStream) -> str:
         return str(self._vocabulary.draw(choices, "symbol", ""))
 
     # ---- actions about prices, participants and games
 
-    def _tick(self, choices: Stream) -> tuple[str, Body]:
+    def _tick(self, choices: RandomStream) -> tuple[str, Body]:
         return choices.choice(_ASSETS), {"price": f"{choices.between(1, 90_000)}.5"}
 
-    def _fair_price(self, choices: Stream) -> tuple[str, Body]:
+    def _fair_price(self, choices: RandomStream) -> tuple[str, Body]:
         return self._symbol(choices), {"price": f"0.{choices.between(1, 99):02}"}
 
-    def _participant(self, choices: Stream) -> tuple[str, Body]:
+    def _participant(self, choices: RandomStream) -> tuple[str, Body]:
         section = self._simulation.scenario.participants
         names = [one.name for one in section.traders] or ["nobody"]
         return str(choices.choice(names)), {"active": choices.chance(1, 2)}
 
-    def _event(self, choices: Stream) -> tuple[str, Body]:
+    def _event(self, choices: RandomStream) -> tuple[str, Body]:
         body: Body = {"live": True, "period": choices.choice(("Q1", "Q4", "HT", "FT"))}
         body["home_score"], body["away_score"] = choices.below(4), choices.below(4)
         if choices.chance(1, 3):
@@ -165,7 +165,7 @@ class Operators:
 
     # ---- accounts
 
-    def _fund(self, choices: Stream) -> tuple[str, Body]:
+    def _fund(self, choices: RandomStream) -> tuple[str, Body]:
         body: Body = {"amount": f"{choices.between(-30_000, 30_000)}.{choices.below(100):02}"}
         if choices.chance(1, 2):
             body["source"] = choices.choice(self._sources())
@@ -176,7 +176,7 @@ class Operators:
         firms = self._simulation.exchange.firms.all()
         return [source.id for firm in firms for source in firm.funding_sources] or ["bank-1"]
 
-    def _decide(self, choices: Stream) -> tuple[str, Body]:
+    def _decide(self, choices: RandomStream) -> tuple[str, Body]:
         body: Body = {"state": choices.choice(_FUNDING)}
         if body["state"] == "refunded" and choices.chance(1, 2):
             body["amount"] = choices.choice(("0.50", "2.50", "100000"))
@@ -184,59 +184,59 @@ class Operators:
         recent = [change.transaction.id for change in changes[-6:]]
         return (choices.choice(recent) if recent else "nope"), body
 
-    def _verify(self, choices: Stream) -> tuple[str, Body]:
+    def _verify(self, choices: RandomStream) -> tuple[str, Body]:
         return self._person(choices), {"decision": choices.choice(_DECISIONS)}
 
-    def _document(self, choices: Stream) -> tuple[str, Body]:
+    def _document(self, choices: RandomStream) -> tuple[str, Body]:
         result = choices.choice(("uploaded", "uploaded", "failed"))
         return self._person(choices), {"result": result}
 
-    def _person(self, choices: Stream) -> str:
+    def _person(self, choices: RandomStream) -> str:
         cases = self._simulation.exchange.kyc.cases()
         return choices.choice([case.external_id for case in cases] or ["person-0"])
 
     # ---- the service
 
-    def _fault(self, choices: Stream) -> tuple[str, Body]:
+    def _fault(self, choices: RandomStream) -> tuple[str, Body]:
         return "", fault(choices)
 
-    def _fault_id(self, choices: Stream) -> tuple[str, Body]:
+    def _fault_id(self, choices: RandomStream) -> tuple[str, Body]:
         armed = [one.id for one in self._simulation.exchange.faults.all()]
         return (choices.choice(armed) if armed else "f1"), {}
 
-    def _maintenance(self, choices: Stream) -> tuple[str, Body]:
+    def _maintenance(self, choices: RandomStream) -> tuple[str, Body]:
         begins = f"+{choices.choice((0, 1, 30, 90, 600))}s"
         return "", {"begins": begins, "length": choices.choice(("30s", "10m")), "lead": "20s"}
 
-    def _window(self, choices: Stream) -> tuple[str, Body]:
+    def _window(self, choices: RandomStream) -> tuple[str, Body]:
         announced = self._simulation.exchange.maintenance_calendar.save()
         return choices.choice([one.name for one in announced] or ["nope"]), {}
 
-    def _preset(self, choices: Stream) -> tuple[str, Body]:
+    def _preset(self, choices: RandomStream) -> tuple[str, Body]:
         return "", {"name": choices.choice(list(PRESETS))}
 
-    def _reading(self, choices: Stream) -> tuple[str, Body]:
+    def _reading(self, choices: RandomStream) -> tuple[str, Body]:
         return "", {"name": choices.choice(("documented", "observed"))}
 
-    def _quirk(self, choices: Stream) -> tuple[str, Body]:
+    def _quirk(self, choices: RandomStream) -> tuple[str, Body]:
         return choices.choice(list(quirks.catalogue())), {"value": choices.choice(_ODDS)}
 
-    def _assumption(self, choices: Stream) -> tuple[str, Body]:
+    def _assumption(self, choices: RandomStream) -> tuple[str, Body]:
         rows = _switches()
         if choices.chance(1, 3):
             rows = tuple(row for row in rows if row[0].startswith(_STRUCTURAL))
         name, values = choices.choice(rows)
         return name, {"value": choices.choice(values)}
 
-    def _receiver(self, choices: Stream) -> tuple[str, Body]:
+    def _receiver(self, choices: RandomStream) -> tuple[str, Body]:
         names = [one.name for one in self._simulation.scenario.world.receivers] or ["nobody"]
         return choices.choice(names), {"answers": [{"status": choices.choice((200, 500))}]}
 
-    def _redeliver(self, choices: Stream) -> tuple[str, Body]:
+    def _redeliver(self, choices: RandomStream) -> tuple[str, Body]:
         firms = [firm.name for firm in self._simulation.exchange.firms.all() if firm.client_id]
         return choices.choice(firms or ["nobody"]), {}
 
-    def _close(self, choices: Stream) -> tuple[str, Body]:
+    def _close(self, choices: RandomStream) -> tuple[str, Body]:
         streams = list(self._simulation.engine.hub.operations())
         return str(choices.choice(streams) if streams else 1), {}
 
@@ -252,7 +252,7 @@ def _switches() -> tuple[tuple[str, tuple[Any, ...]], ...]:
     return tuple(switches)
 
 
-_ACTIONS: dict[str, Callable[[Operators, Stream], tuple[str, Body]]] = {
+_ACTIONS: dict[str, Callable[[Operators, RandomStream], tuple[str, Body]]] = {
     "instrument.create": Operators._create,
     "instrument.state": Operators._state,
     "instrument.settle": Operators._settle,

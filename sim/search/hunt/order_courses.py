@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import NS_PER_S, minutes
 from sim.search.hunt.course_parts import Body, Inputs, Parts
 
@@ -12,7 +12,7 @@ _SELF_MATCH = ("REJECT_AGGRESSOR", "CANCEL_RESTING", "REMOVE_BOTH")
 class OrderCourses(Parts):
     """Sequences of order requests by partners and retail users."""
 
-    def replace(self, choices: Stream) -> Inputs:
+    def replace(self, choices: RandomStream) -> Inputs:
         """Place an order, change its price or quantity, and cancel it, perhaps twice."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         if choices.chance(1, 2):
@@ -36,7 +36,7 @@ class OrderCourses(Parts):
                 cancel = {"orderId": order.id, "symbol": order.symbol}
                 yield self._call(choices, "OrderEntryAPI.CancelOrder", cancel, who)
 
-    def same_name(self, choices: Stream) -> Inputs:
+    def same_name(self, choices: RandomStream) -> Inputs:
         """Place two orders with the same client order id: while the first works, and afterwards."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         for _ in range(2):
@@ -49,7 +49,7 @@ class OrderCourses(Parts):
             body = self._order(choices, symbol, "BUY", 3, clordId="same")
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
-    def self_match(self, choices: Stream) -> Inputs:
+    def self_match(self, choices: RandomStream) -> Inputs:
         """Place orders of one account on both sides, with each mode of self-match prevention."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         smp = {
@@ -61,7 +61,7 @@ class OrderCourses(Parts):
             body = self._order(choices, symbol, side, price, **smp)
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
-    def stops(self, choices: Stream) -> Inputs:
+    def stops(self, choices: RandomStream) -> Inputs:
         """Place stop orders, and trade to trigger them."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         other, scale = self._other(choices, who), self._scale(symbol)
@@ -76,7 +76,7 @@ class OrderCourses(Parts):
         body = self._order(choices, symbol, "BUY", 50)
         yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
-    def out_of_bounds(self, choices: Stream) -> Inputs:
+    def out_of_bounds(self, choices: RandomStream) -> Inputs:
         """Place orders outside the band, off the tick, with zero quantity, and without money."""
         who, symbol = choices.choice(self._partners()), self._symbol(choices)
         scale = self._scale(symbol)
@@ -94,7 +94,7 @@ class OrderCourses(Parts):
             body |= choices.choice(wrong)
             yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
-    def slow_engine(self, choices: Stream) -> Inputs:
+    def slow_engine(self, choices: RandomStream) -> Inputs:
         """Place, replace and cancel orders while the engine is slow."""
         slow = {"value": choices.choice(("500ms", "2s", "6s"))}
         yield self._do("assumption.set", "engine.latency", slow)
@@ -103,7 +103,7 @@ class OrderCourses(Parts):
         yield from self.out_of_bounds(choices)
         yield from self._wait(40 * NS_PER_S)
 
-    def sweep(self, choices: Stream) -> Inputs:
+    def sweep(self, choices: RandomStream) -> Inputs:
         """Place retail market orders into a book, in both directions."""
         symbol = self._symbol(choices)
         yield from self._book(choices, symbol)
@@ -121,7 +121,7 @@ class OrderCourses(Parts):
 
     # ---- positions and money
 
-    def settle(self, choices: Stream) -> Inputs:
+    def settle(self, choices: RandomStream) -> Inputs:
         """Trade, settle, and perhaps correct the settlement."""
         symbol = self._symbol(choices)
         yield from self._trade(choices, symbol)
@@ -130,7 +130,7 @@ class OrderCourses(Parts):
             yield self._do("instrument.settle", symbol, {"price": price})
             yield from self._wait(minutes(2))
 
-    def related(self, choices: Stream) -> Inputs:
+    def related(self, choices: RandomStream) -> Inputs:
         """Open, reduce and reverse positions of one account in related markets (rule P8)."""
         related = [one for one in self._simulation.exchange.instruments if one.related is not None]
         flagged = [one for one in self._partners() if self._has_collateral_return(one)]
@@ -145,7 +145,7 @@ class OrderCourses(Parts):
                 body = self._order(choices, instrument.symbol, side, 50)
                 yield self._call(choices, "OrderEntryAPI.InsertOrder", body, who)
 
-    def poor(self, choices: Stream) -> Inputs:
+    def poor(self, choices: RandomStream) -> Inputs:
         """Place orders of an account in several markets, of which one fill uses up the money."""
         who = choices.choice(self._partners())
         user = self._simulation.exchange.firms.user(who.participant or "")

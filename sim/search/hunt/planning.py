@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.search.hunt.bandit import Bandit
 from sim.search.hunt.checkpoints import MomentPath
 from sim.search.hunt.corpus import Corpus, is_expensive, weighted
@@ -66,7 +66,7 @@ class Planner:
         self._roots = Bandit(corpus.root_count)
         self._visited, self._left = -1, 0
 
-    def episode(self, choices: Stream, now: int) -> EpisodePlan:
+    def episode(self, choices: RandomStream, now: int) -> EpisodePlan:
         """Return the next episode."""
         corpus = self._corpus
         if not self._guided:
@@ -102,7 +102,7 @@ class Planner:
         self._ways.fade()
         self._roots.fade()
 
-    def _moment(self, choices: Stream, now: int) -> int:
+    def _moment(self, choices: RandomStream, now: int) -> int:
         """Return the entry from which to continue.
 
         It is kept for a few episodes, because the way to a moment is then repeated only once.
@@ -112,12 +112,12 @@ class Planner:
         self._left -= 1
         return self._visited
 
-    def _storm(self, choices: Stream) -> list[Gene]:
+    def _storm(self, choices: RandomStream) -> list[Gene]:
         """Return genes of any kind, with equal probability."""
         offered = _any()
         return [self._random_gene(choices, choices.choice(offered)[0]) for _ in range(_STORM)]
 
-    def _swarm(self, choices: Stream) -> list[tuple[str, int]]:
+    def _swarm(self, choices: RandomStream) -> list[tuple[str, int]]:
         """Return kinds with their weights, usually of few groups only."""
         groups = list(_groups())
         if not choices.chance(1, 4):
@@ -133,14 +133,14 @@ class Planner:
                 pool.append((kind, max(1, weight // 4) if is_expensive(group) else weight))
         return pool
 
-    def _gene(self, choices: Stream, pool: list[tuple[str, int]]) -> Gene:
+    def _gene(self, choices: RandomStream, pool: list[tuple[str, int]]) -> Gene:
         return self._random_gene(choices, weighted(choices, pool))
 
     @staticmethod
-    def _random_gene(choices: Stream, kind: str) -> Gene:
+    def _random_gene(choices: RandomStream, kind: str) -> Gene:
         return Gene(kind, choices.bits() >> 1, choices.choice(GAPS))
 
-    def _mutated(self, choices: Stream, genes: list[Gene]) -> list[Gene]:
+    def _mutated(self, choices: RandomStream, genes: list[Gene]) -> list[Gene]:
         """Return genes after a mutation.
 
         A few of them are removed, doubled, swapped, moved in time, drawn again, or followed by

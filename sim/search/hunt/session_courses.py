@@ -12,7 +12,7 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
 )
 from sim.contract.contract import load_contract
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 from sim.search.hunt.callers import PEER, CallIdentity
 from sim.search.hunt.clients import message_of
@@ -48,7 +48,7 @@ _PEOPLE: tuple[Body, ...] = (
 class SessionCourses(DealCourses):
     """Sequences of inputs on streams and over days, with trades in between."""
 
-    def resume(self, choices: Stream) -> Inputs:
+    def resume(self, choices: RandomStream) -> Inputs:
         """Open a stream, let something happen on it, disconnect, and resume it after its last
         message.
 
@@ -80,7 +80,7 @@ class SessionCourses(DealCourses):
             request = message_of(operation, {"resumeTime": began})
             yield StreamOpened(method, request, who.participant, who.credential, PEER)
 
-    def crowd(self, choices: Stream) -> Inputs:
+    def crowd(self, choices: RandomStream) -> Inputs:
         """Open more streams than a firm may have."""
         operation = load_contract().by_name(
             "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
@@ -92,7 +92,7 @@ class SessionCourses(DealCourses):
             method = operation.full_methods[0]
             yield StreamOpened(method, request, who.participant, who.credential, PEER)
 
-    def follow(self, choices: Stream) -> Inputs:
+    def follow(self, choices: RandomStream) -> Inputs:
         """Follow a traded market on a retail socket, and exceed the socket's limits."""
         keys = self._simulation.exchange.firms.api_keys()[:2]
         if not keys:
@@ -117,7 +117,7 @@ class SessionCourses(DealCourses):
         yield from self.sweep(choices)
         yield from self._trade(choices, symbol)
 
-    def flood(self, choices: Stream) -> Inputs:
+    def flood(self, choices: RandomStream) -> Inputs:
         """Repeat a read more often than any limit allows in a second."""
         who = choices.choice(self._partners())
         name = choices.choice(
@@ -126,7 +126,7 @@ class SessionCourses(DealCourses):
         for _ in range(choices.between(4, 30)):
             yield self._call(choices, name, {}, who)
 
-    def outlive(self, choices: Stream) -> Inputs:
+    def outlive(self, choices: RandomStream) -> Inputs:
         """Use an access token before and after its expiry."""
         yield from self._clients.inputs("token", choices)
         if not self._clients.callers.tokens:
@@ -139,7 +139,7 @@ class SessionCourses(DealCourses):
         yield from self._wait(max(0, ends - self._simulation.now))
         yield self._call(choices, "AccountsAPI.GetWhoAmI", {}, CallIdentity(token, None))
 
-    def account(self, choices: Stream) -> Inputs:
+    def account(self, choices: RandomStream) -> Inputs:
         """Trade a retail order of one contract as maker, and read its owner's account."""
         keys, symbol = self._simulation.exchange.firms.api_keys()[:2], self._symbol(choices)
         if not keys:
@@ -159,7 +159,7 @@ class SessionCourses(DealCourses):
         yield self._call(choices, "OrderEntryAPI.InsertOrder", sale, self._partners()[0])
         yield self._call(choices, "RetailAccountAPI.GetBalances", {}, who)
 
-    def removed(self, choices: Stream) -> Inputs:
+    def removed(self, choices: RandomStream) -> Inputs:
         """Call an operation before and after a nearby date on which it is added or removed."""
         now, near = self._simulation.now, days(1)
         dates = [
@@ -177,7 +177,7 @@ class SessionCourses(DealCourses):
 
     # ---- people
 
-    def verify(self, choices: Stream) -> Inputs:
+    def verify(self, choices: RandomStream) -> Inputs:
         """Verify a person, decide by hand, and start again."""
         firm = choices.choice(self._partners()).credential
         who = CallIdentity(firm, None)
@@ -205,7 +205,7 @@ class SessionCourses(DealCourses):
         yield from self._wait(minutes(choices.choice((1, 30))))
         yield self._call(choices, "KYCAPI.StartKYCVerification", person, who)
 
-    def deaf(self, choices: Stream) -> Inputs:
+    def deaf(self, choices: RandomStream) -> Inputs:
         """Let a receiver fail every delivery for a while, raise events, and redeliver one by
         hand.
         """
@@ -218,7 +218,7 @@ class SessionCourses(DealCourses):
             if firm.client_id:
                 yield self._do("webhook.redeliver", firm.name, {})
 
-    def index(self, choices: Stream) -> Inputs:
+    def index(self, choices: RandomStream) -> Inputs:
         """Set prices of an asset over a stretch of time, and read candles."""
         now = self._simulation.now // NS_PER_S
         body = {

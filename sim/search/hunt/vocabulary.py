@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.run.simulation import Simulation
 
 KEPT = 12  # values kept for a name
@@ -83,7 +83,7 @@ class Vocabulary:
         """Return the values of a name, oldest first."""
         return list(self._values.get(_SAME.get(name, name), ()))
 
-    def draw(self, choices: Stream, name: str, operation: str) -> Any:
+    def draw(self, choices: RandomStream, name: str, operation: str) -> Any:
         """Return a value for a text field, usually one that exists, newer ones more often."""
         subject = _subject(operation)
         names = [f"{subject}_{name}", name] if name in ("id", "slug", "name") else [name]

@@ -73,7 +73,7 @@ class FlowError(ValueError):
         self.column = column
 
 
-class Row(NamedTuple):
+class FlowRow(NamedTuple):
     """One row. `due` is an instant; price and quantity are decimal text, empty if the
     cell is empty.
     """
@@ -176,7 +176,7 @@ class Reader:
         indices = {name: index for index, name in enumerate(self._columns)}
         self._places = [indices.get(name, -1) for name in COLUMNS]
 
-    def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
+    def rows(self, first: int = 0) -> Iterator[tuple[int, FlowRow]]:
         """(number of the line, row) from a line on. Empty lines and lines that begin with
         # are skipped.
         """
@@ -184,7 +184,7 @@ class Reader:
             if line and not line.isspace() and line[0] != "#":
                 yield number, self._row(number, line)
 
-    def _row(self, number: int, line: str) -> Row:
+    def _row(self, number: int, line: str) -> FlowRow:
         cells = line.split(",")
         if len(cells) != len(self._columns):
             columns = len(self._columns)
@@ -199,7 +199,7 @@ class Reader:
         ordered = [cells[index] for index in self._places]
         at, participant, action, order, symbol, side, price, qty, type, tif = ordered
         try:
-            row = Row(
+            row = FlowRow(
                 _due(at, self._start),
                 participant or self._default,
                 _ACTIONS[action],
@@ -273,7 +273,7 @@ class Reader:
 
 
 def _row_problems(
-    row: Row, scales: tuple[int, int] | None, choices: Callable[[str], bool]
+    row: FlowRow, scales: tuple[int, int] | None, choices: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
     """(column, message) of what does not fit the world."""
     if scales is None:

@@ -75,7 +75,7 @@ GAME_COUNT = bounded_count("a number of games", GAMES)
 SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 
 
-class Clock(Struct, frozen=True, kw_only=True):
+class ClockEntry(Struct, frozen=True, kw_only=True):
     """Where virtual time begins and what moves it."""
 
     start: Annotated[Instant, INSTANT, "virtual time at which the scenario begins"] = DEFAULT_START
@@ -155,7 +155,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
         MappingOf(ListOf(STRING), as_written=True),
         "several values for ${name}; `sim run` runs every combination",
     ] = {}
-    clock: Annotated[Clock, "start and mode of virtual time"] = Clock()
+    clock: Annotated[ClockEntry, "start and mode of virtual time"] = ClockEntry()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
     participants: Annotated[
         ParticipantsSection,

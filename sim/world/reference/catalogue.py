@@ -50,7 +50,7 @@ class Sources(Protocol):
         """Return the market of an instrument, or None."""
 
 
-class Catalogue:
+class WorldCatalogue:
     """Events and markets by position. Implements the Protocol of `core.model`."""
 
     def __init__(self, reference: Sources, recurring: int) -> None:

@@ -39,7 +39,7 @@ from sim.kernel.indexes.text_index import TextIndex
 from sim.kernel.instants import Instant, Span
 from sim.world.reference.event_texts import event_texts
 from sim.world.reference.game_clock import duration
-from sim.world.reference.games import FIRST_GAME, Game, game_event, game_markets, terms_of
+from sim.world.reference.games import FIRST_GAME, ScheduledGame, game_event, game_markets, terms_of
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.market_pair import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.world.reference.market_templates import era_of, filled, ordered
@@ -264,12 +264,12 @@ class GeneratedGames:
             instants += [(at, number) for at in edges]
         return sorted(instants)
 
-    def _planned_end(self, game: Game) -> Instant:
+    def _planned_end(self, game: ScheduledGame) -> Instant:
         """Return when a game ends if nobody reports it."""
         return game.start + duration(game.league, game.stem)
 
 
-def _text_pattern(leagues: Leagues, game: Game) -> str:
+def _text_pattern(leagues: Leagues, game: ScheduledGame) -> str:
     """Return the text of an event and its markets for searches, with placeholders for names.
 
     Each token of the texts occurs once. A word of a search contains no blank, so it lies

@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache
 from msgspec.structs import replace
 
 from sim.contract.messages.gateway_v1 import Event
-from sim.core.lifecycle.outcomes import Outcome, outcome_of
+from sim.core.lifecycle.outcomes import MarketOutcome, outcome_of
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import Instrument
@@ -113,7 +113,7 @@ class Results:
         if all(other.symbol != instrument.symbol for other in group):
             return None
         came_true = _group_outcome(instrument, instrument.related, group)
-        return (Outcome.YES if came_true else Outcome.NO).worth
+        return (MarketOutcome.YES if came_true else MarketOutcome.NO).worth
 
     @cached_property
     def _groups(self) -> dict[str, list[Instrument]]:

@@ -23,7 +23,7 @@ from sim.world.start.orders import book_commands, order_command
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
-    from sim.world.start.accounts import Parties
+    from sim.world.start.accounts import OpeningParties
     from sim.world.start.world import World
 
 
@@ -109,7 +109,7 @@ def _report_games(exchange: Exchange, world: World, scenario: Scenario) -> None:
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
 
 
-def enrol(exchange: Exchange, parties: Parties) -> None:
+def enrol(exchange: Exchange, parties: OpeningParties) -> None:
     """Register firms with users and retail keys, and open every account with its balance."""
     for firm in parties.firms:
         exchange.firms.add_firm(

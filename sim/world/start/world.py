@@ -27,12 +27,12 @@ from sim.world.format.world_entries import (
     InstrumentEntry,
     OrderEntry,
 )
-from sim.world.reference.market_pair import Facts, Side, new_event
+from sim.world.reference.market_pair import Facts, PairSide, new_event
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
 from sim.world.reference.results import Results
 from sim.world.start import accounts
-from sim.world.start.accounts import Parties, credentials_of, with_traders
+from sim.world.start.accounts import OpeningParties, credentials_of, with_traders
 from sim.world.start.default_world import (
     DefaultWorld,
     default_parties,
@@ -54,7 +54,7 @@ class World:
     def __init__(
         self,
         *,
-        parties: Parties,
+        parties: OpeningParties,
         reference: Reference,
         instruments: tuple[Instrument, ...],
         assets: tuple[Asset, ...],
@@ -130,8 +130,8 @@ def add_by_hand(
         )
     facts = Facts(
         question=entry.question or instrument.description or instrument.symbol,
-        long=Side("Yes"),
-        short=Side("No"),
+        long=PairSide("Yes"),
+        short=PairSide("No"),
         sports_market_type=entry.sports_market_type or "",
         line=entry.line,
         mid=_UNPRICED,
@@ -191,7 +191,7 @@ def _instruments(
     return tuple(terms.values())
 
 
-def _parties(scenario: Scenario) -> Parties:
+def _parties(scenario: Scenario) -> OpeningParties:
     """Return the parties of the world."""
     section = scenario.world
     firms, account_entries, keys = default_parties()
