@@ -30,7 +30,7 @@ from sim.world.reference.generated_games import (
     GeneratedGames,
 )
 from sim.world.reference.leagues import Leagues
-from sim.world.reference.market_pair import Facts, Side
+from sim.world.reference.market_pair import Facts, PairSide
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
 
@@ -256,7 +256,7 @@ class Listed:
         self.changed = reference.generated.slugs[3]
         event = reference.event_named(self.changed)
         assert event is not None
-        facts = Facts(question="Will it rain?", long=Side("Yes"), short=Side("No"))
+        facts = Facts(question="Will it rain?", long=PairSide("Yes"), short=PairSide("No"))
         terms = Instrument(symbol="by-hand", event=self.changed, category="sports")
         reference.list_market(terms, facts, reference.own(event), NOW)
         add_topic(TOPIC | {"slug": "later-{day}", "title": "Later"}, reference, NOW, 0)
@@ -308,20 +308,20 @@ def test_a_catalogue_has_a_place_for_every_event_and_market(
         else:
             assert catalogue.market(place) == market
             assert catalogue.rows[place] == row_of(market)
-            assert catalogue.place_of_market(market.slug) == place
+            assert catalogue.position_of_market(market.slug) == place
             event = reference.event_of(market.slug)
             assert event is not None and events[owner].slug == event.slug
     for place, event in enumerate(events):
         if event.slug:
-            assert catalogue.whole_event(place) == event
-            assert catalogue.place_of_event(event.slug) == place
+            assert catalogue.event_with_markets(place) == event
+            assert catalogue.position_of_event(event.slug) == place
             names = [catalogue.rows[one].slug for one in catalogue.markets_of(place)]
             assert names == [market.slug for market in event.markets]
     gone = [reference.recurring.event(Slot(*slot)) for slot in SLOTS if slot not in slots]
     for nothing in ("", "nobody", *(event.slug for event in gone)):
-        assert catalogue.place_of_event(nothing) is None
-        assert catalogue.place_of_market(nothing) is None
-    assert all(catalogue.place_of_market(event.markets[0].slug) is None for event in gone)
+        assert catalogue.position_of_event(nothing) is None
+        assert catalogue.position_of_market(nothing) is None
+    assert all(catalogue.position_of_market(event.markets[0].slug) is None for event in gone)
     assert catalogue.recurring_markets() == [
         place for place in range(len(markets)) if 10 <= catalogue.event_of(place) < 13
     ]

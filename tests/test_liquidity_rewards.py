@@ -142,7 +142,7 @@ def do(exchange: Exchange, deed: Deed) -> None:
                 channel=Channel.SCRIPT,
                 deferred=True,
             )
-            trading.order_service.place(order)
+            trading.order_service.enter(order)
     exchange.flush()
 
 
@@ -311,7 +311,7 @@ def test_takers_are_rewarded_as_somebody_who_reads_every_trade_would(
         advance(exchange, exchange.ctx.now + taken.after * 60 * NS_PER_S)
         before = len(trading.trades)
         for account, side in ((taken.maker, Side.SELL), (taken.taker, Side.BUY)):
-            trading.order_service.place(
+            trading.order_service.enter(
                 PlaceOrder(
                     symbol="M",
                     account=account,

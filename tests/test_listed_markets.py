@@ -18,7 +18,7 @@ from sim.world.reference.futures import add_future, add_topic
 from sim.world.reference.games import mid_of, terms_of
 from sim.world.reference.market_pair import (
     Facts,
-    Side,
+    PairSide,
     market_of,
     metadata_of,
     new_event,
@@ -257,8 +257,8 @@ GAME = Instrument(
 TAG = wire.Tag(id="3", slug="nba")
 FACTS = Facts(
     question="Boston?",
-    long=Side("Boston", BOSTON),
-    short=Side("Dallas", DALLAS),
+    long=PairSide("Boston", BOSTON),
+    short=PairSide("Dallas", DALLAS),
     sports_market_type="winner",
     line="-1.5",
     mid="0.62",
@@ -331,7 +331,7 @@ def test_a_market_has_the_terms_of_its_instrument_and_its_facts() -> None:
         dark_color="#123456",
     )
     topic = structs.replace(GAME, category="culture", market_type="totals")
-    plain = Facts(question="?", long=Side("Yes"), short=Side("No"))
+    plain = Facts(question="?", long=PairSide("Yes"), short=PairSide("No"))
     market = market_of(1, topic, plain, NOW)
     assert (market.sports_market_type_v2, market.combo_enabled) == ("", False)
     assert (market.line, market.subject_id, market.metadata) == (None, 0, {"outcomeType": "totals"})
@@ -457,7 +457,7 @@ def test_a_product_of_an_event_is_named_after_its_series_or_what_stands_for_it(
 
 
 def test_outcomes_without_a_team_or_a_game_say_so() -> None:
-    plain = Facts(question="?", long=Side("Very likely"), short=Side("No"))
+    plain = Facts(question="?", long=PairSide("Very likely"), short=PairSide("No"))
     found = metadata_of(structs.replace(GAME, category="other"), plain, 1)
     assert (found["participant_type"], found["long_participant_id"]) == ("outcome", "very-likely")
     assert found["event_start_time"] == "2026-09-09 04:00:00+00", "the expiration"

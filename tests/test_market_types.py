@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core.lifecycle.outcomes import Outcome, outcome_of
+from sim.core.lifecycle.outcomes import MarketOutcome, outcome_of
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition
 from sim.run.client.client import Connection, connect
@@ -469,7 +469,7 @@ def test_overtime_never_moves_a_half_and_always_counts_for_the_game(
             assert outcome_of(asked, without) is outcome_of(asked, with_) is not None
     total = sum(sum(score) for score in periods.values()) + sum(overtime)
     whole = GameCondition(kind="basketball_team_full_game_total", line=str(total - 0.5))
-    assert outcome_of(whole, with_) is Outcome.YES
+    assert outcome_of(whole, with_) is MarketOutcome.YES
 
 
 @pytest.mark.spec("S2.10-5")

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from sim import Simulation, load_scenario
 from sim.contract.messages.gateway_v1 import Event
-from sim.core.lifecycle.outcomes import Outcome
+from sim.core.lifecycle.outcomes import MarketOutcome
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition, Instrument
@@ -403,8 +403,8 @@ def test_questions_are_decided_once_for_all_of_their_markets() -> None:
     reached, won = set(), set()
     for found in groups:
         paid = {one.related.rank: plan.outcome(one) for one in found if one.related}
-        yes = [rank for rank, outcome in paid.items() if outcome == Outcome.YES.worth]
-        assert all(paid[rank] == Outcome.NO.worth for rank in paid if rank not in yes)
+        yes = [rank for rank, outcome in paid.items() if outcome == MarketOutcome.YES.worth]
+        assert all(paid[rank] == MarketOutcome.NO.worth for rank in paid if rank not in yes)
         if found[0].related and found[0].related.kind is LADDER:
             assert sorted(yes) == list(range(len(yes)))
             reached.add(len(yes))

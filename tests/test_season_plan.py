@@ -12,7 +12,7 @@ import pytest
 
 from sim.kernel.instants import DAY, EASTERN, MINUTE, eastern, to_datetime
 from sim.world.reference import season_plan
-from sim.world.reference.games import Game
+from sim.world.reference.games import ScheduledGame
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.season_plan import plan
 from tests.recorded import check_recorded
@@ -43,18 +43,18 @@ def leagues() -> Leagues:
 
 
 @pytest.fixture(scope="module")
-def season(leagues: Leagues) -> list[Game]:
+def season(leagues: Leagues) -> list[ScheduledGame]:
     """Games of more than three weeks, without those of the last day, which may be cut."""
     games = list(plan(leagues, 1400, (), 0).values())
     last = to_datetime(games[-1].start, EASTERN).date()
     return [game for game in games if day_of(game) < min(last, MONDAY + timedelta(days=21))]
 
 
-def day_of(game: Game) -> date:
+def day_of(game: ScheduledGame) -> date:
     return to_datetime(game.start, EASTERN).date()
 
 
-def test_each_league_plays_on_its_days_and_at_its_hour(season: list[Game]) -> None:
+def test_each_league_plays_on_its_days_and_at_its_hour(season: list[ScheduledGame]) -> None:
     days: dict[str, set[str]] = {}
     minutes: dict[str, set[int]] = {}
     for game in season:
@@ -70,10 +70,10 @@ def test_each_league_plays_on_its_days_and_at_its_hour(season: list[Game]) -> No
 
 
 def test_in_a_round_everybody_plays_at_most_once_and_rounds_change(
-    season: list[Game], leagues: Leagues
+    season: list[ScheduledGame], leagues: Leagues
 ) -> None:
     teams = Counter(team.league for team in leagues.teams)
-    rounds: dict[tuple[str, date], list[Game]] = {}
+    rounds: dict[tuple[str, date], list[ScheduledGame]] = {}
     for game in season:
         rounds.setdefault((game.league, day_of(game)), []).append(game)
     pairs: dict[str, list[frozenset[str]]] = {}
@@ -91,7 +91,9 @@ def test_in_a_round_everybody_plays_at_most_once_and_rounds_change(
     assert [day_of(game) for game in season] == sorted(day_of(game) for game in season)
 
 
-def test_games_are_listed_weeks_before_and_some_open_two_days_before(season: list[Game]) -> None:
+def test_games_are_listed_weeks_before_and_some_open_two_days_before(
+    season: list[ScheduledGame],
+) -> None:
     noon = eastern(MONDAY, 12)
     ahead = set()
     for game in season:
@@ -150,7 +152,7 @@ def test_a_league_of_one_team_plays_nobody_and_an_odd_one_rests_somebody(
 
 
 @pytest.mark.recorded
-def test_what_is_planned_is_what_it_was(season: list[Game]) -> None:
+def test_what_is_planned_is_what_it_was(season: list[ScheduledGame]) -> None:
     """Who is at home and when a game was listed is drawn, and stays as it was drawn."""
     check_recorded(
         "season.txt",

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from sim import Simulation, load_scenario
 from sim.api.pipeline.request_log import RequestLog
-from sim.core.history import FirstRows, History
+from sim.core.history import ExchangeHistory, FirstRows
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import Checkpoint, Header, Journal
 from sim.run.engine import snapshots
@@ -23,7 +23,7 @@ from sim.testing import connect
 from tests.journeys import order, quiet, trader
 
 NO_ROWS: FirstRows[Any] = FirstRows([], 0)
-NO_HISTORY = History(NO_ROWS, NO_ROWS, [], NO_ROWS, NO_ROWS, NO_ROWS, [])
+NO_HISTORY = ExchangeHistory(NO_ROWS, NO_ROWS, [], NO_ROWS, NO_ROWS, NO_ROWS, [])
 HEADER = Header(name="t", seed=1, start=0, scenario=Raw(b"{}"), scenario_digest="", libraries={})
 
 

@@ -68,11 +68,11 @@ class Market:
 
     def buy(self, account: str, qty: int, price: int = 0, **rest: Any) -> Order:
         """Place a buy order."""
-        return self._orders.place(self.command(account, Side.BUY, qty, price, **rest))
+        return self._orders.enter(self.command(account, Side.BUY, qty, price, **rest))
 
     def sell(self, account: str, qty: int, price: int = 0, **rest: Any) -> Order:
         """Place a sell order."""
-        return self._orders.place(self.command(account, Side.SELL, qty, price, **rest))
+        return self._orders.enter(self.command(account, Side.SELL, qty, price, **rest))
 
     def cancel(self, order: Order) -> Order:
         """Cancel an order as its owner."""

@@ -175,7 +175,7 @@ def run_trading(ops: list[Op]) -> int:
     for number, (buying, price, qty, target, symbol) in enumerate(ops):
         if qty:
             account = accounts[number % ACCOUNTS]
-            orders[number] = trading.order_service.place(
+            orders[number] = trading.order_service.enter(
                 PlaceOrder(
                     symbol=symbol,
                     account=account,

@@ -95,7 +95,7 @@ class _World:
         trading, execution_log, ctx = exchange.trading, exchange.trading.execution_log, exchange.ctx
         executions: list[Any] = []
         for user, price in zip(firm.users, (1, 2), strict=False):
-            order = trading.order_service.place(
+            order = trading.order_service.enter(
                 PlaceOrder(
                     account=user.account,
                     participant=user.name,

@@ -73,7 +73,7 @@ def resting(count: int) -> Simulation:
         tif=TimeInForce.GOOD_TILL_CANCEL,
     )
     for _ in range(count):
-        trading.order_service.place(command)
+        trading.order_service.enter(command)
     sim.exchange.flush()
     sim.exchange.take_events()
     return sim

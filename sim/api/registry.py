@@ -1,8 +1,8 @@
 """What serves each operation: handlers, feeds of streams, and finishers of deferred answers.
 
-Every module of the packages in `HANDLER_PACKAGES` is searched for handlers, so a new one needs no
-entry here. An operation of the contract without a handler or a feed answers 501 with an
-explanation.
+Every module of the packages in `HANDLER_PACKAGES` is searched for handlers, so a new one
+needs no entry here. An operation of the contract without a handler or a feed answers 501
+with an explanation.
 """
 
 from __future__ import annotations

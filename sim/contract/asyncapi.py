@@ -125,18 +125,18 @@ def _operation(action: str, channel: str, messages: Iterable[str], summary: str)
         "action": action,
         "summary": summary,
         "channel": {"$ref": f"#/channels/{channel}"},
-        "messages": [{"$ref": f"#/channels/{channel}/messages/{one}"} for one in messages],
+        "messages": [{"$ref": f"#/channels/{channel}/messages/{message}"} for message in messages],
     }
 
 
 def _messages(components: Components, cls: Any, *, answer: bool) -> dict[str, Schema]:
     """A message for each payload of a frame, under its JSON key."""
-    fields = [one for one in fields_of(cls) if components.shows(one, answer=answer)]
-    around = {one.name: one for one in fields if one.name in _ENVELOPE}
+    fields = [field for field in fields_of(cls) if components.shows(field, answer=answer)]
+    around = {field.name: field for field in fields if field.name in _ENVELOPE}
     return {
-        one.json_name: _message(components, cls, one, around, answer=answer)
-        for one in fields
-        if one.name not in _ENVELOPE
+        field.json_name: _message(components, cls, field, around, answer=answer)
+        for field in fields
+        if field.name not in _ENVELOPE
     }
 
 
@@ -144,10 +144,10 @@ def _message(
     components: Components, cls: Any, payload: Field, around: dict[str, Field], *, answer: bool
 ) -> Schema:
     properties = {
-        one.json_name: described(
-            components.frame_field(one, answer=answer), f"{cls.__full_name__}.{one.name}"
+        field.json_name: described(
+            components.frame_field(field, answer=answer), f"{cls.__full_name__}.{field.name}"
         )
-        for one in (*around.values(), payload)
+        for field in (*around.values(), payload)
     }
     summary = note_of(f"{cls.__full_name__}.{payload.name}") or note_of(payload.type_name)
     message = {
@@ -181,7 +181,8 @@ def _add_webhooks(
 
 def _webhook(sample: WebhookSample) -> Schema:
     headers = {
-        name: {"type": "string", "description": says} for name, says in _WEBHOOK_HEADERS.items()
+        name: {"type": "string", "description": description}
+        for name, description in _WEBHOOK_HEADERS.items()
     }
     return {
         "name": sample.name,

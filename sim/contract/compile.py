@@ -1,9 +1,9 @@
 """`python -m sim.contract.compile [--check]`: compile `proto/` into `pb/` and `messages/` beside
 this file.
 
-The generated files are committed. `--check` writes nothing: it lists the files that are out of date
-and exits with 1, so the contract and its Structs always agree. It needs grpcio-tools, which only
-developers install.
+The generated files are committed. `--check` writes nothing: it lists the files that are out of
+date and exits with 1, so the contract and its Structs always agree. It needs grpcio-tools, which
+only developers install.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ OUTPUTS = ("sim/contract/messages", "sim/contract/pb")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the compiler. Exit code 0: done or equal; 1: out of date; 2: the protos do not
-    compile.
+    """Run the compiler. Exit code 0: done or equal; 1: out of date; 2: the protos
+    do not compile.
     """
     head = __doc__.split("\n\n")[0]
     parser = argparse.ArgumentParser(prog="python -m sim.contract.compile", description=head)

@@ -204,15 +204,15 @@ def _path_parameters(
         yield described(parameter, f"{cls.__full_name__}.{field.name}")
 
 
-def _parameter(name: str, place: str, required: bool, schema: Schema) -> Schema:
-    return {"name": name, "in": place, "required": required, "schema": schema}
+def _parameter(name: str, location: str, required: bool, schema: Schema) -> Schema:
+    return {"name": name, "in": location, "required": required, "schema": schema}
 
 
 def _query_parameters(
     components: Components, plane: Plane, route: Route, variables: dict[str, str]
 ) -> Iterator[Schema]:
-    """One parameter for each field that neither path nor body fills, in the spelling of the
-    plane.
+    """One parameter for each field that neither path nor body fills, in the spelling
+    of the plane.
     """
     if route.body:
         return

@@ -34,8 +34,8 @@ _LONG_PATTERN = {True: "^-?[0-9]{1,18}$", False: "^[0-9]{1,18}$"}
 
 
 class Components:
-    """Collects the schemas of a document under the messages' full names; those of requests have the
-    suffix ".input".
+    """Collects the schemas of a document under the messages' full names; those of requests have
+    the suffix ".input".
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Components:
 
     def parameter(self, field: Field) -> Schema:
         """Schema of a field in a query string or path: one value or a list."""
-        one = self._element(field, answer=False)
-        return {"type": "array", "items": one} if field.repeated else one
+        element = self._element(field, answer=False)
+        return {"type": "array", "items": element} if field.repeated else element
 
     def shows(self, field: Field, *, answer: bool) -> bool:
         """Whether a message has the field now. Requests may have every field at any time."""
@@ -69,8 +69,8 @@ class Components:
 
     def frame_field(self, field: Field, *, answer: bool) -> Schema:
         """Schema of a field in a frame, in which an unset field is left out instead of null."""
-        one = self._element(field, answer=answer)
-        return {"type": "array", "items": one} if field.repeated else one
+        element = self._element(field, answer=answer)
+        return {"type": "array", "items": element} if field.repeated else element
 
     def _reference(self, cls: type[Message], name: str, *, answer: bool) -> Schema:
         if name not in self.schemas:
@@ -89,8 +89,8 @@ class Components:
                 continue
             prefixed = answer and self._vendor_prefix and field.vendor_json
             name = prefixed or field.json_name
-            one = self._field(cls, field, answer=answer)
-            properties[name] = described(one, f"{cls.__full_name__}.{field.name}")
+            property_schema = self._field(cls, field, answer=answer)
+            properties[name] = described(property_schema, f"{cls.__full_name__}.{field.name}")
             if always_written(cls, field) if answer else field.required:
                 required.append(name)
         schema: Schema = {"type": "object", "properties": properties}
@@ -101,13 +101,13 @@ class Components:
         return described(schema, cls.__full_name__)
 
     def _field(self, cls: type[Message], field: Field, *, answer: bool) -> Schema:
-        one = self._element(field, answer=answer)
+        element = self._element(field, answer=answer)
         if field.key_kind:
-            return {"type": "object", "additionalProperties": one}
+            return {"type": "object", "additionalProperties": element}
         if field.repeated:
-            return {"type": "array", "items": one}
+            return {"type": "array", "items": element}
         null = answer and field.nullable and always_written(cls, field)
-        return nullable(one) if null else one
+        return nullable(element) if null else element
 
     def _element(self, field: Field, *, answer: bool) -> Schema:
         if answer and field.text_by in self._switches:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sim.core.accounts.fee_schedule import FeeRow
 from sim.core.funding.funding import Funding, FundingLog
-from sim.core.funding.partners import Partners, PartnersState
+from sim.core.funding.partners import PartnerFunding, PartnersState
 from sim.core.identity.credentials import Credentials, CredentialsState, Environment
 from sim.core.identity.firms import Firms, FirmsState
 from sim.core.identity.isv_users import IsvUsers, IsvUsersState
@@ -24,7 +24,7 @@ from sim.core.identity.prefill import Prefills, PrefillState
 from sim.core.identity.referrals import Referrals, ReferralsState
 from sim.core.incentives.incentives import Incentives, IncentivesState
 from sim.core.incentives.rebates import Rebates, RebatesState
-from sim.core.incentives.scoring import Score, Scoring
+from sim.core.incentives.scoring import PeriodScore, Scoring
 from sim.core.lifecycle.games import GameReports, Games
 from sim.core.lifecycle.maintenance_pause import MaintenancePause
 from sim.core.lifecycle.settlement import SETTLEMENT_TIMER
@@ -46,10 +46,10 @@ from sim.core.service.faults import Faults, FaultsState
 from sim.core.service.maintenance import Maintenance, MaintenanceState
 from sim.core.service.maintenance_calendar import AnnouncedWindow, MaintenanceCalendar
 from sim.core.service.rate_limits import RateLimits, RateLimitsState
-from sim.core.trading.order_sessions import OrderSessions, Session
+from sim.core.trading.order_sessions import OrderSession, OrderSessions
 from sim.core.trading.synchronous import SynchronousOrders, SynchronousOrdersState
 from sim.core.trading.trading import Trading, TradingState
-from sim.core.webhooks.webhooks import Webhooks, WebhooksState
+from sim.core.webhooks.webhooks import WebhookService, WebhooksState
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
@@ -89,7 +89,7 @@ class State(Struct):
     incentives: IncentivesState
     rebates: RebatesState
     funding: FundingLog
-    order_sessions: dict[str, Session]
+    order_sessions: dict[str, OrderSession]
     combos: CombosState
     rfqs: RfqsState
     partners: PartnersState
@@ -97,7 +97,7 @@ class State(Struct):
     pause: list[str]
     awaited: SynchronousOrdersState
     fees: list[FeeRow]
-    scoring: list[Score]
+    scoring: list[PeriodScore]
 
 
 class Component(Protocol):
@@ -204,7 +204,7 @@ class Exchange:
         self.prefills = Prefills(ctx)
         self.isv_users = IsvUsers(ctx)
         self.referrals = Referrals()
-        self.webhooks = Webhooks(
+        self.webhooks = WebhookService(
             ctx, hosts=webhook_hosts, scripted=receivers, tamper=self.faults.of_webhook
         )
         self.rate_limits = RateLimits(ctx)
@@ -213,7 +213,7 @@ class Exchange:
         """Build what moves cash without a trade. Incentive programs pay through the funding log."""
         trading = self.trading
         self.funding = Funding(ctx, trading)
-        self.partners = Partners(ctx, self.firms, trading, self.funding)
+        self.partners = PartnerFunding(ctx, self.firms, trading, self.funding)
         self.incentives = Incentives(ctx, self.funding.pay_incentive)
         self.scoring = Scoring(ctx, trading, self.incentives)
         self.rebates = Rebates(ctx, self.instruments, trading.execution_log, self.incentives.grant)

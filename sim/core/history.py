@@ -41,7 +41,7 @@ def _now(rows: list[T]) -> FirstRows[T]:
     return FirstRows(rows, len(rows))
 
 
-class History(NamedTuple):
+class ExchangeHistory(NamedTuple):
     """The rows up to a moment, in order.
 
     An order that was live at that moment leaves only its place in `orders`; `live` holds an
@@ -71,7 +71,7 @@ def split_history(
     live: Iterable[Order],
     reported: Callable[[Order], Order | None],
     copies: Mapping[int, Order] = _NO_COPIES,
-) -> tuple[TradingState, History]:
+) -> tuple[TradingState, ExchangeHistory]:
     """Return the changing part of a state, and its history.
 
     `live` are the live orders, and `reported` returns the copy of an order in its last report.
@@ -88,7 +88,7 @@ def split_history(
         return replace(order)
 
     execution_log, cash, positions = state.execution_log, state.ledger.rows, state.positions.rows
-    history = History(
+    history = ExchangeHistory(
         _now(state.orders),
         _now(execution_log.executions),
         execution_log.trades[:],
@@ -108,16 +108,16 @@ def split_history(
 
 
 def join_history(
-    present: TradingState, history: History, here: Sequence[Order] = ()
+    present: TradingState, history: ExchangeHistory, here: Sequence[Order] = ()
 ) -> TradingState:
     """Rebuild the state that `split_history` split, for an exchange whose orders are `here` now."""
     orders, copied = history.orders.own(), len(here)
     for order in history.live.values():
-        place = order.seq - 1
-        if place < copied and (mine := here[place]) == order:
-            orders[place] = mine
+        row = order.seq - 1
+        if row < copied and (mine := here[row]) == order:
+            orders[row] = mine
         else:
-            orders[place] = replace(order)
+            orders[row] = replace(order)
     return replace(
         present,
         orders=orders,

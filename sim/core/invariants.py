@@ -141,8 +141,8 @@ def _orders(trading: Trading, changed: ChangeSet | None) -> Iterator[str]:
 
 
 def reserved(trading: Trading, account: str, symbol: str) -> Cash:
-    """Return the possible cost of an account's open orders in an instrument, counted one by one
-    (rule P3).
+    """Return the possible cost of an account's open orders in an instrument, counted one by
+    one (rule P3).
     """
     open_orders = trading.orders.open_of((account,), (symbol,))
     working = [order for order in open_orders if not order.received]

@@ -1,10 +1,10 @@
 """Branches: sequences of inputs, each of which begins at a moment of another.
 
-The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it returns
-to; a reset begins an independent one, at the start. A branch stores the places of its own lines
-only, and shares those of the branches it came from, up to where it left them. A number therefore
-identifies one line on each branch. Each line takes five integers (40 bytes); its content is not
-stored.
+The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it
+returns to; a reset begins an independent one, at the start. A branch stores the positions of its
+own lines only, and shares those of the branches it came from, up to where it left them. A
+number therefore identifies one line on each branch. Each line takes five integers (40 bytes);
+its content is not stored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 
-class Place(NamedTuple):
+class LinePosition(NamedTuple):
     """Where the line of an input is in the file, and what the input left behind.
 
     `after` is the instant after the input, `timers` the number of timers scheduled by then, and
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 Tree: TypeAlias = "dict[str, Branch]"
-_AFTER, _TIMERS = Place._fields.index("after"), Place._fields.index("timers")
+_AFTER, _TIMERS = LinePosition._fields.index("after"), LinePosition._fields.index("timers")
 
 
 def grow(tree: Tree, seed: int, begun: str, parent: Branch | None = None, at: int = 0) -> Branch:
@@ -61,11 +61,11 @@ class Branch:
         self.parent = parent
         self.from_seq = at
         self.timers: int = parent.timers if parent is not None else 0
-        # One array per field of `Place`, so that a search calls no function at each step.
-        self._columns = tuple(array("q") for _ in Place._fields)
+        # One array per field of `LinePosition`, so that a search calls no function at each step.
+        self._columns = tuple(array("q") for _ in LinePosition._fields)
 
     def add(self, offset: int, size: int, after: int, timers: int, cause: int) -> None:
-        """Add the next line, given as the fields of its `Place`."""
+        """Add the next line, given as the fields of its `LinePosition`."""
         offsets, sizes, instants_after, numbers, causes = self._columns
         offsets.append(offset)
         sizes.append(size)
@@ -73,12 +73,12 @@ class Branch:
         numbers.append(timers)
         causes.append(cause)
 
-    def learn(self, seq: int, place: Place) -> None:
-        """Record what a replay has found out about a line of this branch: everything but its
-        position.
+    def learn(self, seq: int, learnt: LinePosition) -> None:
+        """Record what a replay has found out about a line of this branch: everything
+        but its position.
         """
         row = seq - self.from_seq - 1
-        for column, number in zip(self._columns[2:], place[2:], strict=True):
+        for column, number in zip(self._columns[2:], learnt[2:], strict=True):
             column[row] = number
 
     @property
@@ -100,18 +100,18 @@ class Branch:
             branch = branch.parent
         return branch
 
-    def place(self, seq: int) -> Place:
-        """Return the place of the line of an input, from 1 to `self.seq`."""
+    def position(self, seq: int) -> LinePosition:
+        """Return the position of the line of an input, from 1 to `self.seq`."""
         branch = self.holder(seq)
         row = seq - branch.from_seq - 1
-        return Place(*(column[row] for column in branch._columns))
+        return LinePosition(*(column[row] for column in branch._columns))
 
-    def places(self, start: int, end: int) -> Iterator[Place]:
-        """Yield the places of the inputs `start`+1 … `end`."""
+    def positions(self, start: int, end: int) -> Iterator[LinePosition]:
+        """Yield the positions of the inputs `start`+1 … `end`."""
         for branch, first, last in self.parts(start, end):
             columns, origin = branch._columns, branch.from_seq
             for row in range(first - origin, last - origin):
-                yield Place(*(column[row] for column in columns))
+                yield LinePosition(*(column[row] for column in columns))
 
     def parts(self, start: int, end: int) -> list[tuple[Branch, int, int]]:
         """Return the inputs `start`+1 … `end` by the branch on which they were written, oldest
@@ -142,8 +142,8 @@ class Branch:
         return seq + 1 if seq < until and timer >= self.timers else 0
 
     def _first(self, limit: int, column: int, until: int) -> int:
-        """Return how many of the inputs up to `until` have at most `limit` in an ascending
-        column.
+        """Return how many of the inputs up to `until` have at most `limit` in
+        an ascending column.
         """
         for branch, first, last in self.parts(0, until):
             origin = branch.from_seq

@@ -37,7 +37,7 @@ class Choices(Protocol):
         """Return one of the options."""
 
 
-class Stream:
+class RandomStream:
     """The draws for one purpose. Its state is the number of 64-bit words drawn so far."""
 
     __slots__ = ("_key", "drawn")
@@ -115,14 +115,14 @@ class Entropy:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, RandomStream] = {}
         self._keys: dict[str, bytes] = {}
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> RandomStream:
         """Return the stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
         cached = self._streams.get(name)
         if cached is None:
-            cached = self._streams[name] = Stream(self._key(name))
+            cached = self._streams[name] = RandomStream(self._key(name))
         return cached
 
     def key(self, name: str) -> bytes:

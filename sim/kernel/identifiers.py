@@ -6,8 +6,8 @@ by 1296 is scrambled into the tail by a keyed Feistel network over 50 bits, whic
 base-36 digits. Both steps are one-to-one. So identifiers are unique without a record of those
 issued, can be turned back into the counter, and need one scrambling per 1296 of them.
 
-Rule M8: order and execution ids are 12 or 13 upper-case letters and digits, and do not sort by
-creation.
+Rule M8: order and execution ids are 12 or 13 upper-case letters and digits, and do not
+sort by creation.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def is_supported_instant(at: Instant) -> bool:
 def parse_instant(text: str) -> Instant:
     """Return the instant of RFC 3339 text with an offset; a bare date means 00:00 Eastern.
 
-    Raises ValueError for text without an offset, impossible dates and more than nine fractional
-    digits.
+    Raises ValueError for text without an offset, impossible dates and more than
+    nine fractional digits.
     """
     bare = _DATE.fullmatch(text)
     if bare:
@@ -117,7 +117,7 @@ def parse_instant(text: str) -> Instant:
     second = int(match[6] or 0)
     if second == 60:
         raise ValueError(f"leap seconds are not supported: {text!r}")
-    whole = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    whole_second = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     offset = 0
     if match[8] not in ("Z", "z"):
         sign = -1 if match[8][0] == "-" else 1
@@ -126,13 +126,13 @@ def parse_instant(text: str) -> Instant:
             raise ValueError(f"impossible offset: {text!r}")
         offset = sign * (offset_hours * 3600 + offset_minutes * 60)
     fraction = int((match[7] or "").ljust(9, "0"))
-    return from_datetime(whole) - offset * NS_PER_S + fraction
+    return from_datetime(whole_second) - offset * NS_PER_S + fraction
 
 
 def format_instant(at: Instant) -> str:
     """Return RFC 3339 UTC text with `Z`; the fraction has 0, 3, 6 or 9 digits, as in protobuf."""
-    whole, fraction = divmod(at, NS_PER_S)
-    text = _whole_second(whole)
+    seconds, fraction = divmod(at, NS_PER_S)
+    text = _whole_second(seconds)
     if not fraction:
         return text + "Z"
     if fraction % NS_PER_MS == 0:
@@ -178,8 +178,8 @@ def parse_span(text: str) -> Span:
         raise ValueError(f"not a duration: {text!r} (write PT5M or 5m)")
     total = 0
     for number, unit in _SHORT.findall(body):
-        whole, _, fraction_text = number.partition(".")
-        total += int(whole) * _UNIT[unit]
+        integer_text, _, fraction_text = number.partition(".")
+        total += int(integer_text) * _UNIT[unit]
         if fraction_text:
             total += int(fraction_text) * _UNIT[unit] // 10 ** len(fraction_text)
     return sign * _bounded(total, text)
@@ -192,8 +192,8 @@ def _bounded(span: Span, text: str) -> Span:
 
 
 def format_span(span: Span) -> str:
-    """Return a non-negative span as short text, largest units first ("1h30m", "4.2s"), for
-    `parse_span`.
+    """Return a non-negative span as short text, largest units first ("1h30m",
+    "4.2s"), for `parse_span`.
     """
     parts = []
     for unit, length in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
@@ -206,11 +206,11 @@ def format_span(span: Span) -> str:
 
 
 def format_seconds(span: Span) -> str:
-    """Return the seconds of a span as the shortest exact decimal text, without a unit: "30",
-    "0.13".
+    """Return the seconds of a span as the shortest exact decimal text, without a
+    unit: "30", "0.13".
     """
-    whole, fraction = divmod(span, NS_PER_S)
-    return str(whole) if not fraction else f"{whole}.{fraction:09d}".rstrip("0")
+    seconds, fraction = divmod(span, NS_PER_S)
+    return str(seconds) if not fraction else f"{seconds}.{fraction:09d}".rstrip("0")
 
 
 def eastern(day: date, hour: int = 0, minute: int = 0, second: int = 0) -> Instant:
@@ -254,12 +254,12 @@ def midnight_utc(day: date) -> Instant:
     return from_datetime(datetime(day.year, day.month, day.day, tzinfo=UTC))
 
 
-def same_trade_date(one: Instant, other: Instant) -> bool:
+def same_trade_date(first: Instant, second: Instant) -> bool:
     """Return whether two instants have the same trade date.
 
     Instants of the same UTC hour always do.
     """
-    hours = one // HOUR, other // HOUR
+    hours = first // HOUR, second // HOUR
     return hours[0] == hours[1] or _trade_date_of_hour(hours[0]) == _trade_date_of_hour(hours[1])
 
 

@@ -31,7 +31,7 @@ from zlib import crc32
 
 from msgspec import Raw, Struct, json, structs
 
-from sim.kernel.branches import Branch, Place, Tree, grow
+from sim.kernel.branches import Branch, LinePosition, Tree, grow
 
 FORMAT = 3
 _COPY_BYTES = 1 << 20
@@ -60,8 +60,8 @@ class Header(Struct, kw_only=True):
 class Line(Struct, kw_only=True, omit_defaults=True):
     """A line that was read: a record, or the mark of a jump that a replay has to repeat.
 
-    `digest` is the first 16 digits of the digest after the record; `check` is the CRC-32 of
-    `aside`.
+    `digest` is the first 16 digits of the digest after the record; `check` is the
+    CRC-32 of `aside`.
     """
 
     seq: int = 0
@@ -140,8 +140,8 @@ class Journal:
         return self._chain.hexdigest()
 
     def restart(self, seed: int) -> None:
-        """Start counting and chaining anew on an independent branch, like a new run with this
-        seed.
+        """Start counting and chaining anew on an independent branch, like a new run
+        with this seed.
         """
         self.stand_at_start(grow(self.branches, seed, "reset" if self.branches else "start"))
 
@@ -195,8 +195,8 @@ class Journal:
         """Add the next record.
 
         `at` and `after` are the instants before and after the input; `redacted` and `out` are input
-        and outcome as JSON; for `timers` and `cause` see `Place`. Raises JournalLost, after which
-        nothing can be appended.
+        and outcome as JSON; for `timers` and `cause` see `LinePosition`. Raises JournalLost, after
+        which nothing can be appended.
         """
         self.seq += 1
         head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, redacted)
@@ -240,16 +240,16 @@ class Journal:
         All starts with the same seed are equal.
         """
         branch, seq = branch or self.branch, checkpoint.seq
-        theirs = self.branches.get(checkpoint.branch)
-        if theirs is None or seq > branch.seq:
+        holder = self.branches.get(checkpoint.branch)
+        if holder is None or seq > branch.seq:
             return False
         if not seq:
-            return theirs.seed == branch.seed
-        return branch.holder(seq) is theirs.holder(seq)
+            return holder.seed == branch.seed
+        return branch.holder(seq) is holder.holder(seq)
 
     def seq_at(self, at: int) -> int:
-        """Return the number of inputs of this branch that were complete at an instant,
-        inclusive.
+        """Return the number of inputs of this branch that were complete at
+        an instant, inclusive.
         """
         return min(self.branch.seq_at(at), self.seq)
 
@@ -262,12 +262,12 @@ class Journal:
         """
         last = self.seq if branch is None else branch.seq
         branch = branch or self.branch
-        for place in branch.places(start, last if end is None else min(end, last)):
-            yield self.line_at(place)
+        for position in branch.positions(start, last if end is None else min(end, last)):
+            yield self.line_at(position)
 
-    def line_at(self, place: Place) -> bytes:
-        """Return the line at a place, without its newline."""
-        return self._read(place.offset, place.size)
+    def line_at(self, position: LinePosition) -> bytes:
+        """Return the line at a position, without its newline."""
+        return self._read(position.offset, position.size)
 
     def fork(self, file: BinaryIO | None = None) -> Journal:
         """Return a journal that continues from here independently.
@@ -306,22 +306,22 @@ class Journal:
             if along.seq:
                 along.mark("fork", part.name)
                 along.branch_off("fork")
-            for place in part.places(first, last):
-                line = self.line_at(place) + b"\n"
-                along.branch.add(along._end, *place[1:])
+            for position in part.positions(first, last):
+                line = self.line_at(position) + b"\n"
+                along.branch.add(along._end, *position[1:])
                 along._write(line)
             along.seq = last
         along._chain = self._chain.copy()
         return along
 
     def view(self) -> Journal:
-        """Return a journal for views of the past, which can move to any point but writes
-        nothing.
+        """Return a journal for views of the past, which can move to any point
+        but writes nothing.
         """
-        seen = copy(self)
-        seen.shadow, seen.ended, seen._on_end = True, None, None
-        seen._origin, seen._start = self, maxsize
-        return seen
+        view = copy(self)
+        view.shadow, view.ended, view._on_end = True, None, None
+        view._origin, view._start = self, maxsize
+        return view
 
     def _read(self, offset: int, size: int) -> bytes:
         if self._origin is not None and offset < self._start:

@@ -95,8 +95,8 @@ def _records(lines: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_text(raw: bytes) -> None:
-    """Raise UnicodeDecodeError for invalid UTF-8, because reading a line does not decode all of
-    it.
+    """Raise UnicodeDecodeError for invalid UTF-8, because reading a line does not decode
+    all of it.
     """
     if not raw.isascii():
         raw.decode()

@@ -105,8 +105,8 @@ class TimerQueue:
     def close(self, kinds: Collection[str]) -> None:
         """Accept only these kinds from now on.
 
-        Raises TimerOwnershipError if a timer of another kind is pending or another kind has a
-        priority.
+        Raises TimerOwnershipError if a timer of another kind is pending or another kind
+        has a priority.
         """
         pending = (timer.kind for timer in (*self._heap, *self._suspended))
         for kind in (*self._priorities, *pending):

@@ -17,7 +17,7 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 from zlib import crc32
 
-from sim.kernel.branches import Branch, Place
+from sim.kernel.branches import Branch, LinePosition
 from sim.read.history.work import Work
 
 BLOCK = 64  # lines
@@ -29,7 +29,7 @@ _VALUE = re.compile(rb':"[^"\\]++"|"stream":\d++(?=[,}])')
 class Lines(Protocol):
     """The source of lines: a journal, or the file of a finished run."""
 
-    def line_at(self, place: Place, /) -> bytes: ...
+    def line_at(self, place: LinePosition, /) -> bytes: ...
 
 
 class _Index:
@@ -120,8 +120,8 @@ def texts_of(
     A group is a text, and the position of each line in it as (start, size). A mark may be between
     two lines.
     """
-    group: list[Place] = []
-    for place in branch.places(first, last):
+    group: list[LinePosition] = []
+    for place in branch.positions(first, last):
         if group and place.offset + place.size - group[0].offset > _READ_BYTES:
             yield _read(lines, group)
             group = []
@@ -130,7 +130,7 @@ def texts_of(
         yield _read(lines, group)
 
 
-def _read(lines: Lines, group: list[Place]) -> tuple[bytes, list[tuple[int, int]]]:
+def _read(lines: Lines, group: list[LinePosition]) -> tuple[bytes, list[tuple[int, int]]]:
     begin = group[0].offset
     size = group[-1].offset + group[-1].size - begin
     text = lines.line_at(group[0]._replace(size=size))

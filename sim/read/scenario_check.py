@@ -14,7 +14,7 @@ from sim.read.headless_run import run_steps
 from sim.run.loader.load import load_scenario, scenario_positions, scenario_variants
 from sim.run.simulation import Simulation
 from sim.world.format.value_types import add_problem
-from sim.world.format.yaml_tree import Position, Problem, ScenarioError
+from sim.world.format.yaml_tree import Problem, ScenarioError, SourcePosition
 
 INPUTS_MAX = 50_000  # of all combinations of a scenario together
 COMBINATIONS_MAX = 100
@@ -45,7 +45,7 @@ def check(name: str, *, static: bool = False) -> Checked:
     variants = scenario_variants(name)
     scenarios = [load_scenario(name, values) for values in variants]
     checked = Checked(len(scenarios[0].steps), len(scenarios))
-    refusals: dict[tuple[Position, str], str] = {}  # with the first combination that has it
+    refusals: dict[tuple[SourcePosition, str], str] = {}  # with the first combination that has it
     for values, scenario in zip(variants, scenarios, strict=True):
         if static or checked.runs >= COMBINATIONS_MAX or checked.inputs >= INPUTS_MAX:
             break
@@ -69,7 +69,7 @@ def check(name: str, *, static: bool = False) -> Checked:
 
 def _refusals(
     name: str, values: dict[str, str], simulation: Simulation, inputs_max: int
-) -> Iterator[tuple[Position, str]]:
+) -> Iterator[tuple[SourcePosition, str]]:
     """Run one combination, and yield what was refused with the positions of the steps. What ends
     the run early has the position of the scenario.
     """

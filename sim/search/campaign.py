@@ -32,8 +32,8 @@ from sim.search.fuzz import with_random_steps
 from sim.search.variants import matching_variants
 from sim.search.workers import workers
 from sim.world.format.scenario import Scenario
-from sim.world.format.variation import Change, label, with_changes, with_choices
-from sim.world.format.yaml_tree import Position, error_at
+from sim.world.format.variation import SettingChange, label, with_changes, with_choices
+from sim.world.format.yaml_tree import SourcePosition, error_at
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Job(Struct, frozen=True, kw_only=True):
     journal: str = ""
     report: str = ""
     coverage: bool = False
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SettingChange, ...] = ()
     fuzz: int = 0
     verify: bool = False
     oracles: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     journal: str = ""
     report: str = ""
     coverage: str = ""
-    variations: Sequence[tuple[Change, ...]] = ((),)
+    variations: Sequence[tuple[SettingChange, ...]] = ((),)
     fuzz: int = 0
     verify: bool = False
     oracles: tuple[str, ...] = ()
@@ -300,7 +300,7 @@ def _done(path: str) -> dict[Job, Report]:
             result = _result(line)
         except DecodeError as error:
             raise error_at(
-                Position(path, number, 1),
+                SourcePosition(path, number, 1),
                 f"not a line of a results file, so nothing is resumed from it: {error}",
             ) from None
         results[result.job] = result.report

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TextIO
 
 from msgspec import Struct, json
 
-from sim.core.service.faults import Fault
+from sim.core.service.faults import ActiveFault
 from sim.kernel.instants import format_instant
 from sim.read.errors import UsageError
 from sim.read.headless_run import Report, run_scenario
@@ -35,7 +35,7 @@ from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of
 from sim.search.variants import matching_variants
 from sim.search.workers import map_jobs
 from sim.world.format.scenario import Scenario
-from sim.world.format.variation import Change, with_changes
+from sim.world.format.variation import SettingChange, with_changes
 
 HELD, NOTICED, BROKE, INVARIANT, NOT_AFFECTED = (
     "held",
@@ -207,7 +207,7 @@ def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
 
 def run_trial(trial: ExploreTrial) -> TrialResult:
     """Run a scenario with one or more additional faults."""
-    changes = tuple(Change("faults", trial.kind, fault) for fault in trial.faults)
+    changes = tuple(SettingChange("faults", trial.kind, fault) for fault in trial.faults)
     scenario = with_changes(load_scenario(trial.scenario, dict(trial.params)), changes)
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
@@ -220,7 +220,7 @@ def run_trial(trial: ExploreTrial) -> TrialResult:
     return TrialResult(trial, report.title, verdict, tuple(report.failures()), passed)
 
 
-def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
+def _verdict(sim: Simulation, faults: Sequence[ActiveFault], report: Report) -> str:
     if report.broken:
         return INVARIANT
     if not all(fault.affected for fault in faults):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.kernel.entropy import Entropy, Stream
+from sim.kernel.entropy import Entropy, RandomStream
 from sim.search.moves.table import MOVES
 from sim.search.moves.view import Act, Document, Steps, Terms, View, parsed
 from sim.world.format.scenario import Scenario
@@ -66,7 +66,7 @@ def _entry(terms: Terms) -> Document:
 class _RandomSteps:
     """Draws steps: those of new moves, and the next ones of moves that are under way."""
 
-    def __init__(self, choices: Stream, view: View) -> None:
+    def __init__(self, choices: RandomStream, view: View) -> None:
         self._choices = choices
         self._view = view
         self._moves = [

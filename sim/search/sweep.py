@@ -24,7 +24,7 @@ from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
 from sim.search.campaign import Job, RunPlan, finished, interrupted_note, jobs_of, scenario_of
 from sim.search.shrink_command import ShrinkRequest, write_smallest
-from sim.world.format.variation import Change, alternatives
+from sim.world.format.variation import SettingChange, alternatives
 
 FAILURES_MAX = 10
 
@@ -61,9 +61,9 @@ class SweepRow(Struct, kw_only=True):
 
 def variations(
     scenarios: Sequence[str], kinds: Sequence[str], only: str
-) -> list[tuple[Change, ...]]:
+) -> list[tuple[SettingChange, ...]]:
     """Return no change, then each alternative that one of the scenarios leaves open."""
-    combinations: dict[tuple[Change, ...], None] = {(): None}
+    combinations: dict[tuple[SettingChange, ...], None] = {(): None}
     for name in scenarios:
         scenario = load_scenario(name)
         for kind in kinds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sim.run.loader.load import scenario_variants
-from sim.world.format.yaml_tree import Position, error_at
+from sim.world.format.yaml_tree import SourcePosition, error_at
 
 
 def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
@@ -28,6 +28,6 @@ def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, st
     )
     values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
     raise error_at(
-        Position(name, 1, 1),
+        SourcePosition(name, 1, 1),
         f"the matrix gives {key} the values {values}; {params[key]} is not one of them",
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from retail_world import FINE, WHOLE, RetailWorld
 
 from sim.contract.messages.gateway_v1 import Event, EventSeries
-from sim.world.reference.market_pair import Facts, Side, market_of
+from sim.world.reference.market_pair import Facts, PairSide, market_of
 from sim.world.reference.reference import Reference
 
 GAME, ELECTION = "nba-test-game", "test-election"
@@ -51,13 +51,16 @@ class GatewayWorld(RetailWorld):
             reference.add_event(event)
         moneyline = Facts(
             question="Will Boston win?",
-            long=Side(home.name, home),
-            short=Side(away.name, away),
+            long=PairSide(home.name, home),
+            short=PairSide(away.name, away),
             sports_market_type="moneyline",
             mid="0.62",
         )
         vote = Facts(
-            question="Will the incumbent win?", long=Side("Yes"), short=Side("No"), mid="0.4"
+            question="Will the incumbent win?",
+            long=PairSide("Yes"),
+            short=PairSide("No"),
+            mid="0.4",
         )
         reference.add_market(
             market_of(11, instruments.require(WHOLE), moneyline, self.sim.now), game

@@ -19,8 +19,8 @@ from sim.api.pipeline.paging import PAGE_MAX, offset_of, page_length, page_of, t
 from sim.api.rendering.exchange_books import book_message
 from sim.api.reports.csv_writer import CHUNK_ROWS, csv_chunks
 from sim.api.reports.where_clause import (
-    Column,
     Condition,
+    ReportColumn,
     field_conditions,
     member,
     moment,
@@ -112,7 +112,7 @@ class Row(NamedTuple):
     colour: int = 2
 
 
-COLUMNS: dict[str, Column[Row]] = {
+COLUMNS: dict[str, ReportColumn[Row]] = {
     "name": text(lambda row: row.name),
     "size": number(lambda row: row.size),
     "at": moment(lambda row: row.at),

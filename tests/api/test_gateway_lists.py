@@ -161,7 +161,7 @@ class Lists(RuleBasedStateMachine):
         exchange = self.simulation.exchange
         catalogue = market_index(exchange).catalogue
         everything = [
-            catalogue.whole_event(place)
+            catalogue.event_with_markets(place)
             for place, event in enumerate(catalogue.events)
             if event.slug
         ]

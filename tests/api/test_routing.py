@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.api.pipeline.routing import Match, MethodNotAllowed, NotFound, Router
+from sim.api.pipeline.routing import Match, NoSuchPath, Router, WrongVerb
 from sim.contract.contract import PLANES, Operation, Plane, Route, RpcService, load_contract
 from sim.contract.operation import body_of
 
@@ -67,7 +67,7 @@ def test_a_path_leads_to_its_operation(
      "//v1/orders/open", "/v1%2Forders%2Fopen", "/v1/files/", "/V1/orders/open"],
 )  # fmt: skip
 def test_other_paths_are_not_found(router: Router, path: str) -> None:
-    assert isinstance(router.match("GET", path), NotFound)
+    assert isinstance(router.match("GET", path), NoSuchPath)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_other_paths_are_not_found(router: Router, path: str) -> None:
 def test_another_verb_is_refused_with_those_that_work(
     router: Router, verb: str, path: str, allowed: tuple[str, ...]
 ) -> None:
-    assert router.match(verb, path) == MethodNotAllowed(allowed)
+    assert router.match(verb, path) == WrongVerb(allowed)
 
 
 def test_what_is_remembered_stays_bounded(router: Router) -> None:

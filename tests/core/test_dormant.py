@@ -107,7 +107,7 @@ def expiry(symbol: str) -> list[tuple[str, InstrumentState, InstrumentState]]:
 
 
 def buy(exchange: Exchange, symbol: str, account: str = "ann", side: Side = Side.BUY) -> None:
-    exchange.trading.order_service.place(
+    exchange.trading.order_service.enter(
         PlaceOrder(
             symbol=symbol,
             account=account,

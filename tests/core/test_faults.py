@@ -107,7 +107,7 @@ def test_the_first_fault_that_strikes_acts_and_all_that_match_count() -> None:
     _, faults = make({"match": {"nth": 2}, "act": {"status": 500}}, {"act": {"status": 503}})
     found = [faults.pick("exchange", "X.Y") for _ in range(3)]
     assert [action and action.status for action in found] == [503, 500, 503]
-    assert [(fault.seen, fault.affected) for fault in faults.all()] == [(3, 1), (3, 2)]
+    assert [(fault.matched, fault.affected) for fault in faults.all()] == [(3, 1), (3, 2)]
 
 
 def test_a_fault_that_strikes_first_does_not_shift_the_luck_of_the_next() -> None:
@@ -226,7 +226,7 @@ def test_a_fault_that_is_over_stays_listed_with_its_counts() -> None:
         ["f1", "f2"],
     )
     assert strikes(faults, 1) == []
-    assert [(fault.id, fault.seen, fault.affected) for fault in faults.over()] == [
+    assert [(fault.id, fault.matched, fault.affected) for fault in faults.over()] == [
         ("f1", 1, 1),
         ("f2", 1, 0),
     ]

@@ -151,7 +151,7 @@ class TradingMachine(RuleBasedStateMachine):
         if tif is TimeInForce.GOOD_TILL_TIME:
             fields["good_till"] = self.market.ctx.now + minutes(qty)
         placed = self.both(
-            lambda market: market.trading.order_service.place(
+            lambda market: market.trading.order_service.enter(
                 market.command(account, side, symbol=symbol, **fields)
             )
         )

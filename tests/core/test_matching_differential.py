@@ -148,7 +148,7 @@ class Both:
             stop_price=place.stop,
             deferred=True,
         )
-        order = self.market.trading.order_service.place(command)
+        order = self.market.trading.order_service.enter(command)
         self.numbers[order.id] = number
         self.ids.append(order.id)
         self.naive.place(

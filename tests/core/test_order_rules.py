@@ -627,7 +627,7 @@ def test_a_malformed_order_is_always_an_error_and_never_a_reject(
         **fields,
     }
     with pytest.raises(InvalidRequest):
-        market.trading.order_service.place(market.command(**given))
+        market.trading.order_service.enter(market.command(**given))
     assert market.reports() == []
 
 
@@ -638,12 +638,12 @@ def test_unknown_symbols_and_accounts_and_accounts_that_do_not_trade_are_refused
     with pytest.raises(NotFound):
         market.buy("a", 1, 50, symbol="nope")
     with pytest.raises(NotFound):
-        market.trading.order_service.place(
+        market.trading.order_service.enter(
             PlaceOrder(symbol="X", account="ghost", participant="p", side=Side.BUY, qty=1, price=50)
         )
     market.trading.open_account("clearing", kind="clearing")
     with pytest.raises(PermissionDenied):
-        market.trading.order_service.place(
+        market.trading.order_service.enter(
             PlaceOrder(
                 symbol="X", account="clearing", participant="p", side=Side.BUY, qty=1, price=50
             )

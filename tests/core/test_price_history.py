@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.core.market_data.assets import PRICE_SCALE, Asset, Assets, Ticker
-from sim.core.market_data.candles import CANDLES_MAX, Bucket, Window, align_window, candles
+from sim.core.market_data.candles import CANDLES_MAX, Bucket, CandleRange, align_window, candles
 from sim.core.model.context import Context
 from sim.core.model.index_conditions import Family, IndexCondition
 from sim.core.model.refusals import InvalidRequest
@@ -50,9 +50,9 @@ def test_a_window_is_aligned_and_never_too_long(start: int, end: int, bucket: Bu
 
 
 def test_the_widest_windows_are_an_hour_of_seconds_and_sixty_hours_of_minutes() -> None:
-    assert align_window(0, 0, Bucket.S1, NOW) == Window(NOW - 3599, NOW, NOW)
+    assert align_window(0, 0, Bucket.S1, NOW) == CandleRange(NOW - 3599, NOW, NOW)
     minute = NOW // 60 * 60
-    assert align_window(0, 0, Bucket.M1, NOW) == Window(minute - 3599 * 60, NOW, minute)
+    assert align_window(0, 0, Bucket.M1, NOW) == CandleRange(minute - 3599 * 60, NOW, minute)
 
 
 SMALL = ticker(outages=(OUTAGE,), every=3)

@@ -51,13 +51,13 @@ def do(market: Market, move: Move) -> object:
     mine = market.trading.orders.of_account(account)
     try:
         if kind == "limit":
-            market.trading.order_service.place(
+            market.trading.order_service.enter(
                 market.command(
                     account, side, qty, price, symbol, clord_id=clord_id, deferred=qty > 5
                 )
             )
         elif kind == "stop":
-            market.trading.order_service.place(
+            market.trading.order_service.enter(
                 market.command(
                     account, side, qty, symbol=symbol, type=OrderType.STOP, stop_price=price
                 )

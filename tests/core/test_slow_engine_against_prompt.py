@@ -142,7 +142,7 @@ class Pair:
         account, symbol = self.rng.choice(tuple(CHANNELS)), self.rng.choice(SYMBOLS)
         command = self.order(account, self.rng.choice((Side.BUY, Side.SELL)), symbol)
         due, number = self.due((account, symbol)), len(self.slow_orders)
-        order = self.slow.trading.order_service.place(command)
+        order = self.slow.trading.order_service.enter(command)
         self.slow_orders.append(order)
         assert (order.state is OrderState.PENDING_NEW) == (due > self.slow.ctx.now)
         late = self.late(account, due)
@@ -154,7 +154,7 @@ class Pair:
                     ("REJECTED", number, *shown, 0, 0, False, STOPGAP, self.prompt.ctx.now)
                 )
             else:
-                self.prompt_ids[number] = self.prompt.trading.order_service.place(command).id
+                self.prompt_ids[number] = self.prompt.trading.order_service.enter(command).id
 
         self.give(due, run)
 

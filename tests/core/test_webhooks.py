@@ -26,7 +26,7 @@ from sim.core.webhooks.payloads import (
     url_problem,
 )
 from sim.core.webhooks.records import Attempt, WebhooksState
-from sim.core.webhooks.webhooks import Webhooks
+from sim.core.webhooks.webhooks import WebhookService
 from sim.kernel.instants import Instant, hours, minutes, parse_instant, seconds
 
 START = parse_instant("2026-09-08T18:00:00Z")
@@ -44,7 +44,7 @@ class Bench:
     made: list[Attempt] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.webhooks = Webhooks(self.ctx, hosts=("hooks.example.com",), tamper=self._fault)
+        self.webhooks = WebhookService(self.ctx, hosts=("hooks.example.com",), tamper=self._fault)
 
     def _fault(self, kind: str, firm: str, event_id: str, attempt: int) -> FaultAction | None:
         asked = self.action is not None and self.action.of_delivery is (attempt == 0)

@@ -7,9 +7,9 @@ from itertools import product
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sim.kernel.branches import Branch, Place, Tree, grow
+from sim.kernel.branches import Branch, LinePosition, Tree, grow
 
-Lines = list[tuple[str, Place]]  # each with the branch on which it was written
+Lines = list[tuple[str, LinePosition]]  # each with the branch on which it was written
 
 
 class Model:
@@ -36,8 +36,8 @@ class Model:
         """Add a line to the newest branch; instants and timers never go back on it."""
         branch = [*self.tree.values()][-1]
         before = self.lines[branch.name]
-        last = before[-1][1] if before else Place(0, 0, 0, branch.timers, 0)
-        place = Place(self.written, 7, last.after + after, last.timers + timers, cause)
+        last = before[-1][1] if before else LinePosition(0, 0, 0, branch.timers, 0)
+        place = LinePosition(self.written, 7, last.after + after, last.timers + timers, cause)
         self.written += 8
         branch.add(*place)
         before.append((branch.name, place))
@@ -79,7 +79,7 @@ def test_a_branch_has_the_lines_that_led_to_it(deeds: list[tuple]) -> None:  # t
 def check(branch: Branch, lines: Lines) -> None:
     places = [place for _, place in lines]
     assert branch.seq == len(lines)
-    assert [branch.place(seq) for seq in range(1, branch.seq + 1)] == places
+    assert [branch.position(seq) for seq in range(1, branch.seq + 1)] == places
     assert [branch.holder(seq).name for seq in range(1, branch.seq + 1)] == [
         name for name, _ in lines
     ]
@@ -93,7 +93,7 @@ def check(branch: Branch, lines: Lines) -> None:
 def check_part(branch: Branch, lines: Lines, low: int, high: int) -> None:
     places = [place for _, place in lines]
     end = min(high, branch.seq)
-    assert [*branch.places(low, end)] == places[low:end]
+    assert [*branch.positions(low, end)] == places[low:end]
     parts = branch.parts(low, end)
     assert [(part.name, at) for part, first, last in parts for at in range(first, last)] == [
         (name, at) for at, (name, _) in enumerate(lines) if low <= at < end
@@ -114,10 +114,10 @@ def test_what_a_replay_learns_of_a_line_changes_all_but_its_position() -> None:
     branch = grow(tree, 7, "rewind", main, 2)
     branch.add(30, 8, 2, 1, 0)
     branch.add(40, 8, 2, 1, 0)
-    branch.learn(4, Place(0, 0, 5, 6, 3))
-    assert [*branch.places(2, 4)] == [Place(30, 8, 2, 1, 0), Place(40, 8, 5, 6, 3)]
-    main.learn(1, Place(0, 0, 1, 2, 0))
-    assert [*branch.places(0, 2)] == [Place(0, 9, 1, 2, 0), Place(10, 9, 1, 1, 0)]
+    branch.learn(4, LinePosition(0, 0, 5, 6, 3))
+    assert [*branch.positions(2, 4)] == [LinePosition(30, 8, 2, 1, 0), LinePosition(40, 8, 5, 6, 3)]
+    main.learn(1, LinePosition(0, 0, 1, 2, 0))
+    assert [*branch.positions(0, 2)] == [LinePosition(0, 9, 1, 2, 0), LinePosition(10, 9, 1, 1, 0)]
 
 
 def test_a_branch_by_itself_is_one_from_a_start() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.kernel.entropy import Entropy, Stream
+from sim.kernel.entropy import Entropy, RandomStream
 from tests.wide_numbers import wide
 
 
@@ -104,7 +104,7 @@ def test_what_is_drawn_from_a_stream_never_changes_or_no_old_journal_would_repla
 
 
 def test_a_wait_is_at_least_one_and_long_for_the_smallest_word() -> None:
-    class Fixed(Stream):
+    class Fixed(RandomStream):
         def bits(self) -> int:
             return self.drawn
 

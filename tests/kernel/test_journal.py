@@ -83,10 +83,10 @@ def test_a_record_has_number_instant_input_outcome_and_the_digest_after_it() -> 
     assert journal.digest == chained(7, 3, 4), "what is aside is not in it"
     assert file.getvalue() == encode_header(HEADER) + b"\n" + first + second
     assert list(journal.lines()) == [first[:-1], second[:-1]]
-    assert [place[2:] for place in journal.branch.places(0, 2)] == [(4, 3, 1), (5, 4, 2)]
+    assert [place[2:] for place in journal.branch.positions(0, 2)] == [(4, 3, 1), (5, 4, 2)]
     assert (journal.seq, journal.last_line) == (2, second)
     journal.append(9, b"{}", b"{}", b"", 10)
-    assert journal.branch.place(3)[2:] == (10, 0, 0)
+    assert journal.branch.position(3)[2:] == (10, 0, 0)
 
 
 def test_a_mark_is_a_line_that_the_digest_does_not_cover() -> None:
@@ -245,9 +245,9 @@ def test_a_journal_along_a_branch_replays_to_the_same_digest() -> None:
     assert (along.seq, along.digest, along.branch.timers) == (4, journal.digest, 5)
     assert numbers(along.lines()) == [6, 7, 8, 9]
     assert list(along.lines()) == list(journal.lines())
-    assert [*along.branch.places(0, 4)] != [*journal.branch.places(0, 4)]
-    assert [place[1:] for place in along.branch.places(0, 4)] == [
-        place[1:] for place in journal.branch.places(0, 4)
+    assert [*along.branch.positions(0, 4)] != [*journal.branch.positions(0, 4)]
+    assert [place[1:] for place in along.branch.positions(0, 4)] == [
+        place[1:] for place in journal.branch.positions(0, 4)
     ]
     lines = [read_line(line) for line in file.getvalue().splitlines()[1:]]
     assert [(line.mark, line.argument, line.seq) for line in lines] == [

@@ -291,7 +291,7 @@ def trade(exchange: Exchange, deal: Deal) -> None:
     price_scale, qty_scale, _ = SCALES[deal.symbol]
     taker = (deal.maker + 1 + deal.taker % 2) % 3
     for account, side in ((deal.maker, Side.SELL), (taker, Side.BUY)):
-        exchange.trading.order_service.place(
+        exchange.trading.order_service.enter(
             PlaceOrder(
                 symbol=deal.symbol,
                 account=ACCOUNTS[account],

@@ -246,15 +246,15 @@ def test_what_breaks_while_another_instrument_is_traded_is_found_and_since_when_
     (tmp_path / "whole.yaml").write_text(SCENARIO)
     (tmp_path / "others.yaml").write_text(OTHERS)
     sim = Simulation(load_scenario(str(tmp_path / "others.yaml")))
-    place, placed = sim.exchange.trading.order_service.place, []
+    enter, placed = sim.exchange.trading.order_service.enter, []
 
-    def spoil_and_place(order: PlaceOrder) -> Order:
+    def spoil_and_enter(order: PlaceOrder) -> Order:
         placed.append(sim.seq + 1)
         if len(placed) == 10:
             broken.do(sim.exchange.trading)
-        return place(order)
+        return enter(order)
 
-    monkeypatch.setattr(sim.exchange.trading.order_service, "place", spoil_and_place)
+    monkeypatch.setattr(sim.exchange.trading.order_service, "enter", spoil_and_enter)
     (told,) = run_scenario(sim.scenario, simulation=sim).broken
     found = re.match(
         rf"{broken.invariant}: .* \(after input (\d+)(?: or up to (\d+) before)?", told

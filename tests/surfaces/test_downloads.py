@@ -111,7 +111,7 @@ def busy(count: int) -> Connection:
             (users[0], (Side.BUY, Side.SELL)[number % 2]),
             (users[1], (Side.SELL, Side.BUY)[number % 2]),
         ):
-            trading.order_service.place(
+            trading.order_service.enter(
                 PlaceOrder(
                     account=user.account,
                     participant=user.name,
@@ -241,9 +241,9 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
         qty=1,
         tif=TimeInForce.GOOD_TILL_CANCEL,
     )
-    old = trading.order_service.place(resting).id
+    old = trading.order_service.enter(resting).id
     for _ in range(CHUNK_ROWS + 100):
-        trading.order_service.place(
+        trading.order_service.enter(
             PlaceOrder(
                 account=user.account,
                 participant=user.name,
@@ -263,7 +263,7 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
 
     def trade() -> None:
         other = firm(world.simulation).users[1]
-        trading.order_service.place(
+        trading.order_service.enter(
             PlaceOrder(
                 account=other.account,
                 participant=other.name,
@@ -275,7 +275,7 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
             )
         )
 
-    for meanwhile in (lambda: trading.order_service.place(resting), trade, cancel):
+    for meanwhile in (lambda: trading.order_service.enter(resting), trade, cancel):
         world.simulation.restore("before")
         chunks = by_rest(world, DOWNLOADS[0])
         text = next(chunks)

@@ -43,7 +43,7 @@ def world() -> Connection:
     symbols = [quiet(sim).symbol, *([other] if trading.state(other).name == "OPEN" else [])]
     for number in range(480):
         user = users[number % 7 % USERS]
-        order = trading.order_service.place(
+        order = trading.order_service.enter(
             PlaceOrder(
                 account=user.account,
                 participant=user.name,
@@ -350,7 +350,7 @@ def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -
     def trade(times: int) -> None:
         for number in range(2 * times):
             user = firm(world.simulation).users[number % USERS]
-            trading.order_service.place(
+            trading.order_service.enter(
                 PlaceOrder(
                     account=user.account,
                     participant=user.name,

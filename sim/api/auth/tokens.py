@@ -1,8 +1,8 @@
 """The token issuer's operations (§4.5, §5.1).
 
-`pipeline/verification.py` has verified the assertion, and `core/identity/credentials.py` decides.
-Keys and metadata have the usual addresses of an issuer (RFC 7517, RFC 8414), because §5.1 names
-none.
+`pipeline/verification.py` has verified the assertion, and `core/identity/credentials.py`
+decides. Keys and metadata have the usual addresses of an issuer (RFC 7517, RFC 8414), because
+§5.1 names none.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ annotations of the generated Structs:
     decode = query_decoder(GetOrderBookRequest, Casing.CAMEL_OR_SNAKE)
     decode("depth=3", unknown)
 
-Readers refuse with `BadBody` (the whole) or `BadField` (one field, by its path); both are
-`BadInput`.
+Readers refuse with `BadBody` (the whole) or `BadField` (one field, by its path);
+both are `BadInput`.
 """
 
 from __future__ import annotations

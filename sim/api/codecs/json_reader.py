@@ -36,8 +36,8 @@ class JsonDecoder(Protocol):
 def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> JsonDecoder:
     """Return the function that reads messages of a type. An empty body is the empty message.
 
-    With `zero_unknown_enums`, unknown enum text is read as the zero member instead of being
-    refused.
+    With `zero_unknown_enums`, unknown enum text is read as the zero member instead
+    of being refused.
     """
     read = _READERS[zero_unknown_enums].reader(cls)
 

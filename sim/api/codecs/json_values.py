@@ -53,12 +53,12 @@ def whole_number(lowest: int, highest: int) -> Convert:
     def convert(raw: Any, unknown: list[str]) -> int:
         kind = type(raw)
         if kind is str:
-            whole = (raw.isdigit() and raw.isascii() and len(raw) <= 20) or _WHOLE.fullmatch(
+            is_whole = (raw.isdigit() and raw.isascii() and len(raw) <= 20) or _WHOLE.fullmatch(
                 raw
             ) is not None
         else:
-            whole = kind is int or (kind is float and raw.is_integer())
-        if not whole:
+            is_whole = kind is int or (kind is float and raw.is_integer())
+        if not is_whole:
             raise BadField("", "expected a whole number")
         value = int(raw)
         if not lowest <= value <= highest:
@@ -74,19 +74,19 @@ def _enum(enum: Any, zero_unknown: bool, bare: str, other: str) -> Convert:
         for name, number in list(numbers.items()):
             short = name.removeprefix(bare)
             numbers |= {short: number, f"{other or bare}{short}": number}
-    whole = whole_number(*INTEGER_RANGES["int32"])
+    whole_int32 = whole_number(*INTEGER_RANGES["int32"])
 
     def convert(raw: Any, unknown: list[str]) -> int:
         if isinstance(raw, str):
-            known = numbers.get(raw)
-            if known is not None:
-                return known
+            member = numbers.get(raw)
+            if member is not None:
+                return member
             if zero_unknown:
                 return 0
             raise BadField(
                 "", f"{raw[:100]!r} is not a member of {enum.__name__.rpartition('_')[2]}"
             )
-        return int(whole(raw, unknown))
+        return int(whole_int32(raw, unknown))
 
     return convert
 

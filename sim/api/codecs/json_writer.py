@@ -99,8 +99,8 @@ class _Writers:
         return encode
 
     def _large_list(self, cls: type[Message]) -> Field | None:
-        """Return the first field that is a list of large messages, if the type itself is not
-        large.
+        """Return the first field that is a list of large messages, if the type itself
+        is not large.
         """
         if cls.__full_name__ in LARGE_MESSAGES:
             return None
@@ -286,8 +286,8 @@ def _base64(data: bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def write_double(value: float) -> str:
-    """A JSON number, without exponent between 10⁻⁶ and 10²¹; "NaN" and the infinities as protobuf's
-    quoted words.
+    """A JSON number, without exponent between 10⁻⁶ and 10²¹; "NaN" and the infinities as
+    protobuf's quoted words.
     """
     if not isfinite(value):
         return '"NaN"' if value != value else '"Infinity"' if value > 0 else '"-Infinity"'

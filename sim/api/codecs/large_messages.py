@@ -70,8 +70,8 @@ def caching_writer(write: Callable[[Message], str]) -> Callable[[Message], str]:
 def splicing_encoder(
     write: Callable[[Any], str], attribute: str, encode_element: Callable[[Message], bytes]
 ) -> Callable[[Any], bytes]:
-    """Return an encoder for messages with a list of large ones, for which `write` writes a
-    placeholder.
+    """Return an encoder for messages with a list of large ones, for which `write`
+    writes a placeholder.
     """
 
     def encode(message: Any) -> bytes:

@@ -142,28 +142,28 @@ class _Codec:
         return [*lines, "pass"] if len(lines) == 1 else lines
 
     def _put_field(self, field: Field) -> list[str]:
-        place = _place(field)
+        target = _place(field)
         if field.key_kind:
             if field.kind in SCALARS:
-                return [f"{place}.update(v)"]
+                return [f"{target}.update(v)"]
             return [
-                f"t = {place}",
+                f"t = {target}",
                 "for k, x in v.items():",
                 f"    {self._put_function(field)}(x, t[k])",
             ]
         if field.repeated:
             if field.kind in SCALARS:
-                return [f"{place}.extend(v)"]
+                return [f"{target}.extend(v)"]
             return [
-                f"add = {place}.add",
+                f"add = {target}.add",
                 "for x in v:",
                 f"    {self._put_function(field)}(x, add())",
             ]
         if field.kind in SCALARS:
             return (
-                [f"{place} = v"] if place.startswith("p.") else [f"setattr(p, {field.name!r}, v)"]
+                [f"{target} = v"] if target.startswith("p.") else [f"setattr(p, {field.name!r}, v)"]
             )
-        return [f"t = {place}", "t.SetInParent()", f"{self._put_function(field)}(v, t)"]
+        return [f"t = {target}", "t.SetInParent()", f"{self._put_function(field)}(v, t)"]
 
     def _put_function(self, field: Field) -> str:
         return (
@@ -180,14 +180,16 @@ class _Codec:
         return [f"def {name}(p):", f"return make_{name}({arguments})"]
 
     def _get_field(self, field: Field) -> str:
-        place = _place(field)
+        source = _place(field)
         element = self._get_element(field, "x")
         if field.key_kind:
             # The order of the library's maps differs between processes.
-            return f"{{k: {element} for k, x in sorted({place}.items(), key=lambda item: item[0])}}"
+            return (
+                f"{{k: {element} for k, x in sorted({source}.items(), key=lambda item: item[0])}}"
+            )
         if field.repeated:
-            return f"list({place})" if element == "x" else f"[{element} for x in {place}]"
-        value = self._get_element(field, place)
+            return f"list({source})" if element == "x" else f"[{element} for x in {source}]"
+        value = self._get_element(field, source)
         return f"{value} if p.HasField({field.name!r}) else None" if field.nullable else value
 
     def _get_element(self, field: Field, source: str) -> str:

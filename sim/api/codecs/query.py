@@ -188,8 +188,8 @@ def _text_reader(field: Field) -> Callable[[str], Any]:
 
 
 def _refuse_composite(text: str) -> Any:
-    """Refuse a message or a map: it cannot be written as one text, and ignoring it would hide
-    that.
+    """Refuse a message or a map: it cannot be written as one text, and ignoring it
+    would hide that.
     """
     raise BadField("", "cannot be sent as one parameter; send each of its fields as a parameter")
 

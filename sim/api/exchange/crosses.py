@@ -31,17 +31,17 @@ def insert_order_cross(
     if request.cross_type != wire.CrossType.CROSS_TYPE_ALL_OR_NONE:
         raise InvalidRequest("cross_type must be CROSS_TYPE_ALL_OR_NONE", rule="cross")
     priority = member(Side, request.cross_prioritized_side, "cross_prioritized_side")
-    one, other = (
+    first, second = (
         _command(exchange, caller, index, side) for index, side in enumerate(request.requests)
     )
-    if one.account == other.account and exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "firm":
+    if first.account == second.account and exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "firm":
         raise InvalidRequest(
             "requests: the two sides of a cross must be for different accounts",
             rule="cross",
             remedy="name an account in each request",
         )
     orders = exchange.trading.order_service.cross(
-        (one, other), cross_id=request.cross_id, priority=priority
+        (first, second), cross_id=request.cross_id, priority=priority
     )
     return wire.InsertOrderCrossResponse(
         responses=[wire.InsertOrderResponse(order_id=order.id) for order in orders]

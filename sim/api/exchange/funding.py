@@ -121,11 +121,11 @@ def _check_update(account: wire.FundingAccount, current: wire.FundingAccount, fi
                 remedy=f"only these can change: {', '.join(_CHANGEABLE)}",
             )
     sources = {source.id for source in sources_of(firm)}
-    for name, known, ids in (
+    for name, allowed, ids in (
         ("associated_funding_sources", sources, account.associated_funding_sources),
         ("destination_funding_source", sources | {""}, [account.destination_funding_source]),
     ):
-        if not known.issuperset(ids):
+        if not allowed.issuperset(ids):
             raise InvalidRequest(
                 f"account.{name}: no such funding source",
                 remedy="GET /v1/funding/sources lists them",

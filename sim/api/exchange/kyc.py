@@ -72,8 +72,8 @@ def set_webhook_url(
 def webhook_registration(
     exchange: Exchange, settled: PendingRegistration
 ) -> wire.SetWebhookURLResponse:
-    """Answer a registration according to its test delivery: acknowledged, refused or timed out
-    (rule K8).
+    """Answer a registration according to its test delivery: acknowledged, refused or timed
+    out (rule K8).
     """
     return wire.SetWebhookURLResponse(validated=settled.validated is True, message=settled.message)
 

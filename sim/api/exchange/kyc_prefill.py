@@ -18,7 +18,14 @@ from sim.api.pipeline.redaction import redact_text
 from sim.contract.messages import exchange_kyc_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc_application import EXTERNAL_ID_MAX, is_birthday
-from sim.core.identity.prefill import CODES, DECISIONS, Code, Person, Prefill, Stage
+from sim.core.identity.prefill import (
+    CODES,
+    DECISIONS,
+    CodeEffect,
+    Prefill,
+    PrefillStage,
+    SandboxPerson,
+)
 from sim.core.model.refusals import InvalidRequest
 
 _PHONE = re.compile(r"\+?[1-9]\d{6,14}", re.ASCII)
@@ -66,9 +73,9 @@ def submit_kyc_prefill_otp(
         raise InvalidRequest("otp: four to eight digits")
     firm, code = firm_of(exchange, caller).name, _code(exchange, request.otp)
     prefill = exchange.prefills.submit(firm, request.external_id, code)
-    if prefill.stage is not Stage.COMPLETE:
+    if prefill.stage is not PrefillStage.COMPLETE:
         return wire.SubmitKYCPrefillOTPResponse(status=_status(prefill))
-    person = Person()
+    person = SandboxPerson()
     return wire.SubmitKYCPrefillOTPResponse(
         status=_status(prefill),
         address=convert(person.address, wire.KYCAddress, from_attributes=True),
@@ -82,13 +89,13 @@ def submit_kyc_prefill_otp(
     )
 
 
-def _code(exchange: Exchange, otp: str) -> Code:
+def _code(exchange: Exchange, otp: str) -> CodeEffect:
     """Return the code that a text stands for: redacted, or in clear in calls of a scenario."""
     key = exchange.ctx.entropy.key("sealing")
     for text, code in CODES.items():
         if otp in (text, redact_text(text, key, {})):
             return code
-    return Code.BAD
+    return CodeEffect.BAD
 
 
 def _status(prefill: Prefill) -> wire.KYCStatus:

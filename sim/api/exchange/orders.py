@@ -47,7 +47,7 @@ def insert_order(
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
     command = place_command(caller, request, deferred=deferred)
     exchange.order_sessions.check(command.session_id, command.account)
-    return wire.InsertOrderResponse(order_id=exchange.trading.order_service.place(command).id)
+    return wire.InsertOrderResponse(order_id=exchange.trading.order_service.enter(command).id)
 
 
 @handles("OrderEntryAPI.InsertOrderList")
@@ -59,12 +59,12 @@ def insert_order_list(
     One malformed entry refuses the whole list before anything is placed. A business reject becomes
     a REJECTED execution (rule M38).
     """
-    place = exchange.trading.order_service.place
+    enter = exchange.trading.order_service.enter
     entries = enumerate(_entries(request.requests))
     first, *others = [_entry_command(exchange, caller, index, entry) for index, entry in entries]
-    ids = [place(first).id]
+    ids = [enter(first).id]
     parent = ids[0] if exchange.ctx.assumptions.text(ORDER_PARENT) == "list" else ""
-    ids += [place(replace(command, parent_id=parent)).id for command in others]
+    ids += [enter(replace(command, parent_id=parent)).id for command in others]
     return wire.InsertOrderListResponse(
         responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids]
     )

@@ -52,8 +52,8 @@ def list_account_balances(
 def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse:
     """Return the amounts of rules P2 and P6.
 
-    Contracts are fully collateralised, so the margin of short positions is the whole capital
-    requirement.
+    Contracts are fully collateralised, so the margin of short positions is the
+    whole capital requirement.
     """
     trading = exchange.trading
     margin = trading.margin_requirement(account)

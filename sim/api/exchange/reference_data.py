@@ -16,8 +16,8 @@ from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_instruments import CLEARING_HOUSE, current_instrument_message
 from sim.api.reports.where_clause import (
-    Column,
     Condition,
+    ReportColumn,
     field_conditions,
     member,
     parse_clause,
@@ -123,10 +123,11 @@ def _listed(
         length,
     )
     instruments = [
-        one if isinstance(one, Instrument) else _instrument_at(exchange, one) for one in page
+        listed if isinstance(listed, Instrument) else _instrument_at(exchange, listed)
+        for listed in page
     ]
     return wire.ListInstrumentsResponse(
-        instruments=[current_instrument_message(exchange, one) for one in instruments],
+        instruments=[current_instrument_message(exchange, listed) for listed in instruments],
         next_page_token=token,
         eof=not token,
     )
@@ -143,11 +144,13 @@ def _matching(
     instruments, tests = exchange.instruments, list(_single_tests(exchange, criteria))
 
     def passing(instruments: Iterable[Instrument]) -> Iterator[Instrument]:
-        return (one for one in instruments if all(test(one) for test in tests))
+        return (instrument for instrument in instruments if all(test(instrument) for test in tests))
 
     if symbols:
         yield from passing(
-            one for symbol in dict.fromkeys(symbols) if (one := instruments.get(symbol)) is not None
+            instrument
+            for symbol in dict.fromkeys(symbols)
+            if (instrument := instruments.get(symbol)) is not None
         )
         return
     yield from passing(instruments.listed_before_dormant())
@@ -158,19 +161,22 @@ def _matching(
 
 def _dormant(index: MarketIndex, criteria: _Criteria) -> Iterator[int]:
     """Yield the catalogue positions of dormant instruments that pass every filter."""
-    flags, places = reduce(both, _dormant_flags(index, criteria)), index.catalogue.dormant_markets
+    flags, positions = (
+        reduce(both, _dormant_flags(index, criteria)),
+        index.catalogue.dormant_markets,
+    )
     exchange = index.exchange
-    for place in compress(places, flags[places.start : places.stop]):
-        if all(test(_instrument_at(exchange, place)) for test in criteria.single):
-            yield place
+    for position in compress(positions, flags[positions.start : positions.stop]):
+        if all(test(_instrument_at(exchange, position)) for test in criteria.single):
+            yield position
 
 
 def _dormant_flags(index: MarketIndex, criteria: _Criteria) -> Iterator[Flags]:
     """Yield one set of flags per filter; only the flags of dormant markets are meaningful."""
     catalogue, instruments = index.catalogue, index.exchange.instruments
-    count, place_of = len(catalogue.rows), catalogue.place_of_market
-    listed = (place_of(one.symbol) for one in instruments.listed())
-    yield neither(flags_of((place for place in listed if place is not None), count))
+    count, place_of = len(catalogue.rows), catalogue.position_of_market
+    listed = (place_of(instrument.symbol) for instrument in instruments.listed())
+    yield neither(flags_of((position for position in listed if position is not None), count))
     if criteria.game:
         events = flagged(events_like(index, lambda event: event.game_id == criteria.game))
         yield flags_of(chain.from_iterable(map(catalogue.markets_of, events)), count)
@@ -191,11 +197,11 @@ def _dormant_flags(index: MarketIndex, criteria: _Criteria) -> Iterator[Flags]:
             yield bytes(test(row.slug) for row in catalogue.rows)
         else:
             matching = (place_of(symbol) for symbol in named if test(symbol))
-            yield flags_of((place for place in matching if place is not None), count)
+            yield flags_of((position for position in matching if position is not None), count)
 
 
-def _instrument_at(exchange: Exchange, place: int) -> Instrument:
-    return exchange.instruments.require(market_index(exchange).catalogue.rows[place].slug)
+def _instrument_at(exchange: Exchange, position: int) -> Instrument:
+    return exchange.instruments.require(market_index(exchange).catalogue.rows[position].slug)
 
 
 # ---- reading a request
@@ -333,7 +339,7 @@ def _day(value: str, name: str) -> date | None:
         ) from None
 
 
-def _metadata(key: str) -> Column[Instrument]:
+def _metadata(key: str) -> ReportColumn[Instrument]:
     return text(lambda instrument: instrument.metadata.get(key, ""))
 
 
@@ -372,7 +378,7 @@ def _market_type(instrument: Instrument) -> str:
     return instrument.market_type
 
 
-_COLUMNS: dict[str, Column[Instrument]] = {
+_COLUMNS: dict[str, ReportColumn[Instrument]] = {
     "symbol": text(lambda instrument: instrument.symbol),
     # The state is known only to the lifecycle.
     "state": member(wire.InstrumentState, _STATE_PREFIX, lambda instrument: 0),
@@ -382,8 +388,8 @@ _COLUMNS: dict[str, Column[Instrument]] = {
     "clearing_sym": text(_clearing),
     "clearing_house": text(lambda instrument: CLEARING_HOUSE),
 }
-_SYMBOL: dict[str, Column[str]] = {"symbol": text(str)}
-_STATE: dict[str, Column[InstrumentState]] = {
+_SYMBOL: dict[str, ReportColumn[str]] = {"symbol": text(str)}
+_STATE: dict[str, ReportColumn[InstrumentState]] = {
     "state": member(wire.InstrumentState, _STATE_PREFIX, int)
 }
 _DATES: dict[str, Callable[[Instrument], Instant]] = {

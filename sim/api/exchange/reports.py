@@ -1,7 +1,7 @@
 """Searches, single records and downloads of orders, executions and trades (§4.3, rules R6-R10).
 
-Every page reads the rows anew, so a client that pages through changing rows may miss or repeat
-some.
+Every page reads the rows anew, so a client that pages through changing rows may miss
+or repeat some.
 """
 
 from __future__ import annotations
@@ -194,8 +194,8 @@ def search_trades(
 ) -> wire.SearchTradesResponse:
     """Search trades in which the caller has a side, newest first.
 
-    An unfiltered search usually times out at the edge (rule R6). An invalid request is refused at
-    once.
+    An unfiltered search usually times out at the edge (rule R6). An invalid request is
+    refused at once.
     """
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request)

@@ -103,9 +103,11 @@ def _team(team: gateway.Team) -> wire.Team:
         ranking=int(team.ranking) if team.ranking.isdecimal() else None,
         conference=team.conference or None,
         provider_refs=[
-            wire.TeamProviderRef(provider=one.provider, provider_team_id=one.provider_id)
-            for one in team.provider_ids
-            if one.provider in _VENDORS
+            wire.TeamProviderRef(
+                provider=provider_id.provider, provider_team_id=provider_id.provider_id
+            )
+            for provider_id in team.provider_ids
+            if provider_id.provider in _VENDORS
         ],
         long_icon_dark=team.long_icon_dark or None,
         short_icon_dark=team.short_icon_dark or None,

@@ -52,14 +52,14 @@ def get_trade_stats(
     lag = exchange.ctx.quirks.applies(CLEARED_FIELDS_LAG)
     purges = assumptions.text(STATS_KEPT) == "market_data"
     since = max(start, purged_before(exchange, MARKET_DATA_RETENTION)) if purges else start
-    whole, parts, starts, ends = trade_stats(trades(since, end), start, end, bars, lag)
+    total, parts, starts, ends = trade_stats(trades(since, end), start, end, bars, lag)
     closing = end if request.end_trade_date is None else end - 1
     for trade in trades(end, closing + 1):
         if trade.state is not TradeState.BUSTED:
-            for part in (whole, *parts[-1:]):
+            for part in (total, *parts[-1:]):
                 part.add(trade, trade.state is TradeState.CLEARED or not lag)
     return wire.GetTradeStatsResponse(
-        stats=trade_stats_message(whole),
+        stats=trade_stats_message(total),
         bars=[trade_stats_message(bar) for bar in parts],
         bar_start_time=list(starts),
         bar_end_time=list(ends),

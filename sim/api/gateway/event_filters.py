@@ -26,8 +26,8 @@ Bounds = tuple[Any, Any]
 class EventFilters(NamedTuple):
     """Filters of a list: an event must pass every test and be flagged by all of `flags`.
 
-    A test may use only properties that all games of a league share: category, tags, series,
-    switches.
+    A test may use only properties that all games of a league share: category,
+    tags, series, switches.
     """
 
     tests: list[Test]
@@ -48,8 +48,8 @@ def events_numbered(index: MarketIndex, ids: Iterable[int]) -> Flags:
 
 def events_named(index: MarketIndex, slugs: Iterable[str]) -> Flags:
     """Flag the events with these slugs."""
-    places = map(index.catalogue.place_of_event, slugs)
-    return flags_of((at for at in places if at is not None), len(index.catalogue.events))
+    positions = map(index.catalogue.position_of_event, slugs)
+    return flags_of((at for at in positions if at is not None), len(index.catalogue.events))
 
 
 def events_like(index: MarketIndex, test: Test) -> Flags:
@@ -108,6 +108,9 @@ def event_page(
     return event_views(index, pick(flags, *order, page.offset, size))
 
 
-def event_views(index: MarketIndex, places: Iterable[int]) -> list[Event]:
+def event_views(index: MarketIndex, positions: Iterable[int]) -> list[Event]:
     """Return events as they are now, with their markets."""
-    return [event_view(index.exchange, index.catalogue.whole_event(place)) for place in places]
+    return [
+        event_view(index.exchange, index.catalogue.event_with_markets(position))
+        for position in positions
+    ]

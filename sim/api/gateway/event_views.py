@@ -53,8 +53,8 @@ def dormant_state(exchange: Exchange, slug: str) -> InstrumentState:
 
 
 def dormant_change(exchange: Exchange, slug: str) -> Instant:
-    """Return when the dormant markets of a generated event last changed or settled, in whole
-    seconds.
+    """Return when the dormant markets of a generated event last changed or settled,
+    in whole seconds.
     """
     lifecycle, dates = exchange.trading.lifecycle, _generated(exchange, slug)
     state = lifecycle.unless_suspended(dormant_state(exchange, slug))
@@ -153,7 +153,7 @@ def _planned_result(exchange: Exchange, event: Event) -> Game | None:
 
 
 def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
-    changes = (event.updated_at, whole_seconds(game.at), *(one.updated_at for one in markets))
+    changes = (event.updated_at, whole_seconds(game.at), *(market.updated_at for market in markets))
     view = replace(
         event,
         markets=markets,

@@ -106,8 +106,8 @@ def _require(exchange: Exchange, event: wire.Event | None, name: str) -> wire.Ev
 def _shaped(
     event: wire.Event, request: wire.GetEventRequest | wire.GetEventBySlugRequest
 ) -> wire.Event:
-    """An event with only its combinable markets, or with its markets grouped by type, if
-    requested.
+    """An event with only its combinable markets, or with its markets grouped by
+    type, if requested.
     """
     if request.combo_enabled_only:
         event = replace(event, markets=[market for market in event.markets if market.combo_enabled])
@@ -146,14 +146,14 @@ def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test
         yield lambda event: event.sportradar_game_id == request.sportradar_game_id
     if request.rescheduled_from_game_id:
         yield lambda event: event.rescheduled_from_game_id == request.rescheduled_from_game_id
-    numbers = {one.slug: int(one.id) for one in exchange.reference.series}
+    every_series = exchange.reference.series
+    numbers = {series.slug: int(series.id) for series in every_series}
     if request.series_id:
         yield lambda event: numbers.get(event.series_slug, 0) in request.series_id
     if request.exclude_series_id:
         yield lambda event: numbers.get(event.series_slug, 0) not in request.exclude_series_id
     if request.recurrence:
-        series = (one for one in exchange.reference.series if one.recurrence == request.recurrence)
-        slugs = {one.slug for one in series}
+        slugs = {series.slug for series in every_series if series.recurrence == request.recurrence}
         yield lambda event: event.series_slug in slugs
 
 

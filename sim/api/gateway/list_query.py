@@ -80,8 +80,8 @@ def _with_none(key: Callable[[T], Any]) -> Callable[[T], Any]:
 
 
 def within(value: float | None, low: float | None, high: float | None) -> bool:
-    """Return whether a value lies within inclusive bounds; None is within only if there are
-    none.
+    """Return whether a value lies within inclusive bounds; None is within only if
+    there are none.
     """
     if low is None and high is None:
         return True

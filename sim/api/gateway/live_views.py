@@ -71,8 +71,8 @@ _markets: AnswerCache[Market] = AnswerCache()
 
 
 def listed(exchange: Exchange, market: Market) -> bool:
-    """Return whether a market has an instrument now; after a rewind a manually listed one may have
-    none.
+    """Return whether a market has an instrument now; after a rewind a manually listed one
+    may have none.
     """
     return market.slug in exchange.instruments
 
@@ -86,8 +86,8 @@ def market_view(exchange: Exchange, market: Market) -> Market:
 
 
 def dormant_views(exchange: Exchange, markets: list[Market]) -> list[Market]:
-    """Return the views of the dormant markets of an event: until they are over and settle, they are
-    identical.
+    """Return the views of the dormant markets of an event: until they are over and settle,
+    they are identical.
     """
     version = market_version(exchange, markets[0])
     if version.state in OVER_STATES:
@@ -155,8 +155,8 @@ def _settlement_version(
 def _market(
     exchange: Exchange, market: Market, state: InstrumentState, moved: Instant = 0
 ) -> Market:
-    """Return the view of a market in a state; `moved` is the instant at which it reached the state,
-    if known.
+    """Return the view of a market in a state; `moved` is the instant at which it reached the
+    state, if known.
     """
     trading, slug = exchange.trading, market.slug
     instrument, book = exchange.instruments.require(slug), trading.books.touched(slug)
@@ -231,13 +231,13 @@ def _side_prices(
 
     That is the best offer, and one dollar less the best bid; otherwise the value of the contract.
     """
-    one = instrument.price_scale
+    dollar = instrument.price_scale
     if stats.settlement_px is not None:
-        return stats.settlement_px, one - stats.settlement_px
+        return stats.settlement_px, dollar - stats.settlement_px
     current = market_value(stats, bid, ask)
     long = current if ask is None else ask
     short = current if bid is None else bid
-    return long, None if short is None else one - short
+    return long, None if short is None else dollar - short
 
 
 def _side(

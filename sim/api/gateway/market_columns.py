@@ -1,9 +1,9 @@
 """Aspects: values of markets and events that trading, games and the clock change.
 
-An aspect has functions for its value: that of a market with a state of its own, that of an event's
-dormant markets, which are identical, and that of an event, from those of its markets. They are the
-functions that views use (`live_views.py`, `event_views.py`). `market_index.py` decides when to
-compute them.
+An aspect has functions for its value: that of a market with a state of its own, that of an
+event's dormant markets, which are identical, and that of an event, from those of its markets.
+They are the functions that views use (`live_views.py`, `event_views.py`). `market_index.py`
+decides when to compute them.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def _columns(name: str) -> Callable[[Exchange, Event, list[Any]], Any]:
     """Return an aspect that an event shows unless its game has another value."""
 
     def value(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
-        known = getattr(_game(exchange, event), name)
-        return getattr(event, name) if known is None else known
+        of_game = getattr(_game(exchange, event), name)
+        return getattr(event, name) if of_game is None else of_game
 
     return value
 

@@ -1,5 +1,5 @@
 """The incremental market index: values that lists filter and sort by, and that trading, games and
-the clock change, for every place of the catalogue.
+the clock change, for every position of the catalogue.
 
 **Contents.** A `Column` holds one aspect (`market_columns.py`) of every market and of every event.
 It is built on first use. Most markets are then dormant, and the dormant markets of an event are
@@ -9,8 +9,8 @@ building a column computes one value for each event and one for each market that
 **Refresh.** On each use a column catches up first. The cost is proportional to the changes since
 its last use, not to the size of the world:
 
-- `Books` keeps the order in which symbols and events last changed. The values of those markets and
-  events are computed again, and those of events with a changed market.
+- `OrderBooks` keeps the order in which symbols and events last changed. The values of those markets
+  and events are computed again, and those of events with a changed market.
 - Time changes some values without an event: a game continues or ends by itself, a trade becomes
   older than a day. This affects only games that began and whose markets had not expired, and at a
   full hour markets with trades.
@@ -21,9 +21,9 @@ its last use, not to the size of the world:
 **Equivalence with a naive list.** The values are computed by the functions of the views
 (`live_views.py`, `event_views.py`). So a column is correct when built, and stays correct if every
 change of an input triggers a new computation. The inputs are the book, the trades, the state and
-the settlement of the market and the reports of the game, whose changes `Books` notes, and virtual
-now (the second and third case above). `tests/api/test_gateway_lists.py` compares lists with the
-naive computation under arbitrary events.
+the settlement of the market and the reports of the game, whose changes `OrderBooks` notes, and
+virtual now (the second and third case above). `tests/api/test_gateway_lists.py` compares lists with
+the naive computation under arbitrary events.
 
 The index is rebuilt after time travel and after a manual listing.
 """
@@ -70,7 +70,7 @@ class Column(Generic[I_co]):
         events: list[int | None] = []
         if books.version != self._read:
             symbols += books.symbols.since(self._read)
-            events += map(catalogue.place_of_event, books.events.since(self._read))
+            events += map(catalogue.position_of_event, books.events.since(self._read))
         if self._now != exchange.now:
             events += self._games_since(self._followed)
             if self._aspect.hourly and hour != exchange.now // HOUR:
@@ -79,8 +79,10 @@ class Column(Generic[I_co]):
             markets += catalogue.recurring_markets()
             events += map(catalogue.event_of, catalogue.recurring_markets())
         self._note_now(recurring)
-        markets += map(catalogue.place_of_market, symbols)  # combos are no markets of the gateway
-        self._look(_places(markets), _places(events))
+        markets += map(
+            catalogue.position_of_market, symbols
+        )  # combos are no markets of the gateway
+        self._look(_positions(markets), _positions(events))
 
     def _look(self, markets: list[int], events: list[int]) -> None:
         """Look at markets and events, at the dormant markets of the events, which may close with
@@ -89,48 +91,48 @@ class Column(Generic[I_co]):
         catalogue = self._catalogue
         if self._aspect.market is not None:
             besides = chain.from_iterable(map(catalogue.markets_of, events))
-            markets = _places((*markets, *filter(self._is_dormant, besides)))
+            markets = _positions((*markets, *filter(self._is_dormant, besides)))
             changed = list(events)
-            for place, value in zip(markets, self._markets_now(markets), strict=True):
-                if value != self.markets.key(place):
-                    self.markets.move(place, value)
-                    changed.append(catalogue.event_of(place))
-            events = _places(changed)
+            for position, value in zip(markets, self._markets_now(markets), strict=True):
+                if value != self.markets.key(position):
+                    self.markets.move(position, value)
+                    changed.append(catalogue.event_of(position))
+            events = _positions(changed)
         for event in events:
             self.events.move(event, self._event_now(event))
 
-    def _is_dormant(self, place: int) -> bool:
-        if place not in self._catalogue.dormant_markets:
+    def _is_dormant(self, position: int) -> bool:
+        if position not in self._catalogue.dormant_markets:
             return False
-        slug = self._catalogue.rows[place].slug
+        slug = self._catalogue.rows[position].slug
         return not self._exchange.trading.lifecycle.is_materialised(slug)
 
     def _every_market_now(self) -> Iterator[Any]:
-        """As `_markets_now` of all places, with one computation for an event's dormant markets."""
+        """As `_markets_now` of all positions; the dormant markets of an event are computed once."""
         exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
         if aspect.market is None:
             return
         dormant, awake = catalogue.dormant_markets, exchange.trading.lifecycle.has_materialised
         yield from self._markets_now(range(dormant.start))
-        for place in catalogue.dormant_events:
-            event, markets = catalogue.events[place], catalogue.markets_of(place)
+        for position in catalogue.dormant_events:
+            event, markets = catalogue.events[position], catalogue.markets_of(position)
             if awake(event.slug):  # one that was listed by hand stands further behind
                 yield from self._markets_now(market for market in markets if market in dormant)
             else:
                 yield from repeat(aspect.dormant(exchange, event), len(markets))
         yield from self._markets_now(range(dormant.stop, len(catalogue.rows)))
 
-    def _markets_now(self, places: Iterable[int]) -> Iterator[Any]:
+    def _markets_now(self, positions: Iterable[int]) -> Iterator[Any]:
         exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
         if aspect.market is None:
             return
         rows, dormant, owner = catalogue.rows, catalogue.dormant_markets, catalogue.event_of
         awake = exchange.trading.lifecycle.is_materialised
         alike = cache(lambda event: aspect.dormant(exchange, catalogue.events[event]))
-        for place in places:
-            row = rows[place]
-            if place in dormant and not awake(row.slug):
-                yield alike(owner(place))
+        for position in positions:
+            row = rows[position]
+            if position in dormant and not awake(row.slug):
+                yield alike(owner(position))
             else:
                 listed = row.slug in exchange.instruments
                 yield aspect.market(exchange, row) if listed else aspect.absent
@@ -150,8 +152,8 @@ class Column(Generic[I_co]):
             yield from (at for at in begun.between(since - DAY, now) if ending.key(at) > since)
 
 
-def _places(places: Iterable[int | None]) -> list[int]:
-    return sorted({place for place in places if place is not None})
+def _positions(positions: Iterable[int | None]) -> list[int]:
+    return sorted({position for position in positions if position is not None})
 
 
 class MarketIndex:

@@ -40,8 +40,8 @@ def list_markets(
     index = market_index(exchange)
     flags = reduce(both, _filters(index, request), index.of(STATE).markets.among(*LISTED))
     keys = [key for name in request.order_by if (key := _key(index, folded(name))) is not None]
-    places = pick(flags, keys, request.order_direction != "asc", request.offset, size)
-    markets = [market_view(exchange, index.catalogue.market(place)) for place in places]
+    positions = pick(flags, keys, request.order_direction != "asc", request.offset, size)
+    markets = [market_view(exchange, index.catalogue.market(position)) for position in positions]
     if request.include_tag is False:
         markets = [replace(market, tags=[]) for market in markets]
     return wire.ListMarketsResponse(markets=markets)
@@ -125,8 +125,12 @@ def _on_slugs(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[
     if request.rewards_min_size is not None:
         named.append(_rewarded(exchange, request.rewards_min_size))
     for slugs in named:
-        places = (place for place in map(catalogue.place_of_market, slugs) if place is not None)
-        yield flags_of(places, len(catalogue.rows))
+        positions = (
+            position
+            for position in map(catalogue.position_of_market, slugs)
+            if position is not None
+        )
+        yield flags_of(positions, len(catalogue.rows))
 
 
 def _rewarded(exchange: Exchange, least: float) -> list[str]:

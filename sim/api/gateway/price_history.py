@@ -29,8 +29,8 @@ _REACH: dict[int, Span] = {
 def get_price_history(
     exchange: Exchange, caller: Caller, request: wire.GetPriceHistoryRequest
 ) -> wire.GetPriceHistoryResponse:
-    """Return points from the first trade on, `fidelity` minutes apart; empty for an unknown
-    symbol.
+    """Return points from the first trade on, `fidelity` minutes apart; empty for
+    an unknown symbol.
     """
     if not request.symbol:
         raise InvalidRequest("symbol is required")

@@ -44,9 +44,9 @@ def search_events(
     size = check_page(request.limit, 0) or PAGE_DEFAULT
     skipped = max(request.page - 1, 0) * size
     first, others = both(flags, titled), both(flags, neither(titled))
-    places = pick(first, (), False, skipped, size)
-    places += pick(others, (), False, max(skipped - sum(first), 0), size - len(places))
-    return wire.SearchEventsResponse(events=event_views(index, places))
+    positions = pick(first, (), False, skipped, size)
+    positions += pick(others, (), False, max(skipped - sum(first), 0), size - len(positions))
+    return wire.SearchEventsResponse(events=event_views(index, positions))
 
 
 def _filters(index: MarketIndex, request: wire.SearchEventsRequest) -> EventFilters:
@@ -67,7 +67,7 @@ def _tests(exchange: Exchange, request: wire.SearchEventsRequest) -> Iterator[Te
     yield lambda event: not event.hidden
     if request.series_ids:
         series = exchange.reference.series
-        slugs = {one.slug for one in series if int(one.id) in request.series_ids}
+        slugs = {each.slug for each in series if int(each.id) in request.series_ids}
         yield lambda event: event.series_slug in slugs
     low, high = request.closed_time_min, request.closed_time_max
     if low is not None or high is not None:

@@ -147,8 +147,8 @@ def _sports_team(team: wire.Team) -> wire.SportsTeam:
         away_icon=team.away_icon,
         color_primary=team.color_primary,
         provider_ids=[
-            wire.SportsTeamProvider(provider=one.provider, id=one.provider_id)
-            for one in team.provider_ids
+            wire.SportsTeamProvider(provider=provider_id.provider, id=provider_id.provider_id)
+            for provider_id in team.provider_ids
         ],
     )
 

@@ -1,5 +1,5 @@
-"""Subjects and their markets on the gateway and the retail API, until they were removed on
-2026-06-29 (§4.2).
+"""Subjects and their markets on the gateway and the retail API, until they were removed
+on 2026-06-29 (§4.2).
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ def get_tag_by_slug(
 def list_tag_events(
     exchange: Exchange, caller: Caller, request: wire.ListTagEventsRequest
 ) -> wire.ListTagEventsResponse:
-    """Events with a tag, the largest volume first. By default only active events that are not
-    closed.
+    """Events with a tag, the largest volume first. By default only active events that
+    are not closed.
     """
     tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
     active = True if request.active is None else request.active

@@ -62,8 +62,8 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name of this caller, the most precise first, for faults and logs. Empty for the
-        public.
+        """Every name of this caller, the most precise first, for faults and logs. Empty
+        for the public.
         """
         names = (self.participant, self.firm, self.client_id, self.api_key)
         return tuple(name for name in names if name)
@@ -152,8 +152,8 @@ def _firm_caller(
 ) -> Caller:
     """Return a firm's caller, acting for the participant of the header or of the token.
 
-    The header is used if the operation requires a participant, or if it admits one and the header
-    was sent.
+    The header is used if the operation requires a participant, or if it admits one and the
+    header was sent.
     """
     firm, scopes, token_participant, audience = _firm_of(parties, credential)
     user = parties.firms.participant_of(firm, token_participant) if token_participant else None
@@ -181,8 +181,8 @@ def _firm_caller(
 def _firm_of(
     parties: Parties, credential: VerifiedCredential
 ) -> tuple[Firm, tuple[str, ...], str | None, str]:
-    """Return the firm of a credential, its scopes, the participant of its token, and the requested
-    audience.
+    """Return the firm of a credential, its scopes, the participant of its token, and
+    the requested audience.
     """
     if credential.kind == "script":
         firm = parties.firms.require(credential.key)
@@ -195,8 +195,8 @@ def _firm_of(
 
 
 def _check_bound(participant: str, operation: Operation, header: str | None) -> None:
-    """Refuse a participant's token for another participant, and for changes to the firm as a
-    whole.
+    """Refuse a participant's token for another participant, and for changes to the firm
+    as a whole.
     """
     if header and header != participant:
         remedy = f"this token speaks for {participant} alone"

@@ -18,8 +18,8 @@ def write_cursor(*parts: str | int) -> str:
 
 
 def read_cursor(cursor: str, count: int) -> list[str]:
-    """The parts of a cursor. Refuses text that `write_cursor` did not make from this number of
-    parts.
+    """The parts of a cursor. Refuses text that `write_cursor` did not make from this
+    number of parts.
     """
     try:
         parts = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split("\n")

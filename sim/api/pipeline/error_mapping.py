@@ -73,8 +73,8 @@ def refused(refusal: Refusal, plane: str, ready_at: Instant = 0, request_id: str
         error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
         reply.body = json.encode({"error": error, "error_description": message})
     elif plane == "retail" or (plane == "gateway" and status == 429):
-        shown = _RETAIL_MESSAGES.get(status, message)
-        reply.body = _retail_body(status, shown)
+        retail_message = _RETAIL_MESSAGES.get(status, message)
+        reply.body = _retail_body(status, retail_message)
     else:
         if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
             message = "rate limit exceeded"

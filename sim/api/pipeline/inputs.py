@@ -129,8 +129,8 @@ class Advanced(Struct, frozen=True, tag="advance"):
 
 
 class Stepped(Struct, frozen=True, tag="step"):
-    """A step of the scenario begins; steps count from 1. The actions of the step are inputs of
-    their own.
+    """A step of the scenario begins; steps count from 1. The actions of the step are inputs
+    of their own.
     """
 
     step: int
@@ -146,8 +146,8 @@ class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
 
 
 class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
-    """The answer of a webhook receiver. Status 0: there was no HTTP answer, and `error` says
-    why.
+    """The answer of a webhook receiver. Status 0: there was no HTTP answer, and
+    `error` says why.
     """
 
     attempt: str
@@ -304,9 +304,9 @@ class Fired(Struct, frozen=True):
 
 
 class StepResult(Struct, frozen=True, omit_defaults=True):
-    """The result of a step of the scenario; `step` counts from 1. `failures` has a line for each
-    expectation that does not hold. `refused` means that the exchange refused the action of the
-    step.
+    """The result of a step of the scenario; `step` counts from 1. `failures` has a line for
+    each expectation that does not hold. `refused` means that the exchange refused the action
+    of the step.
     """
 
     step: int

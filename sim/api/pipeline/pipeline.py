@@ -27,7 +27,7 @@ from sim.api.pipeline.handler import AnyHandler
 from sim.api.pipeline.inputs import Reply, RestCall, RpcCall, StreamOpened
 from sim.api.pipeline.replies import Replies
 from sim.api.pipeline.request_log import RequestLog
-from sim.api.pipeline.requests import Requests
+from sim.api.pipeline.requests import RequestParser
 from sim.api.pipeline.routing import Match, Router
 from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.stages import Call, CallState, Services, Stage
@@ -101,7 +101,7 @@ class Pipeline:
         self._services = Services(
             exchange=exchange,
             handlers=handlers,
-            requests=Requests(exchange.ctx.quirks),
+            requests=RequestParser(exchange.ctx.quirks),
             replies=self.replies,
             log=log,
             max_body=settings.max_body,

@@ -87,8 +87,8 @@ _EMPTY_OF_TYPE: dict[type, Any] = {int: 0, float: 0, bool: False, list: [], dict
 
 
 class RedactionContext(VerificationContext, Protocol):
-    """The context of redaction: verification, and the store of signing secrets outside journal and
-    state.
+    """The context of redaction: verification, and the store of signing secrets outside
+    journal and state.
     """
 
     @property
@@ -368,8 +368,8 @@ def _secrets_of(plane: str, path: str) -> frozenset[str]:
 
 
 def _misplaced_secrets(plane: str, body: bytes) -> frozenset[str]:
-    """Names of all secret fields of a plane, for a body with a secret in a call that has no secret
-    field.
+    """Names of all secret fields of a plane, for a body with a secret in a call that has
+    no secret field.
     """
     keys = _secret_keys().get(plane)
     return frozenset(keys.values()) if keys and any(key in body for key in keys) else frozenset()

@@ -42,7 +42,9 @@ _WIRE_SWITCHES = (
 
 def wire_switches(assumptions: Assumptions) -> frozenset[str]:
     """Names of the switches of JSON fields that are on, that is, not at their default."""
-    return frozenset(one.name for one in _WIRE_SWITCHES if assumptions.text(one) != one.default)
+    return frozenset(
+        switch.name for switch in _WIRE_SWITCHES if assumptions.text(switch) != switch.default
+    )
 
 
 class Replies:

@@ -75,12 +75,12 @@ class RequestLog:
 
     def answered(self, request_seq: int, status: int, code: int, why: Explanation) -> None:
         """Change the entry of a call that a later input answered with a refusal."""
-        for place in range(len(self._entries) - 1, -1, -1):
-            entry = self._entries[place]
+        for index in range(len(self._entries) - 1, -1, -1):
+            entry = self._entries[index]
             if entry.seq == request_seq:
                 self._changed.append((why.answered_in, entry))
                 why = replace(why, operation=entry.operation)
-                self._entries[place] = replace(entry, status=status, code=code, why=why)
+                self._entries[index] = replace(entry, status=status, code=code, why=why)
             if entry.seq <= request_seq:
                 return
 
@@ -159,6 +159,6 @@ class RequestLog:
             self._entries.pop()
         while self._changed and self._changed[-1][0] > seq:
             _, before = self._changed.pop()
-            for place in range(len(self._entries) - 1, -1, -1):
-                if self._entries[place].seq == before.seq:
-                    self._entries[place] = before
+            for index in range(len(self._entries) - 1, -1, -1):
+                if self._entries[index].seq == before.seq:
+                    self._entries[index] = before

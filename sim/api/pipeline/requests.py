@@ -23,7 +23,7 @@ _LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
 _CACHED_MAX = 1024
 
 
-class Requests:
+class RequestParser:
     """Reads requests, and caches those that depend on path and query only.
 
     Clients repeat the same reads, and handlers do not change requests.

@@ -36,11 +36,11 @@ class Match(Struct, frozen=True):
     body: str
 
 
-class NotFound(Struct, frozen=True):
+class NoSuchPath(Struct, frozen=True):
     """No operation has this path under any verb."""
 
 
-class MethodNotAllowed(Struct, frozen=True):
+class WrongVerb(Struct, frozen=True):
     """The path exists; `allowed` names its verbs, sorted."""
 
     allowed: tuple[str, ...]
@@ -62,7 +62,7 @@ class _Leaf(Struct, frozen=True):
     variables: tuple[tuple[str, int, int | None], ...]
 
 
-_MISSING = NotFound()
+_MISSING = NoSuchPath()
 
 
 class Router:
@@ -74,7 +74,7 @@ class Router:
         for route in routes:
             self._add(route)
 
-    def match(self, verb: str, path: str) -> Match | NotFound | MethodNotAllowed:
+    def match(self, verb: str, path: str) -> Match | NoSuchPath | WrongVerb:
         """Find the operation of a path, percent-encoded and without query."""
         cached = self._known.get((verb, path))
         if cached is not None:
@@ -89,7 +89,7 @@ class Router:
             if leaf is not None:
                 return self._matched(verb, path, leaf, segments)
         verbs = {allowed for node in _end_nodes(self._root, segments, 0) for allowed in node.leaves}
-        return MethodNotAllowed(tuple(sorted(verbs))) if verbs else _MISSING
+        return WrongVerb(tuple(sorted(verbs))) if verbs else _MISSING
 
     def _matched(self, verb: str, path: str, leaf: _Leaf, segments: list[str]) -> Match:
         params: PathParams = _NO_PARAMS
@@ -143,8 +143,8 @@ def _end_nodes(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
 
 
 def _parts(template: str) -> Iterator[tuple[str, list[str]]]:
-    """(variable or "", its segments) along a template: "/a/{b}/{c=d/*}" → ("", [a]), (b, [*]), (c,
-    [d, *]).
+    """(variable or "", its segments) along a template: "/a/{b}/{c=d/*}" → ("", [a]), (b, [*]),
+    (c, [d, *]).
     """
     end = 0
     for match in _PART.finditer(template):

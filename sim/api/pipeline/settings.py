@@ -55,8 +55,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     scenarios: str = ""
 
     def recorded(self) -> dict[str, Any]:
-        """Return the settings for a journal's header: those of `RECORDED` that are not at their
-        default.
+        """Return the settings for a journal's header: those of `RECORDED` that are not
+        at their default.
         """
         default = Settings()
         return {

@@ -47,8 +47,8 @@ def verify_assertion(
 ) -> VerifiedAssertion:
     """Verify a client assertion (JWT).
 
-    It must be valid by one of `clocks`, and may live `life_max` at most. `audiences` have no
-    trailing slashes.
+    It must be valid by one of `clocks`, and may live `life_max` at most. `audiences` have
+    no trailing slashes.
     """
     if not token:
         return VerifiedAssertion("", "missing")

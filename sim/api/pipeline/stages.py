@@ -24,8 +24,8 @@ from sim.api.pipeline.inputs import Reply, RestCall, RpcCall, StreamOpened
 from sim.api.pipeline.named_symbols import symbols_of
 from sim.api.pipeline.replies import Replies
 from sim.api.pipeline.request_log import LoggedCall, RequestLog
-from sim.api.pipeline.requests import Requests
-from sim.api.pipeline.routing import Match, MethodNotAllowed
+from sim.api.pipeline.requests import RequestParser
+from sim.api.pipeline.routing import Match, WrongVerb
 from sim.contract.contract import Operation, Plane
 from sim.core.exchange import Exchange
 from sim.core.model import refusals
@@ -45,7 +45,7 @@ class Services(Struct, frozen=True, kw_only=True):
 
     exchange: Exchange
     handlers: Mapping[str, AnyHandler]
-    requests: Requests
+    requests: RequestParser
     replies: Replies
     log: RequestLog
     max_body: int
@@ -182,8 +182,8 @@ def render(call: Call, state: CallState) -> None:
 
 
 def apply_fault(call: Call, state: CallState) -> None:
-    """Apply a fault that acts after the call was executed: another status, or a broken
-    connection.
+    """Apply a fault that acts after the call was executed: another status, or
+    a broken connection.
     """
     if state.fault is None:
         return
@@ -261,13 +261,13 @@ def _needs_key(operation: Operation | None) -> bool:
 
 
 def _check_key(call: Call, state: CallState) -> None:
-    """Refuse a retail call without a valid signature; calls without a signature are counted by
-    address.
+    """Refuse a retail call without a valid signature; calls without a signature are
+    counted by address.
     """
     exchange = state.services.exchange
     if call.credential.kind == "none":
-        nobody = Caller(plane="retail", peer=call.peer)
-        exchange.rate_limits.admit("retail", _Unrouted(), nobody)
+        anonymous = Caller(plane="retail", peer=call.peer)
+        exchange.rate_limits.admit("retail", _Unrouted(), anonymous)
     key_caller(exchange, "retail", call.credential, call.peer)
 
 
@@ -292,7 +292,7 @@ def _not_served(call: Call, state: CallState) -> Refusal:
     if state.operation is not None:
         remedy = f"{state.operation.name} is not served on this date"
         return refusals.UnknownPath(rule="S9-3", remedy=remedy)
-    if isinstance(state.match, MethodNotAllowed):
+    if isinstance(state.match, WrongVerb):
         return refusals.MethodNotAllowed(state.match.allowed)
     return refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
 

@@ -45,9 +45,9 @@ class VerificationContext(Protocol):
     def settings(self) -> Settings: ...
 
 
-class TokenRequest(NamedTuple):
-    """A verified token request: its credential, and whether its audience is an address of this
-    environment.
+class VerifiedTokenRequest(NamedTuple):
+    """A verified token request: its credential, and whether its audience is an address
+    of this environment.
     """
 
     credential: VerifiedCredential
@@ -95,13 +95,13 @@ def api_key(
         _accepted_clocks(context, wall),
         context.exchange.ctx.assumptions.number(TIMESTAMP_TOLERANCE),
     )
-    shown = "sealed" if _SECRET_KEY.fullmatch(key_id) else key_id[:64]
-    return VerifiedCredential("api_key", shown, problem)
+    subject = "sealed" if _SECRET_KEY.fullmatch(key_id) else key_id[:64]
+    return VerifiedCredential("api_key", subject, problem)
 
 
 def token_request(
     context: VerificationContext, fields: Mapping[str, Any], wall: Instant | None
-) -> TokenRequest:
+) -> VerifiedTokenRequest:
     """Verify the client assertion in the fields of a token request. Its audience must be a name of
     this environment; the caller's Host header is not used.
     """
@@ -129,7 +129,7 @@ def token_request(
     credential = VerifiedCredential(
         "assertion", verified.client_id, verified.problem, claims, verified.nonce, audience_address
     )
-    return TokenRequest(credential, is_known)
+    return VerifiedTokenRequest(credential, is_known)
 
 
 @lru_cache(maxsize=64)
@@ -142,8 +142,8 @@ def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
         parts = urlsplit(address)
         own = parts.netloc.rpartition(":")[0]
         for name in dict.fromkeys((own, *_LOOPBACK)):
-            place = f"{name}:{parts.port}{parts.path}"
-            spellings += [f"{parts.scheme}://{place}", f"http://{place}", f"https://{place}"]
+            rest = f"{name}:{parts.port}{parts.path}"
+            spellings += [f"{parts.scheme}://{rest}", f"http://{rest}", f"https://{rest}"]
     return tuple(dict.fromkeys(spellings))
 
 

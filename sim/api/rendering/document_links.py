@@ -24,7 +24,7 @@ def with_links(body: bytes, base: str = DOCV_BASE) -> bytes:
         return body
     to = base.encode()
     body = _CODE.sub(
-        lambda found: found[1] + _picture(found[2].replace(_BASE, to)) + found[3], body
+        lambda match: match[1] + _picture(match[2].replace(_BASE, to)) + match[3], body
     )
     return body.replace(_BASE, to)
 

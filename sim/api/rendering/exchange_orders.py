@@ -132,8 +132,8 @@ def trade_message(
 ) -> wire.Trade:
     """Return a trade in a clearing state, by default the current one.
 
-    With `accounts`, the side of any other account keeps its numbers but loses its identifying
-    fields.
+    With `accounts`, the side of any other account keeps its numbers but loses
+    its identifying fields.
     """
     return wire.Trade(
         id=trade.id,

@@ -198,9 +198,9 @@ def _settlement(
     if stats.settlement_px is not None or exchange.trading.state(symbol) is not _OPEN:
         return stats.settlement_px, stats.settlement_method
     trades, roll = exchange.trading.trades, last_trade_day_roll(exchange.now)
-    places = trades.of_symbol(symbol)
-    for place in range(bisect_left(places, roll, key=lambda row: trades[row].at) - 1, -1, -1):
-        trade = trades[places[place]]
+    rows = trades.of_symbol(symbol)
+    for index in range(bisect_left(rows, roll, key=lambda row: trades[row].at) - 1, -1, -1):
+        trade = trades[rows[index]]
         if trade.state is not TradeState.BUSTED:
             return trade.price, _MARK_METHOD
     return None, None

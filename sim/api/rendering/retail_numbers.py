@@ -166,10 +166,10 @@ def read_quantity(quantity: float, instrument: Instrument, field: str = "quantit
             f"{field} must be a number of contracts above zero",
             remedy="send a JSON number such as 10 or 2.5",
         )
-    whole = int(quantity)
+    contracts = int(quantity)
     units = (
-        whole * instrument.qty_scale
-        if whole == quantity
+        contracts * instrument.qty_scale
+        if contracts == quantity
         else int(Fraction(repr(quantity)) * instrument.qty_scale)
     )
     if units > _UNITS_MAX:

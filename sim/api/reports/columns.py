@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.api.reports.where_clause import Column, member, moment, number, text
+from sim.api.reports.where_clause import ReportColumn, member, moment, number, text
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.orders import Execution, Order, Trade
 from sim.kernel.instants import trade_date
@@ -25,7 +25,7 @@ FIELD_FILTERS = (
     "qty",
 )
 
-ORDER_COLUMNS: dict[str, Column[Order]] = {
+ORDER_COLUMNS: dict[str, ReportColumn[Order]] = {
     "symbol": text(lambda order: order.symbol),
     "account": text(lambda order: order.account),
     "state": member(wire.OrderState, "ORDER_STATE_", lambda order: order.state),
@@ -40,7 +40,7 @@ ORDER_COLUMNS: dict[str, Column[Order]] = {
     "update_time": moment(lambda order: order.changed),
     "transact_time": moment(lambda order: order.changed),
 }
-EXECUTION_COLUMNS: dict[str, Column[Execution]] = {
+EXECUTION_COLUMNS: dict[str, ReportColumn[Execution]] = {
     "symbol": text(lambda execution: execution.order.symbol),
     "account": text(lambda execution: execution.order.account),
     "state": member(wire.OrderState, "ORDER_STATE_", lambda execution: execution.order.state),
@@ -58,7 +58,7 @@ EXECUTION_COLUMNS: dict[str, Column[Execution]] = {
     "transact_time": moment(lambda execution: execution.at),
 }
 # The columns of a trade for everybody, without those that identify its participants.
-TRADE_COLUMNS: dict[str, Column[Trade]] = {
+TRADE_COLUMNS: dict[str, ReportColumn[Trade]] = {
     "symbol": text(lambda trade: trade.symbol),
     "state": member(wire.TradeState, "TRADE_STATE_", lambda trade: trade.state),
     "trade_id": text(lambda trade: trade.id),
@@ -71,7 +71,7 @@ TRADE_COLUMNS: dict[str, Column[Trade]] = {
 }
 
 
-def trade_columns(accounts: Sequence[str]) -> dict[str, Column[Trade]]:
+def trade_columns(accounts: Sequence[str]) -> dict[str, ReportColumn[Trade]]:
     """Return the trade columns including those of the caller's side; of the aggressor if the caller
     has both sides.
     """

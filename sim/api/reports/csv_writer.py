@@ -137,10 +137,10 @@ def _plain(fields: tuple[Field, ...]) -> _Write:
         start = len(line)
         line += (read(message),) if single else read(message)
         for index, convert in conversions:
-            place = start + index
-            value = line[place]
+            column = start + index
+            value = line[column]
             if value is not None:
-                line[place] = convert(value)
+                line[column] = convert(value)
 
     return plain
 

@@ -90,17 +90,17 @@ R = TypeVar("R")
 Test = Callable[[R], bool]
 
 
-class Window(NamedTuple):
+class InstantRange(NamedTuple):
     """Instants from start to end, both included; None means no bound."""
 
     start: Instant | None
     end: Instant | None
 
-    def intersect(self, other: Window) -> Window:
+    def intersect(self, other: InstantRange) -> InstantRange:
         """Return the intersection of two windows."""
         starts = [start for start in (self.start, other.start) if start is not None]
         ends = [end for end in (self.end, other.end) if end is not None]
-        return Window(max(starts, default=None), min(ends, default=None))
+        return InstantRange(max(starts, default=None), min(ends, default=None))
 
     def __contains__(self, at: object) -> bool:
         return (
@@ -158,27 +158,30 @@ class _Search:
         """
         return (id,) if id else values_of(self.conditions, column)
 
-    def window(self, *columns: str) -> Window:
+    def window(self, *columns: str) -> InstantRange:
         """Return the window of the request, narrowed by conditions on the instant of a row.
 
         InvalidRequest for a reversed window, unless the assumption treats it as empty.
         """
-        window = Window(self.request.start_time, self.request.end_time)
+        window = InstantRange(self.request.start_time, self.request.end_time)
         in_order(self.exchange, *window)
         for condition in self.conditions:
             if condition.column in columns:
                 window = window.intersect(_window_of(condition))
         return window
 
-    def trade_days(self) -> Window:
+    def trade_days(self) -> InstantRange:
         """Return the window of the request's trade dates."""
         first = self.request.start_transact_trade_date
-        window = Window(*trade_days(first, self.request.end_transact_trade_date))
+        window = InstantRange(*trade_days(first, self.request.end_transact_trade_date))
         in_order(self.exchange, *window)
         return window
 
     def select(
-        self, rows: IndexedLog[R], window: Window, indexes: Mapping[str, str] = MappingProxyType({})
+        self,
+        rows: IndexedLog[R],
+        window: InstantRange,
+        indexes: Mapping[str, str] = MappingProxyType({}),
     ) -> LogView[R]:
         """Return the rows of the accounts in a window, read from the shortest index.
 
@@ -215,7 +218,7 @@ def select_orders(
     if states is not None:
         tests.append(lambda order: order.state in states)
     changed = search.trade_days()
-    if changed != Window(None, None):
+    if changed != InstantRange(None, None):
         tests.append(lambda order: order.changed in changed)
     if search.conditions:
         tests.append(predicate(search.conditions, ORDER_COLUMNS))
@@ -251,7 +254,7 @@ def select_executions(
         tests.append(predicate(search.conditions, EXECUTION_COLUMNS))
     window = search.window("create_time", "update_time", "transact_time")
     window = window.intersect(search.trade_days())
-    window = window.intersect(Window(purged_before(exchange, EXECUTION_RETENTION), None))
+    window = window.intersect(InstantRange(purged_before(exchange, EXECUTION_RETENTION), None))
     executions = exchange.trading.executions
     seqs = _execution_seqs(search, request.exec_ids)
     if seqs is None:
@@ -331,15 +334,15 @@ def _passing(rows: Iterator[R], tests: Iterable[Test[R]]) -> Iterator[R]:
     return rows
 
 
-def _window_of(condition: Condition) -> Window:
+def _window_of(condition: Condition) -> InstantRange:
     """Return the window that satisfies a condition on an instant."""
     match condition.operator:
         case _Op.FILTER_OPERATOR_EQ:
             at = parse_instant(condition.values[0])
-            return Window(at, at)
+            return InstantRange(at, at)
         case _Op.FILTER_OPERATOR_GT | _Op.FILTER_OPERATOR_GE:
-            return Window(parse_instant(condition.values[0]), None)
+            return InstantRange(parse_instant(condition.values[0]), None)
         case _Op.FILTER_OPERATOR_LT | _Op.FILTER_OPERATOR_LE:
-            return Window(None, parse_instant(condition.values[0]))
+            return InstantRange(None, parse_instant(condition.values[0]))
         case _:
-            return Window(None, None)
+            return InstantRange(None, None)

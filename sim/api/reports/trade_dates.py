@@ -1,5 +1,5 @@
-"""Converts trade dates of a report to instants: a trade day begins and ends at 17:00 Eastern (rule
-L11).
+"""Converts trade dates of a report to instants: a trade day begins and ends at 17:00
+Eastern (rule L11).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     state = 'OPEN' AND symbol LIKE 'aec-%' AND price >= 45 AND account IN ('a', 'b')
 
-The caller provides the columns: a mapping of names to `Column`s.
+The caller provides the columns: a mapping of names to `ReportColumn`s.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Condition(NamedTuple):
     values: tuple[str, ...]
 
 
-class Column(NamedTuple, Generic[R]):
+class ReportColumn(NamedTuple, Generic[R]):
     """One column. `read` returns the value of a row.
 
     `parse` returns the value that a text stands for, or raises ValueError.
@@ -84,22 +84,22 @@ class Column(NamedTuple, Generic[R]):
     parse: Callable[[str], Value]
 
 
-def text(read: Callable[[R], str]) -> Column[R]:
+def text(read: Callable[[R], str]) -> ReportColumn[R]:
     """Return a column of texts, compared as they are."""
-    return Column(read, str)
+    return ReportColumn(read, str)
 
 
-def number(read: Callable[[R], int]) -> Column[R]:
+def number(read: Callable[[R], int]) -> ReportColumn[R]:
     """Return a column of integers."""
-    return Column(read, int)
+    return ReportColumn(read, int)
 
 
-def moment(read: Callable[[R], int]) -> Column[R]:
+def moment(read: Callable[[R], int]) -> ReportColumn[R]:
     """Return a column of instants, compared with RFC 3339 text."""
-    return Column(read, parse_instant)
+    return ReportColumn(read, parse_instant)
 
 
-def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> Column[R]:
+def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> ReportColumn[R]:
     """Return a column of enum numbers; a value is a member, with or without prefix, or a number."""
 
     def parse(value: str) -> int:
@@ -107,7 +107,7 @@ def member(enum: type[IntEnum], prefix: str, read: Callable[[R], int]) -> Column
         member = enum.__members__.get(name if name.startswith(prefix) else prefix + name)
         return int(value if member is None else member)
 
-    return Column(read, parse)
+    return ReportColumn(read, parse)
 
 
 # ---- reading
@@ -131,20 +131,28 @@ def parse_clause(clause: str) -> list[Condition]:
 def field_conditions(filters: Sequence[FieldFilter], allowed: Sequence[str]) -> list[Condition]:
     """Return the conditions of structured filters, which may name only some columns (§4.3)."""
     conditions = []
-    for one in filters:
-        if one.field not in allowed:
+    for field_filter in filters:
+        if field_filter.field not in allowed:
             raise InvalidRequest(
                 "field not allowed",
                 rule="R9",
                 remedy="field_filter takes " + ", ".join(allowed) + "; where_clause takes more",
             )
-        if one.operator not in FilterOperator.__members__.values() or not one.operator:
-            raise InvalidRequest(f"field_filter {one.field}: operator is required", rule="R9")
-        operator = FilterOperator(one.operator)
-        values: tuple[str, ...] = (_value_of(one),)
-        if operator in (_Op.FILTER_OPERATOR_IN, _Op.FILTER_OPERATOR_NOT_IN) and one.string_list:
-            values = tuple(one.string_list.values)
-        conditions.append(Condition(one.field, operator, values))
+        if (
+            field_filter.operator not in FilterOperator.__members__.values()
+            or not field_filter.operator
+        ):
+            raise InvalidRequest(
+                f"field_filter {field_filter.field}: operator is required", rule="R9"
+            )
+        operator = FilterOperator(field_filter.operator)
+        values: tuple[str, ...] = (_value_of(field_filter),)
+        if (
+            operator in (_Op.FILTER_OPERATOR_IN, _Op.FILTER_OPERATOR_NOT_IN)
+            and field_filter.string_list
+        ):
+            values = tuple(field_filter.string_list.values)
+        conditions.append(Condition(field_filter.field, operator, values))
     return conditions
 
 
@@ -157,7 +165,7 @@ def values_of(conditions: Sequence[Condition], column: str) -> tuple[str, ...] |
 
 
 def predicate(
-    conditions: Sequence[Condition], columns: Mapping[str, Column[R]]
+    conditions: Sequence[Condition], columns: Mapping[str, ReportColumn[R]]
 ) -> Callable[[R], bool]:
     """Return the test for every condition. Refuses unknown columns and unfit values."""
     tests = [_test(condition, columns) for condition in conditions]
@@ -167,7 +175,7 @@ def predicate(
 # ---- compiling
 
 
-def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R], bool]:
+def _test(condition: Condition, columns: Mapping[str, ReportColumn[R]]) -> Callable[[R], bool]:
     column = columns.get(condition.column)
     if column is None:
         raise InvalidRequest(

@@ -1,7 +1,7 @@
 """The activity feed of an account: trades, resolutions and balance changes in order of time (§4.2).
 
-The feed is not stored. Each request merges three records: cash movements, trades and the position
-ledger.
+The feed is not stored. Each request merges three records: cash movements, trades and
+the position ledger.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sim.contract.messages import retail_v1 as wire
 from sim.contract.messages.gateway_v1 import Market
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
-from sim.core.market_data.execution_log import Record
+from sim.core.market_data.execution_log import SequencedLog
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.orders import Trade
@@ -95,9 +95,9 @@ def activities(
     )
     # At the same instant cash comes first: money has to arrive before it can be spent.
     walks = [_walk(number, record, request, after) for number, record in enumerate(records)]
-    for place, activity in merge(*walks, key=itemgetter(0), reverse=newest_first):
+    for position, activity in merge(*walks, key=itemgetter(0), reverse=newest_first):
         if activity.type in types:
-            yield place, activity
+            yield position, activity
 
 
 def _walk(
@@ -162,13 +162,13 @@ def _resolution_record(
     return _Record(rows, lambda row: positions[row].at, activity)
 
 
-def _trade_rows(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
+def _trade_rows(trades: SequencedLog[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
     """Return the indices of an account's trades that may concern a symbol."""
     of_symbol = trades.of_symbol(symbol) if symbol else seqs
     if not symbol or len(of_symbol) >= len(seqs):
         return range(len(seqs))
-    places = ((bisect_left(seqs, seq), seq) for seq in of_symbol)
-    return [place for place, seq in places if place < len(seqs) and seqs[place] == seq]
+    rows = ((bisect_left(seqs, seq), seq) for seq in of_symbol)
+    return [row for row, seq in rows if row < len(seqs) and seqs[row] == seq]
 
 
 class _MatchingRows(Struct):

@@ -104,8 +104,8 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
 def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Execution:
     """Return an execution with its order as it was right after the execution.
 
-    Clients must read `type` to recognise a rejection: the reject reason is zero in other executions
-    too.
+    Clients must read `type` to recognise a rejection: the reject reason is zero in
+    other executions too.
     """
     order = execution.order
     price_scale, qty_scale = order.price_scale, order.qty_scale

@@ -32,7 +32,9 @@ PAIRS_READ = Dated(
     title="orders accept outcomeSide and action instead of intent",
 )
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
-_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {two: one for one, two in OUTCOMES.items()}
+_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {
+    outcome: intent for intent, outcome in OUTCOMES.items()
+}
 _PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action in wire.OrderAction)
 _INDICATORS = frozenset(wire.ManualOrderIndicator)
 _AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)

@@ -44,7 +44,7 @@ def create_order(
     """
     span = exchange.awaited.block_time(request.max_block_time)
     command = place_command(exchange, caller, request, defer=deferred(exchange))
-    order = exchange.trading.order_service.place(command)
+    order = exchange.trading.order_service.enter(command)
     if not request.synchronous_execution:
         return wire.CreateOrderResponse(id=order.id, executions=[])
     return _pending_answer(exchange, "order", order, span) or wire.CreateOrderResponse(
@@ -58,7 +58,7 @@ def close_position(
 ) -> wire.ClosePositionResponse | DeferredResponse:
     """Close the whole position in a market with a market order. Answers like `create_order`."""
     span = exchange.awaited.block_time(request.max_block_time)
-    order = exchange.trading.order_service.place(closing_command(exchange, caller, request))
+    order = exchange.trading.order_service.enter(closing_command(exchange, caller, request))
     if not request.synchronous_execution:
         return wire.ClosePositionResponse(id=order.id, executions=[])
     return _pending_answer(exchange, "close", order, span) or wire.ClosePositionResponse(
@@ -159,8 +159,8 @@ def create_orders(
 ) -> wire.CreateOrdersResponse | DeferredResponse:
     """Place 1 to 20 orders (rule M38).
 
-    All entries are checked for form first, then placed one by one. The answer waits for the
-    synchronous ones.
+    All entries are checked for form first, then placed one by one. The answer waits for
+    the synchronous ones.
     """
     check_batch(len(request.orders))
     awaited = exchange.awaited
@@ -168,7 +168,7 @@ def create_orders(
     commands = [place_command(exchange, caller, order, defer=True) for order in request.orders]
     for command in commands:
         exchange.trading.order_service.preview(command)
-    placed = [exchange.trading.order_service.place(command) for command in commands]
+    placed = [exchange.trading.order_service.enter(command) for command in commands]
     ids = [order.id for order in placed]
     if exchange.ctx.assumptions.flag(BATCH_SYNCHRONOUS):
         pending = {

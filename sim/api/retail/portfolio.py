@@ -79,9 +79,9 @@ def _symbol(exchange: Exchange, cursor: str) -> str:
 def _place(cursor: str) -> Place:
     parts = read_cursor(cursor, len(Place._fields))
     try:
-        place = Place(*map(int, parts))
+        position = Place(*map(int, parts))
     except ValueError:
         raise bad_cursor() from None
-    if write_cursor(*place) != cursor:  # such as "+1"
+    if write_cursor(*position) != cursor:  # such as "+1"
         raise bad_cursor()
-    return place
+    return position

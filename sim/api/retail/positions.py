@@ -54,8 +54,12 @@ def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position 
 def _last_trade(exchange: Exchange, row: PositionChanged) -> Instant:
     """Return the instant of the last fill before a settlement's row of a position ledger."""
     rows = exchange.trading.positions.rows(row.account)
-    fills = (one for one in reversed(rows) if one.symbol == row.symbol and one.description == FILL)
-    return next((one.at for one in fills), row.at)  # after a settlement nobody trades
+    fills = (
+        change
+        for change in reversed(rows)
+        if change.symbol == row.symbol and change.description == FILL
+    )
+    return next((change.at for change in fills), row.at)  # after a settlement nobody trades
 
 
 def position_message(

@@ -27,21 +27,21 @@ def page_size(limit: int) -> int:
     return limit or PAGE_MAX
 
 
-def bound_cursor(place: int, *query: object) -> str:
+def bound_cursor(index: int, *query: object) -> str:
     """Return a cursor for the position of a row, for this query only."""
-    return write_cursor(place, _digest(query))
+    return write_cursor(index, _digest(query))
 
 
 def place_of(cursor: str, *query: object) -> int | None:
-    """Return the position in a cursor, None for the first page. Refuses the cursor of another
-    query.
+    """Return the position in a cursor, None for the first page. Refuses the cursor
+    of another query.
     """
     if not cursor:
         return None
-    place, digest = read_cursor(cursor, 2)
-    if digest != _digest(query) or not place.isdecimal() or len(place) > _DIGITS_MAX:
+    index, digest = read_cursor(cursor, 2)
+    if digest != _digest(query) or not index.isdecimal() or len(index) > _DIGITS_MAX:
         raise bad_cursor()
-    return int(place)
+    return int(index)
 
 
 def page(

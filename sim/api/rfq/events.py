@@ -1,7 +1,7 @@
 """Frames about requests and quotes, for the gRPC stream and the private WebSocket.
 
-Everybody gets those about requests and fills; only the requester and the maker get those about
-quotes.
+Everybody gets those about requests and fills; only the requester and the maker get
+those about quotes.
 """
 
 from __future__ import annotations

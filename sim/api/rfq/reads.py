@@ -54,7 +54,7 @@ def get_rfqs(
         )
 
     query = ("rfqs", account, request.symbol, request.status, request.user_filter)
-    rows = ((place, rfq) for place, rfq in exchange.rfqs.rfqs(account) if matches(rfq))
+    rows = ((index, rfq) for index, rfq in exchange.rfqs.rfqs(account) if matches(rfq))
     rfqs, cursor = page(rows, request.limit, request.cursor, *query)
     return wire.GetRFQsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in rfqs], cursor=cursor)
 
@@ -76,7 +76,7 @@ def get_quotes(
         )
 
     query = ("quotes", account, request.rfq_id, request.status, own_quotes, own_requests)
-    rows = ((place, quote) for place, quote in exchange.rfqs.quotes(account) if matches(quote))
+    rows = ((index, quote) for index, quote in exchange.rfqs.quotes(account) if matches(quote))
     on_page, cursor = page(rows, request.limit, request.cursor, *query)
     quotes = [quote_message(exchange, quote) for quote in on_page]
     return wire.GetQuotesResponse(quotes=quotes, cursor=cursor)
@@ -120,9 +120,9 @@ def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None
 def _rfq_trades(exchange: Exchange, symbol: str, before: int | None) -> Iterator[Trade]:
     """Yield the fills of quotes, newest first, before a position in the record."""
     trades = exchange.trading.execution_log.trades
-    symbols = [one.symbol for one in exchange.combos.all() if symbol in ("", one.symbol)]
-    places = sorted(seq for each in symbols for seq in trades.of_symbol(each))
-    for seq in reversed(places):
+    symbols = [combo.symbol for combo in exchange.combos.all() if symbol in ("", combo.symbol)]
+    rows = sorted(seq for each in symbols for seq in trades.of_symbol(each))
+    for seq in reversed(rows):
         if before is None or seq < before:
             trade = trades[seq]
             if trade.type is TradeType.REQUEST_FOR_QUOTE:

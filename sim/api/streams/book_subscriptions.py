@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.api.rendering.exchange_books import book_message, empty_book_message
 from sim.api.rendering.retention import retained_stats
-from sim.api.streams.feed import Feed, FeedContext, Followers, FollowersByKey, Stream
+from sim.api.streams.feed import Feed, FeedContext, FeedStream, Followers, FollowersByKey
 from sim.api.streams.limits import MARKET_DATA_DEPTH
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.contract.messages.exchange_v1 import (
@@ -57,7 +57,7 @@ def book_options(depth: int, unaggregated: bool) -> BookOptions:
     return BookOptions(depth or MARKET_DATA_DEPTH, unaggregated)
 
 
-class BookStream(Stream):
+class BookStream(FeedStream):
     """A subscription to books.
 
     A stream that follows `everything` includes instruments that are listed later; its `symbols` are

@@ -14,7 +14,7 @@ from sim.api.streams.resumable import ReplayFeed
 from sim.api.streams.resume_tokens import ResumePoint
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
-from sim.core.market_data.execution_log import ExecutionLog, Record
+from sim.core.market_data.execution_log import ExecutionLog, SequencedLog
 from sim.core.model.enums import TradeState
 from sim.core.model.events import Executed, Traded
 from sim.core.model.orders import Execution, Trade
@@ -55,7 +55,7 @@ class DropCopyFeed(ReplayFeed[Execution]):
         return encoded(execution_message(self.exchange, row))
 
     @property
-    def _record(self) -> Record[Execution]:
+    def _record(self) -> SequencedLog[Execution]:
         return self.exchange.trading.executions
 
 
@@ -111,12 +111,12 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
         return self.exchange.trading.execution_log
 
 
-def _first_at(record: Record[Execution], at: Instant) -> int:
+def _first_at(record: SequencedLog[Execution], at: Instant) -> int:
     """Return the seq of the first row at or after an instant."""
     return bisect_left(record.rows, at, key=lambda row: row.at)
 
 
-def _seqs(record: Record[Execution], accounts: Iterable[str], start: int) -> Iterator[int]:
+def _seqs(record: SequencedLog[Execution], accounts: Iterable[str], start: int) -> Iterator[int]:
     """Return the seqs of the accounts' rows from `start` on, ascending."""
     groups = [record.of_account(account) for account in accounts]
     return merge(*[group[bisect_left(group, start) :] for group in groups])

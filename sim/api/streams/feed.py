@@ -1,6 +1,6 @@
 """Common parts of all streams: the stream, its feed, and the outbox for its frames.
 
-A `Feed` implements one kind of stream. It turns a request into a `Stream` (`accept`), sends the
+A `Feed` implements one kind of stream. It turns a request into a `FeedStream` (`accept`), sends the
 first frames (`begin`), turns events into frames (`reads`, `flush`), and cleans up when the stream
 ends (`forget`). A `KeyedFeed` is a feed whose streams follow accounts, firms or symbols. The hub,
 not the feed, limits how many streams a client may have.
@@ -36,7 +36,7 @@ _WEB_SOCKET_CODES = {
 }
 
 
-class Stream:
+class FeedStream:
     """One open stream. Kinds of streams add fields of their own.
 
     | Field | Meaning |
@@ -78,7 +78,7 @@ class Stream:
         self.skips = False
 
 
-class KeyedStream(Stream):
+class KeyedStream(FeedStream):
     """A stream that follows keys. `pending` holds its encoded rows of the current input."""
 
     __slots__ = ("keys", "pending")
@@ -91,7 +91,7 @@ class KeyedStream(Stream):
         self.pending: list[bytes] = []
 
 
-S = TypeVar("S", bound=Stream)
+S = TypeVar("S", bound=FeedStream)
 KS = TypeVar("KS", bound=KeyedStream)
 K = TypeVar("K")
 R = TypeVar("R")
@@ -108,13 +108,13 @@ class Outbox:
         self._ctx = ctx
         self.effects: list[Effect] = []
 
-    def send(self, stream: Stream, frame: bytes) -> None:
+    def send(self, stream: FeedStream, frame: bytes) -> None:
         """Send a frame on one stream."""
         stream.sent += 1
         stream.last_sent = self._ctx.now
         self.effects.append(Send(stream.id, frame))
 
-    def send_all(self, streams: Iterable[Stream], frame: bytes) -> None:
+    def send_all(self, streams: Iterable[FeedStream], frame: bytes) -> None:
         """Send one frame on many streams, which all share the same bytes object."""
         effects = self.effects
         now = self._ctx.now
@@ -123,7 +123,7 @@ class Outbox:
             stream.last_sent = now
             effects.append(Send(stream.id, frame))
 
-    def close(self, stream: Stream, code: int, message: str, why: Why) -> None:
+    def close(self, stream: FeedStream, code: int, message: str, why: Why) -> None:
         """End a stream."""
         close_code = _WEB_SOCKET_CODES.get(Code(code), 1000)
         self.effects.append(Close(stream.id, int(code), message, close_code, why.rule, why.facts))
@@ -140,7 +140,7 @@ class FeedContext:
     __slots__ = ("end", "exchange", "outbox")
 
     def __init__(
-        self, exchange: Exchange, outbox: Outbox, end: Callable[[Stream, int, str, Why], None]
+        self, exchange: Exchange, outbox: Outbox, end: Callable[[FeedStream, int, str, Why], None]
     ) -> None:
         self.exchange = exchange
         self.outbox = outbox
@@ -200,8 +200,8 @@ class Feed(ABC, Generic[S]):
     """One kind of stream.
 
     `scoped` means that a new stream takes over the session of an older stream with the same
-    identity (rule S6). `state` names the attributes that change between inputs while streams are
-    open.
+    identity (rule S6). `state` names the attributes that change between inputs while
+    streams are open.
     """
 
     scoped: ClassVar[bool] = False

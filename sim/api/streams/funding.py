@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
-from sim.api.streams.feed import Feed, FeedContext, SingleTimer, Stream, pages
+from sim.api.streams.feed import Feed, FeedContext, FeedStream, SingleTimer, pages
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import FUNDING_POLL
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 POLL_TIMER = "stream.funding"
 
 
-class FundingStream(Stream):
+class FundingStream(FeedStream):
     """A subscription. `seen` is the number of changes of the record that it has read.
 
     `accounts` and `types` filter unless empty.
     """
 
-    __slots__ = ("accounts", "seen", "types")
+    __slots__ = ("accounts", "position", "types")
 
     def __init__(
         self, feed: Feed[FundingStream], admitted: AdmittedSubscription, position: int
@@ -41,7 +41,7 @@ class FundingStream(Stream):
         request: wire.CreateFundingTransactionSubscriptionRequest = admitted.request
         self.accounts = frozenset(request.account_ids)
         self.types = frozenset(request.transaction_types) - {0}
-        self.seen = position
+        self.position = position
 
 
 class FundingFeed(Feed[FundingStream]):
@@ -83,7 +83,7 @@ class FundingFeed(Feed[FundingStream]):
 
         That is the instant of the first change not polled yet, or now.
         """
-        changes, position = self.exchange.funding.changes, stream.seen
+        changes, position = self.exchange.funding.changes, stream.position
         at = changes[position].at if position < len(changes) else self.context.now
         return encoded(wire.CreateFundingTransactionSubscriptionResponse(server_time=at))
 
@@ -102,8 +102,8 @@ class FundingFeed(Feed[FundingStream]):
         exchange = self.exchange
         changes = exchange.funding.changes
         accounts = stream.accounts or frozenset(funding_accounts(exchange, stream.caller))
-        rows = [row for row in changes[stream.seen :] if _concerns(row, accounts, stream.types)]
-        stream.seen = len(changes)
+        rows = [row for row in changes[stream.position :] if _concerns(row, accounts, stream.types)]
+        stream.position = len(changes)
         for page in pages(rows) if rows else ():
             messages = [
                 wire.FundingTransactionChange(

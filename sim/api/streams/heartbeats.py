@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.api.streams.feed import FeedContext, SingleTimer, Stream
+from sim.api.streams.feed import FeedContext, FeedStream, SingleTimer
 from sim.core.catalogue.assumptions import IDLE_TIMEOUT, STREAM_HEARTBEAT
 from sim.core.model.refusals import Code
 from sim.core.model.why import because
@@ -27,11 +27,11 @@ class Heartbeats:
 
     def __init__(self, context: FeedContext) -> None:
         self._context = context
-        self._slots: dict[Instant, dict[int, Stream]] = {}
+        self._slots: dict[Instant, dict[int, FeedStream]] = {}
         self._slot_of: dict[int, Instant] = {}
         self._timer = SingleTimer(context, HEARTBEAT_TIMER)
 
-    def join(self, stream: Stream) -> None:
+    def join(self, stream: FeedStream) -> None:
         """Start watching a stream. Its first heartbeat is due at a full second."""
         stream.last_sent = self._context.now
         interval = self._context.period(STREAM_HEARTBEAT)
@@ -39,7 +39,7 @@ class Heartbeats:
         self._put(stream, due - due % NS_PER_S if interval > NS_PER_S else due)
         self._set_timer()
 
-    def leave(self, stream: Stream) -> None:
+    def leave(self, stream: FeedStream) -> None:
         """Stop watching a stream."""
         due = self._slot_of.pop(stream.id)
         slot = self._slots.get(due)
@@ -81,7 +81,7 @@ class Heartbeats:
             self._put(stream, heartbeat_due)
         self._set_timer()
 
-    def _put(self, stream: Stream, heartbeat_due: Instant) -> None:
+    def _put(self, stream: FeedStream, heartbeat_due: Instant) -> None:
         """Put a stream into the slot of its next check: heartbeat or idle timeout."""
         stream.heartbeat_due = heartbeat_due
         due = stream.last_sent + self._context.period(IDLE_TIMEOUT)

@@ -40,10 +40,11 @@ current state. The content of a buffer does not influence the exchange.
 | hub | the firm sends too many frames (S15) | RESOURCE_EXHAUSTED |
 | hub | maintenance begins (W3, W5) | UNAVAILABLE, or OK: `MAINTENANCE_STREAM_END` |
 | feed | it has sent the requested snapshot; a frame is refused | OK; the refusal's code |
-| feed | the client of a bidirectional stream is silent for too long | as the market data feed says
-| | fault | an injected fault revokes or resets the stream (`stream_faults.py`) | as the fault says
-| | server | the reader is too slow | RESOURCE_EXHAUSTED | | operator | closes it, resets, rewinds
-or restores | as requested; UNAVAILABLE after time travel |
+| feed | the client of a bidirectional stream is silent for too long | see `market_data.py` |
+| fault | an injected fault revokes or resets the stream (`stream_faults.py`) | as the fault says |
+| server | the reader is too slow | RESOURCE_EXHAUSTED |
+| operator | closes it | as requested |
+| operator | resets, rewinds or restores the exchange | UNAVAILABLE |
 
 No stream is part of a saved state: time travel ends all of them and cancels their timers.
 """
@@ -56,7 +57,7 @@ from typing import TYPE_CHECKING, Any
 from sim.api.pipeline.inputs import Effect, Outcome, OutcomeHandlers
 from sim.api.streams import saved_streams
 from sim.api.streams.drop_copy import DropCopyFeed, TradeCaptureFeed
-from sim.api.streams.feed import Feed, FeedContext, Outbox, Stream
+from sim.api.streams.feed import Feed, FeedContext, FeedStream, Outbox
 from sim.api.streams.funding import FundingFeed
 from sim.api.streams.heartbeats import Heartbeats
 from sim.api.streams.instruments import InstrumentFeed
@@ -117,8 +118,8 @@ class Hub:
     def __init__(self, exchange: Exchange, contract: Contract) -> None:
         self._exchange = exchange
         self._outbox = Outbox(exchange.ctx)
-        self._streams: dict[int, Stream] = {}
-        self._sessions: dict[tuple[str, str, str], Stream] = {}
+        self._streams: dict[int, FeedStream] = {}
+        self._sessions: dict[tuple[str, str, str], FeedStream] = {}
         self._pools: dict[str, int] = {}
         context = FeedContext(exchange, self._outbox, self._end)
         self._heartbeats = Heartbeats(context)
@@ -145,8 +146,8 @@ class Hub:
     def open(self, admitted: AdmittedSubscription) -> tuple[int, list[Effect]]:
         """Open a stream. Return its id and its first frames, as effects.
 
-        If it takes over the session of another stream, that one ends first. A refusal changes
-        nothing.
+        If it takes over the session of another stream, that one ends first. A
+        refusal changes nothing.
         """
         feed = self._by_operation.get(admitted.operation.name)
         if feed is None:
@@ -335,7 +336,7 @@ class Hub:
             remedy = f"close a socket of this key first, or raise {RETAIL_SOCKETS.name}"
             raise StreamLimit("too many WebSockets", rule="R1", retry_after=NS_PER_S, remedy=remedy)
 
-    def _enter(self, stream: Stream) -> None:
+    def _enter(self, stream: FeedStream) -> None:
         ctx = self._exchange.ctx
         stream.id = ctx.ids.count("stream")
         stream.opened_in = int(ctx.trace_id, 16)
@@ -347,7 +348,7 @@ class Hub:
         self._pools[pool] = self._pools.get(pool, 0) + 1
         self._heartbeats.join(stream)
 
-    def _end(self, stream: Stream, code: int, message: str, why: Why) -> None:
+    def _end(self, stream: FeedStream, code: int, message: str, why: Why) -> None:
         self._outbox.close(stream, code, message, why)
         self._forget(stream)
 
@@ -355,7 +356,7 @@ class Hub:
         for stream in list(self._streams.values()):
             self._end(stream, code, message, why)
 
-    def _forget(self, stream: Stream) -> None:
+    def _forget(self, stream: FeedStream) -> None:
         del self._streams[stream.id]
         if stream.session is not None and self._sessions.get(stream.session) is stream:
             del self._sessions[stream.session]
@@ -369,8 +370,8 @@ class Hub:
         """Return the session that a stream takes (rule S6): token subject, participant and
         operation.
 
-        None for streams without sessions. A balance ledger followed without a participant uses its
-        account instead.
+        None for streams without sessions. A balance ledger followed without a participant uses
+        its account instead.
         """
         caller = admitted.caller
         rpc, assumptions = admitted.operation.rpc, self._exchange.ctx.assumptions

@@ -1,7 +1,7 @@
 """CreateBalanceLedgerSubscription: the cash ledger of one account (§6.2, rules P17-P24).
 
-A request with `resume_time` first replays the rows from that instant on. Then the stream sends new
-rows.
+A request with `resume_time` first replays the rows from that instant on. Then the stream
+sends new rows.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ class MarketDataFeed(Feed[BookStream]):
     """Both market data streams.
 
     `_by_last_frame` holds the bidirectional streams, ordered by the last frame of the client,
-    oldest first. `_terminated` holds the books that ended during the current input and are sent
-    once more.
+    oldest first. `_terminated` holds the books that ended during the current input and are
+    sent once more.
     """
 
     state: ClassVar[tuple[str, ...]] = (
@@ -242,7 +242,7 @@ class MarketDataFeed(Feed[BookStream]):
         if unknown:
             self._send_error(stream, "INVALID_SYMBOL", "unknown symbol", unknown)
             return
-        again = [one for one in symbols if stream.everything or one in stream.symbols]
+        again = [symbol for symbol in symbols if stream.everything or symbol in stream.symbols]
         if again or (not symbols and stream.everything):
             self._send_error(stream, "ALREADY_SUBSCRIBED", "already subscribed", again)
             return

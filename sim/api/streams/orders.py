@@ -103,7 +103,9 @@ class OrderFeed(KeyedFeed[OrderStream]):
 
     def _gather(self, followers: Followers[OrderStream], symbol: str, update: bytes) -> None:
         streams = followers.values()
-        self.gather([one for one in streams if not one.symbols or symbol in one.symbols], update)
+        self.gather(
+            [stream for stream in streams if not stream.symbols or symbol in stream.symbols], update
+        )
 
     def send_gathered(self, streams: Iterable[OrderStream]) -> None:
         stamp = self._stamp()

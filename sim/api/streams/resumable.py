@@ -125,8 +125,8 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     ) -> None:
         """Send recorded rows, which begin after `point`, in batches.
 
-        Each batch carries the token of its own end, so a client whose stream breaks continues
-        there.
+        Each batch carries the token of its own end, so a client whose stream
+        breaks continues there.
         """
         point = point or self.point()
         batch: list[bytes] = []
@@ -151,7 +151,11 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
         if followers is None:
             return
         symbol = self.symbol_of(row)
-        streams = [one for one in followers.values() if not one.symbols or symbol in one.symbols]
+        streams = [
+            stream
+            for stream in followers.values()
+            if not stream.symbols or symbol in stream.symbols
+        ]
         if streams:
             self.gather(streams, self._in_rows(self.encode(firm, row)))
 

@@ -33,7 +33,7 @@ _LITE = int(_Type.SUBSCRIPTION_TYPE_MARKET_DATA_LITE)
 _TRADE = int(_Type.SUBSCRIPTION_TYPE_TRADE)
 
 
-class Topic(NamedTuple):
+class MarketTopic(NamedTuple):
     """A type of data, of one market or all of them.
 
     `merged` means that changes are sent once per debounce period.
@@ -50,7 +50,7 @@ class _Payload(NamedTuple):
     encoded: bytes
 
 
-class MarketsSocketFeed(SocketFeed[Topic]):
+class MarketsSocketFeed(SocketFeed[MarketTopic]):
     """The feed of the markets socket."""
 
     requests = wire.MarketsRequestFrame
@@ -62,7 +62,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         super().__init__(context)
         self._payloads: dict[tuple[int, str], _Payload] = {}
         self._terminated: set[str] = set()  # in the current input; their books are sent once more
-        self._debounced: dict[tuple[Topic, str], None] = {}
+        self._debounced: dict[tuple[MarketTopic, str], None] = {}
         self._timer = SingleTimer(context, DEBOUNCE_TIMER)
 
     def save(self) -> list[Any]:
@@ -98,7 +98,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         self.claim(socket, subscription, type, slugs)
         # Every trade gets its own frame, so trades are never merged.
         merged = request.responses_debounced and type != _TRADE
-        self.follow(socket, subscription, [Topic(type, slug, merged) for slug in slugs])
+        self.follow(socket, subscription, [MarketTopic(type, slug, merged) for slug in slugs])
         if type != _TRADE:
             named = slugs if slugs != [ALL_MARKETS] else self._active_symbols()
             for slug in named:
@@ -134,10 +134,13 @@ class MarketsSocketFeed(SocketFeed[Topic]):
         if self.exchange.trading.state(slug) not in DATA_STATES and slug not in self._terminated:
             return
         for type in (_BOOK, _LITE):
-            for topic in (Topic(type, slug), Topic(type, ALL_MARKETS)):
+            for topic in (MarketTopic(type, slug), MarketTopic(type, ALL_MARKETS)):
                 if topic in self._followers:
                     self.publish(topic, self._payload(type, slug))
-            for merged in (Topic(type, slug, merged=True), Topic(type, ALL_MARKETS, merged=True)):
+            for merged in (
+                MarketTopic(type, slug, merged=True),
+                MarketTopic(type, ALL_MARKETS, merged=True),
+            ):
                 if merged in self._followers:
                     self._debounced[merged, slug] = None
                     self._timer.start(self.context.period(RETAIL_DEBOUNCE))
@@ -145,7 +148,7 @@ class MarketsSocketFeed(SocketFeed[Topic]):
     def _traded(self, event: Traded) -> None:
         if event.state is not TradeState.NEW:
             return
-        topics = Topic(_TRADE, event.trade.symbol), Topic(_TRADE, ALL_MARKETS)
+        topics = MarketTopic(_TRADE, event.trade.symbol), MarketTopic(_TRADE, ALL_MARKETS)
         if followed := [topic for topic in topics if topic in self._followers]:
             encoded = json_encoder(wire.TradeTick, self.dialect)(trade_frame(event.trade))
             for topic in followed:

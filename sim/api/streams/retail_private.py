@@ -49,7 +49,7 @@ _REASONS = {
 _ALL_MARKETS = ""  # used instead of a slug
 
 
-class Topic(NamedTuple):
+class AccountTopic(NamedTuple):
     """A type of data of an account, in one market or in all."""
 
     type: int
@@ -57,7 +57,7 @@ class Topic(NamedTuple):
     slug: str = _ALL_MARKETS
 
 
-class PrivateSocketFeed(SocketFeed[Topic]):
+class PrivateSocketFeed(SocketFeed[AccountTopic]):
     """The feed of the private socket."""
 
     requests = wire.PrivateRequestFrame
@@ -99,7 +99,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
             return
         slugs = slugs or [_ALL_MARKETS]
         self.claim(socket, subscription, type, slugs)
-        self.follow(socket, subscription, [Topic(type, account, slug) for slug in slugs])
+        self.follow(socket, subscription, [AccountTopic(type, account, slug) for slug in slugs])
         if type == _BALANCE:
             self._funds_in_use[account] = funds_in_use(self.exchange, account)
             balances = [balance_message(self.exchange, account)]
@@ -108,7 +108,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         super().unfollow(socket, subscription)
-        if Topic(_BALANCE, socket.account) not in self._followers:
+        if AccountTopic(_BALANCE, socket.account) not in self._followers:
             self._funds_in_use.pop(socket.account, None)
 
     def flush(self) -> None:
@@ -200,7 +200,7 @@ class PrivateSocketFeed(SocketFeed[Topic]):
             after = self._funds_in_use[event.account] = funds_in_use(self.exchange, event.account)
             change = balance_change(event, before, after)
             update = wire.AccountBalancesUpdate(balance_change=change)
-            self._publish_all([Topic(_BALANCE, event.account)], update)
+            self._publish_all([AccountTopic(_BALANCE, event.account)], update)
 
     def _rfq_changed(self, event: RfqChanged) -> None:
         for topic in self._rfq_topics():
@@ -214,17 +214,17 @@ class PrivateSocketFeed(SocketFeed[Topic]):
         if frame is not None:
             self._publish_all(topics, frame)
 
-    def _rfq_topics(self) -> list[Topic]:
+    def _rfq_topics(self) -> list[AccountTopic]:
         return [topic for topic in self._followers if topic.type == _RFQ]
 
-    def _followed(self, type: int, account: str, slug: str) -> list[Topic]:
+    def _followed(self, type: int, account: str, slug: str) -> list[AccountTopic]:
         """Return the topics of an account and market that somebody follows."""
         if not self._followers:
             return []
-        topics = dict.fromkeys((Topic(type, account, slug), Topic(type, account)))
+        topics = dict.fromkeys((AccountTopic(type, account, slug), AccountTopic(type, account)))
         return [topic for topic in topics if topic in self._followers]
 
-    def _publish_all(self, topics: list[Topic], message: Message) -> None:
+    def _publish_all(self, topics: list[AccountTopic], message: Message) -> None:
         if topics:
             payload = self._encoded(message)
             for topic in topics:

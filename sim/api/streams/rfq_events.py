@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from sim.api.rfq.events import change_frame, concerns, trade_frame
-from sim.api.streams.feed import EventReaders, Feed, Stream
+from sim.api.streams.feed import EventReaders, Feed, FeedStream
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import RfqChanged, Traded
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from sim.api.streams.feed import FeedContext
 
 
-class RfqFeed(Feed[Stream]):
+class RfqFeed(Feed[FeedStream]):
     """Streams of requests and quotes, by stream id."""
 
     state: ClassVar[tuple[str, ...]] = ("_streams",)
 
     def __init__(self, context: FeedContext) -> None:
         super().__init__(context)
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, FeedStream] = {}
 
     def reads(self) -> EventReaders:
         return {RfqChanged: self._changed, Traded: self._traded}
 
-    def accept(self, admitted: AdmittedSubscription) -> Stream:
-        return Stream(self, admitted)
+    def accept(self, admitted: AdmittedSubscription) -> FeedStream:
+        return FeedStream(self, admitted)
 
-    def begin(self, stream: Stream) -> None:
+    def begin(self, stream: FeedStream) -> None:
         self._streams[stream.id] = stream
 
-    def forget(self, stream: Stream) -> None:
+    def forget(self, stream: FeedStream) -> None:
         del self._streams[stream.id]
 
-    def heartbeat(self, stream: Stream) -> bytes:
+    def heartbeat(self, stream: FeedStream) -> bytes:
         return encoded(wire.StreamRFQEventsResponse())
 
     def _changed(self, event: RfqChanged) -> None:

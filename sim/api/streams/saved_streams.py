@@ -39,17 +39,17 @@ def load(saved: SavedStreams, own: Mapping[str, object]) -> Any:
 class _Pickler(pickle.Pickler):
     def __init__(self, file: BytesIO, own: Mapping[str, object], shared: list[Any]) -> None:
         super().__init__(file, protocol=5)
-        self._names = {id(one): name for name, one in own.items()}
+        self._names = {id(object_): name for name, object_ in own.items()}
         self._shared = shared
         self._places: dict[int, int] = {}
 
     def persistent_id(self, obj: Any) -> str | int | None:
         name = self._names.get(id(obj))
         if name is None and isinstance(obj, Dialect):
-            place = self._places.setdefault(id(obj), len(self._shared))
-            if place == len(self._shared):
+            index = self._places.setdefault(id(obj), len(self._shared))
+            if index == len(self._shared):
                 self._shared.append(obj)
-            return place
+            return index
         return name
 
 

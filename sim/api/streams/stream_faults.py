@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from sim.api.pipeline.inputs import Close, Effect, Send
-from sim.api.streams.feed import FeedContext, Outbox, Stream
+from sim.api.streams.feed import FeedContext, FeedStream, Outbox
 from sim.core.catalogue.quirks import STREAM_DUPLICATES
 from sim.core.model.refusals import Code
 from sim.core.model.why import Why, because
@@ -36,8 +36,8 @@ class StreamFaults:
     def __init__(
         self,
         context: FeedContext,
-        streams: Mapping[int, Stream],
-        end: Callable[[Stream, int, str, Why], None],
+        streams: Mapping[int, FeedStream],
+        end: Callable[[FeedStream, int, str, Why], None],
     ) -> None:
         self._context = context
         self._outbox: Outbox = context.outbox
@@ -128,7 +128,7 @@ class StreamFaults:
     def _schedule(self, stream: int, due: Instant) -> None:
         self._context.exchange.ctx.timers.schedule(due, LATE_TIMER, str(stream))
 
-    def _end_stream(self, stream: Stream, action: FaultAction) -> Iterable[Effect]:
+    def _end_stream(self, stream: FeedStream, action: FaultAction) -> Iterable[Effect]:
         waiting = self._take_waiting(stream.id)
         reset = action.effect == "reset"
         revokes = not action.status and not reset

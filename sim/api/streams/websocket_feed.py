@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from sim.api.codecs.codecs import BadInput, Dialect, dialect_at, json_decoder, parse_object
 from sim.api.pipeline.replies import wire_switches
 from sim.api.streams import limits
-from sim.api.streams.feed import Feed, FeedContext, FollowersByKey, Stream
+from sim.api.streams.feed import Feed, FeedContext, FeedStream, FollowersByKey
 from sim.api.streams.shared_frames import (
     FRAME_TAIL,
     HEARTBEAT_FRAME,
@@ -64,7 +64,7 @@ class Subscription:
         self.claims: list[tuple[int, str]] = []
 
 
-class Socket(Stream):
+class Socket(FeedStream):
     """One WebSocket, with its subscriptions by request id and the claims of all of them."""
 
     __slots__ = ("account", "claims", "subscriptions")

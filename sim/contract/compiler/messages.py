@@ -1,8 +1,8 @@
 """The passes that write `sim/contract/messages`: a Struct per message, IntEnums, an index.
 
 The annotation of a field has what its name and type do not say. The codecs read it instead of
-descriptors, so that a run without gRPC needs no protobuf library. Numbers of fields stand in the
-descriptors alone.
+descriptors, so that a run without gRPC needs no protobuf library. Numbers of fields stand in
+the descriptors alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The pass that writes `sim/contract/messages/operations.py`: the table of operations.
 
-A row has the columns of `operation.Operation` that differ from their defaults. Reading it needs no
-protobuf. The pass refuses an rpc that is served nowhere, has no comment, or binds a variable to no
-field.
+A row has the columns of `operation.Operation` that differ from their defaults. Reading it needs
+no protobuf. The pass refuses an rpc that is served nowhere, has no comment, or binds a variable
+to no field.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ P = TypeVar("P", DescriptorProto, EnumDescriptorProto)
 
 
 @dataclass(frozen=True)
-class Entry(Generic[P]):
+class SchemaEntry(Generic[P]):
     """One message or enumeration: full name ("exchange.v1.Outer.Inner"), Python name
     ("Outer_Inner"), descriptor, and comments, those of its fields or members by name.
     """
@@ -64,8 +64,8 @@ class Entry(Generic[P]):
         return module_of(self.package)
 
 
-MessageEntry: TypeAlias = Entry[DescriptorProto]
-EnumEntry: TypeAlias = Entry[EnumDescriptorProto]
+MessageEntry: TypeAlias = SchemaEntry[DescriptorProto]
+EnumEntry: TypeAlias = SchemaEntry[EnumDescriptorProto]
 
 
 class Schema:
@@ -76,8 +76,8 @@ class Schema:
         self._pool = descriptor_pool.DescriptorPool()
         for file in compiled.file:
             self._pool.Add(file)
-        ours = (file for file in compiled.file if not file.name.startswith(_FOREIGN))
-        self.files = sorted(ours, key=lambda file: file.name)
+        own = (file for file in compiled.file if not file.name.startswith(_FOREIGN))
+        self.files = sorted(own, key=lambda file: file.name)
         for file in self.files:
             if file.syntax != "proto3":
                 raise ValueError(f"{file.name}: every file of the contract is proto3")
@@ -109,8 +109,8 @@ class Schema:
         """Return one extension of an options message; an empty message where it is not written."""
         options = self._pool.FindMessageTypeByName(holder.options.DESCRIPTOR.full_name)
         kind = message_factory.GetMessageClass(options)
-        known: Any = kind.FromString(holder.options.SerializeToString())
-        return known.Extensions[self._pool.FindExtensionByName(extension)]
+        parsed: Any = kind.FromString(holder.options.SerializeToString())
+        return parsed.Extensions[self._pool.FindExtensionByName(extension)]
 
     def required(self, field: FieldDescriptorProto) -> bool:
         """Whether a request without a field is refused: google.api.field_behavior says REQUIRED."""
@@ -135,9 +135,9 @@ class Schema:
 
     def _walk_messages(self) -> Iterator[MessageEntry]:
         for file in self._set.file:
-            ours = not file.name.startswith(_FOREIGN)
+            is_own = not file.name.startswith(_FOREIGN)
             for full_name, name, proto, path in _messages(file):
-                if proto.options.map_entry or not (ours or full_name in PLAIN_FOREIGN):
+                if proto.options.map_entry or not (is_own or full_name in PLAIN_FOREIGN):
                     continue
                 comments = self._comments[file.name]
                 fields = {

@@ -75,9 +75,9 @@ def find(full_name: str) -> type:
 
     KeyError for a name that the contract does not have.
     """
-    known = _types.get(full_name)
-    if known is not None:
-        return known
+    loaded = _types.get(full_name)
+    if loaded is not None:
+        return loaded
     package = full_name
     while package not in PACKAGES:
         package = package.rpartition(".")[0]

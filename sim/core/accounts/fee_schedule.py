@@ -63,8 +63,8 @@ SCHEDULE: dict[str, Dated[Theta]] = {
 class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A row of a scenario's fees. From `start` on, it overrides every coefficient that is not None.
 
-    It applies to instruments with a given product, market type and fee class; an empty text matches
-    any.
+    It applies to instruments with a given product, market type and fee class; an empty
+    text matches any.
     """
 
     start: Instant = 0

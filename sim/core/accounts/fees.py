@@ -149,8 +149,8 @@ def exact_taker_fee(instrument: Instrument, theta: Theta, qty: Qty, price: Price
 def rounded(instrument: Instrument, fee: int) -> Cash:
     """Round an exact fee, half to even, to the cent or to the notional unit.
 
-    The notional unit is used where a cent is not a whole number of them, so that it can be
-    reported.
+    The notional unit is used where a cent is not a whole number of them, so that it
+    can be reported.
     """
     if not fee:
         return 0

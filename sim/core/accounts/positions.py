@@ -28,9 +28,9 @@ class Position(Struct, gc=False):
     """The position of one account in one instrument.
 
     `bod_net` is the net at the beginning of the trade date of the last change; read it through
-    `bod`. `fees` are commissions paid less rebates; `fees_exact` is the same before rounding to
-    cents, in the units of `fees.py`. `settled` is the instant at which a settlement closed it, or
-    0.
+    `bod`. `fees` are commissions paid less rebates; `fees_exact` is the same before rounding
+    to cents, in the units of `fees.py`. `settled` is the instant at which a settlement closed
+    it, or 0.
     """
 
     account: str

@@ -191,7 +191,9 @@ class Risk:
         if book is None:
             return 0
         net = self._positions.net
-        worst = (one.worst(net(account, symbol)) for symbol, one in book.exposures.items())
+        worst = (
+            exposure.worst(net(account, symbol)) for symbol, exposure in book.exposures.items()
+        )
         return max(worst, default=0)
 
     def working(self, account: str, symbol: str, side: Side) -> Qty:
@@ -209,8 +211,8 @@ class Risk:
     def certainly_affords(self, order: Order, instrument: Instrument) -> bool:
         """Return whether an account can pay for an order whatever positions and orders it has.
 
-        No fee exceeds the cost of its order, rounded up to a cent, so twice the cost is an upper
-        bound.
+        No fee exceeds the cost of its order, rounded up to a cent, so twice the cost is
+        an upper bound.
         """
         book = self._books.get(order.account) or self._book(order.account)
         most = 2 * unit_cost(order, instrument) * order.leaves_qty
@@ -245,8 +247,8 @@ class Risk:
     def _unhedging_cost(
         self, book: _Book, order: Order, instrument: Instrument, closing: Qty
     ) -> Cash:
-        """Return the cost of closing a hedge: the lost return less the proceeds of the fill
-        (P8).
+        """Return the cost of closing a hedge: the lost return less the proceeds of
+        the fill (P8).
         """
         related = instrument.related
         if related is None or not closing or related.group not in book.returns:

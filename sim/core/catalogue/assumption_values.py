@@ -93,15 +93,15 @@ class Assumptions:
         self.changes += 1
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, choices: Iterable[str]) -> str:
     """Return the message for a name unknown to a catalogue, with the nearest known name.
 
     A name much longer than any known one is cut and not compared.
     """
-    names = list(known) if len(name) <= _COMPARED_MAX else []
+    names = list(choices) if len(name) <= _COMPARED_MAX else []
     near = [each for each in names if each.startswith(name)][:1]
     if names and not near:
         near = difflib.get_close_matches(name, names, n=1)
-    return f"unknown {what} {name[:_COMPARED_MAX]!r}" + (
+    return f"unknown {kind} {name[:_COMPARED_MAX]!r}" + (
         f"; did you mean {near[0]!r}?" if near else ""
     )

@@ -81,7 +81,7 @@ class UsedKey(Struct, frozen=True):
 
 
 class PartnersState(Struct):
-    """Movements and orders by id, keys by "kind|firm|key".
+    """Movements and orders by id; keys by kind, firm and key, joined by `|`.
 
     `fee_dates` holds the Eastern date on which an account last paid vendor fees. `lent` holds
     (pool, amount) by order id: what is returned if the engine rejects a funded order in its queue.
@@ -94,7 +94,7 @@ class PartnersState(Struct):
     lent: dict[str, tuple[str, Cash]] = field(default_factory=dict)
 
 
-class Partners:
+class PartnerFunding:
     """Transfers and partner orders of all firms."""
 
     def __init__(self, ctx: Context, firms: Firms, trading: Trading, funding: Funding) -> None:
@@ -250,7 +250,7 @@ class Partners:
         holder = self._firms.holder(command.account)
         participant = holder.name if holder else ""
         command = replace(command, participant=participant, deferred=True)
-        return self._trading.order_service.place(command)
+        return self._trading.order_service.enter(command)
 
     def _record(
         self,

@@ -8,8 +8,8 @@ from sim.core.model.refusals import Code, Refusal
 
 
 class OAuthRefusal(Refusal):
-    """A refusal by the token endpoint: an HTTP status and an OAuth error (RFC 6749 §5.2, and the
-    documented `invalid_client_assertion`).
+    """A refusal by the token endpoint: an HTTP status and an OAuth error (RFC 6749 §5.2, and
+    the documented `invalid_client_assertion`).
     """
 
     code = Code.UNAUTHENTICATED

@@ -26,8 +26,8 @@ class Person(Struct, frozen=True, kw_only=True):
 class IsvUser(Struct, frozen=True):
     """A registered person.
 
-    `participant` and `account` are set only if the registration created them (assumption
-    `users.create_onboards`).
+    `participant` and `account` are set only if the registration created
+    them (assumption `users.create_onboards`).
     """
 
     id: str

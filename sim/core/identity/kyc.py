@@ -5,8 +5,8 @@ triggers of the public sandbox or the control plane decide the outcome; timers d
 (provisioning after an approval, the business days of a manual review). Only terminal results become
 events (`KycDecided`, a webhook to the firm); the firm polls for everything else.
 
-Invariant: across the whole platform, one SSN belongs to one case until that case is rejected (rule
-K6).
+Invariant: across the whole platform, one SSN belongs to one case until that case is
+rejected (rule K6).
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ _FORCED: dict[str, tuple[Stage, Stage]] = {
 
 
 def outcome(application: KycApplication, rules: str) -> tuple[Stage, Stage]:
-    """Return (first stage, stage after a document) according to the assumption
-    `kyc.outcome_rules`.
+    """Return (first stage, stage after a document) according to
+    the assumption `kyc.outcome_rules`.
     """
     first, after = _FORCED.get(rules) or _by_trigger(application)
     if first is Stage.DOCUMENT and not application.docv_eligible:

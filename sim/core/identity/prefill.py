@@ -23,7 +23,7 @@ from sim.core.model.stateful import Stateful
 from sim.kernel.instants import Instant
 
 
-class Code(StrEnum):
+class CodeEffect(StrEnum):
     """Effect of a submitted code."""
 
     GOOD = "good"
@@ -32,11 +32,11 @@ class Code(StrEnum):
 
 
 # Any other code is bad as well.
-CODES = {"123456": Code.GOOD, "000000": Code.UNDECIDED, "00000": Code.BAD}
+CODES = {"123456": CodeEffect.GOOD, "000000": CodeEffect.UNDECIDED, "00000": CodeEffect.BAD}
 MATCHING = ("14155551212", "1985-03-30")
 
 
-class Stage(StrEnum):
+class PrefillStage(StrEnum):
     """State of a prefill."""
 
     SENT = "otp_sent"
@@ -47,15 +47,15 @@ class Stage(StrEnum):
 
 
 DECISIONS = {
-    Stage.SENT: "pending",
-    Stage.PENDING: "pending",
-    Stage.REJECTED: "reject",
-    Stage.NO_MATCH: "reject",
-    Stage.COMPLETE: "accept",
+    PrefillStage.SENT: "pending",
+    PrefillStage.PENDING: "pending",
+    PrefillStage.REJECTED: "reject",
+    PrefillStage.NO_MATCH: "reject",
+    PrefillStage.COMPLETE: "accept",
 }
 
 
-class Person(Struct, frozen=True, kw_only=True):
+class SandboxPerson(Struct, frozen=True, kw_only=True):
     """The fictitious person of the sandbox, with the phone number and birthday of the request."""
 
     first_name: str = "Robin"
@@ -80,7 +80,7 @@ class Prefill(Struct):
     phone: str
     date_of_birth: str
     sent: Instant
-    stage: Stage = Stage.SENT
+    stage: PrefillStage = PrefillStage.SENT
     failed: int = 0
 
 
@@ -103,7 +103,7 @@ class Prefills(Stateful[PrefillState]):
         self._state.prefills[f"{firm}|{external_id}"] = prefill
         return prefill
 
-    def submit(self, firm: str, external_id: str, code: Code) -> Prefill:
+    def submit(self, firm: str, external_id: str, code: CodeEffect) -> Prefill:
         """Check a code.
 
         Refused as not found if no prefill was started, and as Conflict if the code was used, has
@@ -116,19 +116,21 @@ class Prefills(Stateful[PrefillState]):
             )
         assumptions = self._ctx.assumptions
         again = "POST /v1/kyc/prefill sends a new code"
-        if prefill.stage in (Stage.COMPLETE, Stage.NO_MATCH):
+        if prefill.stage in (PrefillStage.COMPLETE, PrefillStage.NO_MATCH):
             raise Conflict("the code has been used", rule="K14", remedy=again)
         if prefill.failed >= assumptions.number(KYC_PREFILL_ATTEMPTS):
             raise Conflict("too many wrong codes", rule="K14", remedy=again)
         if self._ctx.now >= prefill.sent + assumptions.number(KYC_PREFILL_CODE_LIFE):
             raise Conflict("the code has expired", rule="K14", remedy=again)
-        if code is Code.BAD:
+        if code is CodeEffect.BAD:
             prefill.failed += 1
-            prefill.stage = Stage.REJECTED
-        elif code is Code.UNDECIDED:
-            prefill.stage = Stage.PENDING
+            prefill.stage = PrefillStage.REJECTED
+        elif code is CodeEffect.UNDECIDED:
+            prefill.stage = PrefillStage.PENDING
         else:
-            prefill.stage = Stage.COMPLETE if self._matches(prefill) else Stage.NO_MATCH
+            prefill.stage = (
+                PrefillStage.COMPLETE if self._matches(prefill) else PrefillStage.NO_MATCH
+            )
         return prefill
 
     def _matches(self, prefill: Prefill) -> bool:

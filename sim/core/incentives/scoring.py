@@ -49,7 +49,7 @@ TAKER_MINIMUM = 500  # dollars; the default minimum of volume programs
 _VOLUME_CENTS = (3, 97)  # range of prices in cents at which trades count as volume
 
 
-class Score(Struct, kw_only=True):
+class PeriodScore(Struct, kw_only=True):
     """The running score of a period.
 
     `points` are those of the current Eastern date, by account. `shares` are added to them for each
@@ -75,7 +75,7 @@ class Scoring:
         self._ctx = ctx
         self._trading = trading
         self._incentives = incentives
-        self._scores: list[Score] = []
+        self._scores: list[PeriodScore] = []
         self._of_symbol: dict[str, list[int]] = {}
         self.stale: dict[int, None] = {}
 
@@ -102,7 +102,7 @@ class Scoring:
         for number in self._of_symbol.get(symbol, ()):
             score = self._scores[number]
             self._ctx.timers.cancel(score.timer)
-            self._scores[number] = Score(void=True)
+            self._scores[number] = PeriodScore(void=True)
             self.stale.pop(number, None)
         self._incentives.void(symbol)
 
@@ -123,7 +123,7 @@ class Scoring:
     def _add_scores(self) -> None:
         """Create scores for the periods announced since the last call."""
         for number in range(len(self._scores), len(self._incentives.periods)):
-            self._scores.append(Score())
+            self._scores.append(PeriodScore())
             self._of_symbol.setdefault(self._incentives.periods[number].symbol, []).append(number)
 
     def _changed(self, number: int) -> None:
@@ -150,7 +150,7 @@ class Scoring:
 
     # ---- points
 
-    def _add_up(self, score: Score, period: Period) -> None:
+    def _add_up(self, score: PeriodScore, period: Period) -> None:
         """Add the points for the seconds since the last sample."""
         now = self._ctx.now
         end = now if period.end is None else min(now, period.end)
@@ -173,7 +173,7 @@ class Scoring:
 
     # ---- money
 
-    def _divide(self, score: Score, period: Period) -> None:
+    def _divide(self, score: PeriodScore, period: Period) -> None:
         """Reward every account for the date, or the part of it, that ends now."""
         now = self._ctx.now
         date = eastern_date(now - 1)
@@ -183,11 +183,11 @@ class Scoring:
         liquidity = period.program_type == LIQUIDITY
         points = score.points if liquidity else self._takers_volume(period, start, now)
         if liquidity and self._ctx.assumptions.text(INCENTIVES_SPLIT) != "by_score":
-            whole = 2 * ONE * _seconds(start, now)
+            total = 2 * ONE * _seconds(start, now)
         else:
-            whole = sum(points.values())
+            total = sum(points.values())
         for account in sorted(points):
-            amount = part * points[account] // whole // CENT * CENT
+            amount = part * points[account] // total // CENT * CENT
             if amount:
                 self._grant(account, period, date.isoformat(), amount, after)
         score.points = {}
@@ -222,11 +222,11 @@ class Scoring:
 
     # ---- state
 
-    def save(self) -> list[Score]:
+    def save(self) -> list[PeriodScore]:
         """Return every score."""
         return self._scores
 
-    def load(self, state: list[Score]) -> None:
+    def load(self, state: list[PeriodScore]) -> None:
         """Restore saved scores. Their periods must have been restored before."""
         self._scores, self._of_symbol = [], {}
         self._add_scores()

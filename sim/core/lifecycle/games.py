@@ -29,7 +29,7 @@ from sim.core.lifecycle.listings import Listings
 from sim.core.lifecycle.outcomes import outcome_of
 from sim.core.lifecycle.settlement import Settlements
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
-from sim.core.matching.books import Books
+from sim.core.matching.books import OrderBooks
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
@@ -184,7 +184,7 @@ class GameReports:
     listings: Listings
     lifecycle: Lifecycle
     settlements: Settlements
-    books: Books
+    books: OrderBooks
     on_abandoned: Callable[[str], None]
 
     def report_game(self, slug: str, **facts: Any) -> Game:

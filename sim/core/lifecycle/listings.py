@@ -15,7 +15,7 @@ from sim.core.lifecycle.states import ENTRY_STATES, OVER_STATES, check_move
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.market_data.statistics import Statistics
-from sim.core.matching.books import Books
+from sim.core.matching.books import OrderBooks
 from sim.core.matching.clearing import Clearing
 from sim.core.model.context import Context
 from sim.core.model.dormant import DormantInstruments
@@ -45,7 +45,7 @@ class Listings:
     settlements: Settlements
     clearing: Clearing
     statistics: Statistics
-    books: Books
+    books: OrderBooks
     execution_log: ExecutionLog
     resolution: Resolution
 
@@ -176,8 +176,8 @@ class Listings:
         self.ctx.apply(because(decided_by, price=worth, outcome=text), symbol)
 
     def record_own_settlement(self, symbol: str, *, announce: bool = False) -> None:
-        """Record the settlement that an instrument reached by itself, if any; `announce` emits an
-        event.
+        """Record the settlement that an instrument reached by itself, if any; `announce`
+        emits an event.
         """
         settled = self.settlements.get(symbol)
         if settled is not None:

@@ -32,9 +32,9 @@ class MaintenancePause:
     def on_begin(self, *, sudden: bool) -> None:
         """Stop following dates.
 
-        Orders are canceled once more, because an operator may have opened an instrument since the
-        lead, or a market took orders before its opening. Books are empty during the window (rule
-        W2).
+        Orders are canceled once more, because an operator may have opened an instrument since
+        the lead, or a market took orders before its opening. Books are empty during the
+        window (rule W2).
         """
         self._clear_books()
         self._lifecycle.stop_dates(sudden=sudden)

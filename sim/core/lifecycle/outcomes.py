@@ -18,7 +18,7 @@ from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition
 
 
-class Outcome(Enum):
+class MarketOutcome(Enum):
     """How a market resolved, for its long side."""
 
     YES = Fraction(1)
@@ -31,23 +31,23 @@ class Outcome(Enum):
         return self.value, self.name.title()
 
 
-Rule = Callable[[GameCondition, Game], Outcome | None]
+Rule = Callable[[GameCondition, Game], MarketOutcome | None]
 Score = tuple[int, int]  # home, away
-Ask = Callable[[GameCondition, Score | None], Outcome | None]
+Ask = Callable[[GameCondition, Score | None], MarketOutcome | None]
 
 _HALVES = {"first": ("Q1", "Q2"), "second": ("Q3", "Q4")}
 _DOUBLE_STATS = ("points", "rebounds", "assists", "steals", "blocks")
 _PLAYER_STATISTICS = ("points", "assists", "rebounds", "threes", "steals", "blocks")
 
 
-def outcome_of(condition: GameCondition, game: Game) -> Outcome | None:
+def outcome_of(condition: GameCondition, game: Game) -> MarketOutcome | None:
     """Return the outcome of a market.
 
     None while the facts do not decide it, or if no rule knows its kind. A game without a result
     ties every market.
     """
     if game.result == "no_result":
-        return Outcome.TIE
+        return MarketOutcome.TIE
     rule = _rule(condition.kind)
     return None if rule is None else rule(condition, game)
 
@@ -126,34 +126,42 @@ def _for_long(condition: GameCondition, score: Score) -> tuple[int, int]:
     return score if condition.long == "home" else (score[1], score[0])
 
 
-def _winner(condition: GameCondition, score: Score | None) -> Outcome | None:
+def _winner(condition: GameCondition, score: Score | None) -> MarketOutcome | None:
     if score is None:
         return None
-    mine, theirs = _for_long(condition, score)
-    return Outcome.TIE if mine == theirs else Outcome.YES if mine > theirs else Outcome.NO
+    long, short = _for_long(condition, score)
+    return (
+        MarketOutcome.TIE
+        if long == short
+        else MarketOutcome.YES
+        if long > short
+        else MarketOutcome.NO
+    )
 
 
-def _spread(condition: GameCondition, score: Score | None) -> Outcome | None:
+def _spread(condition: GameCondition, score: Score | None) -> MarketOutcome | None:
     """The line is added to the score of the long side."""
     if score is None:
         return None
-    mine, theirs = _for_long(condition, score)
-    return _sign(mine + Fraction(condition.line or "0") - theirs)
+    long, short = _for_long(condition, score)
+    return _sign(long + Fraction(condition.line or "0") - short)
 
 
-def _total(condition: GameCondition, score: Score | None) -> Outcome | None:
+def _total(condition: GameCondition, score: Score | None) -> MarketOutcome | None:
     return None if score is None else _sign(sum(score) - Fraction(condition.line or "0"))
 
 
-def _sign(margin: Fraction) -> Outcome:
-    return Outcome.TIE if margin == 0 else Outcome.YES if margin > 0 else Outcome.NO
+def _sign(margin: Fraction) -> MarketOutcome:
+    return (
+        MarketOutcome.TIE if margin == 0 else MarketOutcome.YES if margin > 0 else MarketOutcome.NO
+    )
 
 
-def _yes(answer: bool | None) -> Outcome | None:
-    return None if answer is None else Outcome.YES if answer else Outcome.NO
+def _yes(answer: bool | None) -> MarketOutcome | None:
+    return None if answer is None else MarketOutcome.YES if answer else MarketOutcome.NO
 
 
-def _player(condition: GameCondition, game: Game) -> Outcome | None:
+def _player(condition: GameCondition, game: Game) -> MarketOutcome | None:
     stats = game.players.get(condition.player)
     stat = condition.kind.removeprefix("basketball_player_")
     if stats is None or stat not in stats:
@@ -161,7 +169,7 @@ def _player(condition: GameCondition, game: Game) -> Outcome | None:
     return _sign(stats[stat] - Fraction(condition.line or "0"))
 
 
-def _doubles(condition: GameCondition, game: Game) -> Outcome | None:
+def _doubles(condition: GameCondition, game: Game) -> MarketOutcome | None:
     """Decide a double- or triple-double: ten or more in two or three of five figures."""
     stats = game.players.get(condition.player)
     if stats is None:
@@ -178,19 +186,19 @@ def _of(ask: Ask, score: Callable[[Game], Score | None]) -> Rule:
 def _half_score_rule(ask: Ask) -> Rule:
     """Return a rule about the half that the condition names."""
 
-    def rule(condition: GameCondition, game: Game) -> Outcome | None:
+    def rule(condition: GameCondition, game: Game) -> MarketOutcome | None:
         half = "first" if "first_half" in condition.kind else "second"
         return ask(condition, _part(game, _HALVES[half]))
 
     return rule
 
 
-def _both_score(condition: GameCondition, game: Game) -> Outcome | None:
+def _both_score(condition: GameCondition, game: Game) -> MarketOutcome | None:
     goals = _half_goals(game, "first" if "first_half" in condition.kind else "second")
     return None if goals is None else _yes({goal.team for goal in goals} == {"home", "away"})
 
 
-def _first_to_score(condition: GameCondition, game: Game) -> Outcome | None:
+def _first_to_score(condition: GameCondition, game: Game) -> MarketOutcome | None:
     """Decide who scored first; None if nobody scored in the half."""
     goals = _half_goals(game, "first" if "first_half" in condition.kind else "second")
     if goals is None:
@@ -199,7 +207,7 @@ def _first_to_score(condition: GameCondition, game: Game) -> Outcome | None:
     return _yes(first == (condition.pick or condition.long))
 
 
-def _three_way(condition: GameCondition, game: Game) -> Outcome | None:
+def _three_way(condition: GameCondition, game: Game) -> MarketOutcome | None:
     score = _regulation(game)
     if score is None:
         return None
@@ -207,7 +215,7 @@ def _three_way(condition: GameCondition, game: Game) -> Outcome | None:
     return _yes(result == (condition.pick or condition.long))
 
 
-def _advance(condition: GameCondition, game: Game) -> Outcome | None:
+def _advance(condition: GameCondition, game: Game) -> MarketOutcome | None:
     return _yes(game.advances == condition.long) if game.advances else None
 
 
@@ -217,12 +225,16 @@ def _numbered(prefix: str) -> Rule:
     One that a finished match did not reach ties.
     """
 
-    def rule(condition: GameCondition, game: Game) -> Outcome | None:
+    def rule(condition: GameCondition, game: Game) -> MarketOutcome | None:
         number = re.search(r"_(\d)(_|$)", condition.kind)
         if number is None or not game.periods:
             return None
         score = game.periods.get(f"{prefix}{number[1]}")
-        return (Outcome.TIE if game.ended else None) if score is None else _winner(condition, score)
+        return (
+            (MarketOutcome.TIE if game.ended else None)
+            if score is None
+            else _winner(condition, score)
+        )
 
     return rule
 
@@ -245,17 +257,17 @@ def _games_won(game: Game) -> Score | None:
     return _sum(sets) if sets else None
 
 
-def _match_winner(condition: GameCondition, game: Game) -> Outcome | None:
+def _match_winner(condition: GameCondition, game: Game) -> MarketOutcome | None:
     return _winner(condition, _sets_won(game) or _final_score(game))
 
 
-def _total_sets(condition: GameCondition, game: Game) -> Outcome | None:
+def _total_sets(condition: GameCondition, game: Game) -> MarketOutcome | None:
     if game.score_is_last:
         return _total(condition, _sets_won(game))
     return _total(condition, (len(_sets(game)), 0)) if _sets(game) else None
 
 
-def _exact_score(condition: GameCondition, game: Game) -> Outcome | None:
+def _exact_score(condition: GameCondition, game: Game) -> MarketOutcome | None:
     score = _sets_won(game)
     if score is None:
         return None

@@ -1,9 +1,9 @@
 """What an unsettled market pays: by its index, by the reports of its game, or by the world's plan.
 
 A market on an index settles by itself some time after its end, traded or not, and a terminated
-market always has a settlement, recorded or not. Settlements that pay somebody are recorded when
-they happen (`settlement.py`). The others follow from dates, index and plan, and are computed on
-demand.
+market always has a settlement, recorded or not. Settlements that pay somebody are recorded
+when they happen (`settlement.py`). The others follow from dates, index and plan, and are
+computed on demand.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Resolution:
     def at_termination(self, instrument: Instrument) -> tuple[Price, str]:
         """Return what a terminated market without a known outcome pays.
 
-        That is what its index or the world's plan says, else
-        `settlement.unresolved_at_termination`.
+        That is what its index or the world's plan says, else what the
+        assumption `settlement.unresolved_at_termination` says.
         """
         result = self.decided(instrument)
         if result is not None:

@@ -34,8 +34,8 @@ _WEEK = 7 * DAY
 
 
 class Phase(NamedTuple):
-    """What a schedule demands from an instant on, and why; `expire_all` applies at that
-    instant only.
+    """What a schedule demands from an instant on, and why; `expire_all` applies at
+    that instant only.
     """
 
     state: InstrumentState

@@ -48,7 +48,7 @@ class Settlement(Struct):
     resolved: dict[str, Qty] = field(default_factory=dict)
 
 
-class Outcome(Struct):
+class KnownOutcome(Struct):
     """A known outcome that waits to become the settlement."""
 
     price: Price
@@ -59,7 +59,7 @@ class SettlementState(Struct):
     """The saved state of settlement. `timers` holds the seq of the next step by symbol."""
 
     settlements: dict[str, Settlement] = field(default_factory=dict)
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, KnownOutcome] = field(default_factory=dict)
     timers: dict[str, int] = field(default_factory=dict)
 
 
@@ -112,7 +112,7 @@ class Settlements:
         if self.final(instrument.symbol):
             problem = f"{instrument.symbol} is settled"
             raise Conflict(problem, rule="L25", remedy="settle again to correct")
-        self._now.outcomes[instrument.symbol] = Outcome(price, text)
+        self._now.outcomes[instrument.symbol] = KnownOutcome(price, text)
         if closed_at is not None:
             self.closed(instrument.symbol, closed_at)
 
@@ -130,7 +130,7 @@ class Settlements:
             wait = self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
             self._schedule_step(symbol, settlement.set_at + wait)
 
-    def outcome(self, symbol: str) -> Outcome | None:
+    def outcome(self, symbol: str) -> KnownOutcome | None:
         """Return the outcome that waits to become the settlement, or None."""
         return self._now.outcomes.get(symbol)
 
@@ -148,7 +148,7 @@ class Settlements:
         self._cancel(symbol)
         settlement = self._now.settlements.get(symbol)
         if settlement is not None and settlement.preliminary:
-            self._now.outcomes.setdefault(symbol, Outcome(settlement.price, settlement.text))
+            self._now.outcomes.setdefault(symbol, KnownOutcome(settlement.price, settlement.text))
             del self._now.settlements[symbol]
 
     def step(self, instrument: Instrument) -> bool:

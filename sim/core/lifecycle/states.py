@@ -24,10 +24,10 @@ into a window is taken.
 A change of state affects orders, statistics and money. `transitions.py` applies the effects in the
 order of `Effect`: those above STATE_CHANGED before the change is announced, the others after it.
 
-Most instruments of a large world are *dormant*: nobody has traded, moved or subscribed to them. A
-dormant instrument has no state and no timer; both are derived from its dates on demand. The first
-thing that happens to it *materialises* it: it gets a state and one timer for its next edge
-(`lifecycle.py`).
+Most instruments of a large world are *dormant*: nobody has traded, moved or subscribed to
+them. A dormant instrument has no state and no timer; both are derived from its dates on
+demand. The first thing that happens to it *materialises* it: it gets a state and one timer for
+its next edge (`lifecycle.py`).
 """
 
 from __future__ import annotations

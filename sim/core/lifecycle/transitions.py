@@ -19,7 +19,7 @@ from sim.core.lifecycle.states import AUCTION_STATES, EDGES, ENTRY_STATES, EXPIR
 from sim.core.market_data.statistics import Statistics
 from sim.core.matching.auction import Auction, equilibrium_price
 from sim.core.matching.book import Book
-from sim.core.matching.books import Books
+from sim.core.matching.books import OrderBooks
 from sim.core.matching.matching import Matching
 from sim.core.model.context import Context
 from sim.core.model.enums import DAY_ORDER, ExecutionType, InstrumentState, UnsolicitedReason
@@ -43,7 +43,7 @@ class Transitions:
 
     ctx: Context
     lifecycle: Lifecycle
-    books: Books
+    books: OrderBooks
     matching: Matching
     auction: Auction
     positions: Positions

@@ -46,7 +46,7 @@ _WIDTHS = {
 _SUB_MINUTE_ALIGNMENT = 10
 
 
-class Window(NamedTuple):
+class CandleRange(NamedTuple):
     """An effective range in unix seconds: the buckets from `start` to `last`, inclusive.
 
     `end` is the end that the answer shows.
@@ -68,7 +68,7 @@ class Candle(NamedTuple):
     ticks: int
 
 
-def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
+def align_window(start: int, end: int, bucket: Bucket, now: int) -> CandleRange:
     """Return the effective range of a request (§4.1, rules of `from` and `to`), in unix seconds.
 
     An `end` of 0, or not before now, means now, including the running bucket. An earlier one is
@@ -86,10 +86,10 @@ def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
         end = now
     last = (end if running else end - 1) // width * width
     start = max(start // width * width, last - (CANDLES_MAX - 1) * width, 0)
-    return Window(min(start, last), end, last)
+    return CandleRange(min(start, last), end, last)
 
 
-def candles(ticker: Ticker, window: Window, bucket: Bucket, now: int) -> list[Candle]:
+def candles(ticker: Ticker, window: CandleRange, bucket: Bucket, now: int) -> list[Candle]:
     """Return the candles of a range, ascending, without gaps from the first tick on.
 
     Empty if there was no tick before the end of the range.

@@ -40,7 +40,7 @@ _NEW = TradeState.NEW
 _CLEARING_RULE = "M42"
 
 
-class Record(IndexedLog[R]):
+class SequencedLog(IndexedLog[R]):
     """A log whose nth row has the nth identifier of a sequence, so that it needs no index by id."""
 
     def __init__(
@@ -119,14 +119,14 @@ class ExecutionLog:
         self._ctx = ctx
         self._execution_ids = ctx.ids.sequence("execution")
         self._trade_ids = ctx.ids.sequence("trade")
-        self.executions: Record[Execution] = Record(
+        self.executions: SequencedLog[Execution] = SequencedLog(
             self._execution_ids,
             attrgetter("at"),
             attrgetter("order.symbol"),
             lambda row: (row.order.account,),
         )
         sides = attrgetter("aggressor.order.account", "passive.order.account")
-        self.trades: Record[Trade] = Record(
+        self.trades: SequencedLog[Trade] = SequencedLog(
             self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides
         )
         # seq << 4 | state in one small number, because there are twice as many entries as trades.
@@ -154,8 +154,8 @@ class ExecutionLog:
     ) -> Execution:
         """Report what just happened to an order, and why (rule M41).
 
-        A live order is copied in its current state. A finished one never changes again and is not
-        copied.
+        A live order is copied in its current state. A finished one never changes again and
+        is not copied.
         """
         ctx, rows = self._ctx, self.executions.rows
         # Positional arguments, because a Struct looks up each keyword.
@@ -259,9 +259,9 @@ class ExecutionLog:
 
         return as_it_was
 
-    def trade_update(self, place: int) -> tuple[Trade, TradeState, Instant]:
+    def trade_update(self, row: int) -> tuple[Trade, TradeState, Instant]:
         """Return a row of `trade_updates`: the trade, its new state, and when it changed."""
-        packed = self.trade_updates[place]
+        packed = self.trade_updates[row]
         trade, state = self.trades[packed >> 4], TradeState(packed & 15)
         if state is _NEW:
             return trade, state, trade.at

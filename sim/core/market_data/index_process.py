@@ -38,10 +38,10 @@ class Ohlc(NamedTuple):
 class IndexProcess:
     """An endless series from `first_day` on, with a tick every `every` seconds.
 
-    `every` divides 60 and is at most 15. `volatility` is the typical relative move in an hour, in
-    millionths. Everything follows from the key; the object only caches at most `nodes_kept` spans
-    and `minutes_kept` minutes of ticks. Threads may share it, because they would all cache the same
-    values.
+    `every` divides 60 and is at most 15. `volatility` is the typical relative move in an hour,
+    in millionths. Everything follows from the key; the object only caches at most `nodes_kept`
+    spans and `minutes_kept` minutes of ticks. Threads may share it, because they would all cache
+    the same values.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class IndexProcess:
         if cached is None:
             if len(self._nodes) > self._nodes_kept:
                 self._nodes.clear()
-            whole = next(level for level in _LEVELS if PART.get(level) == width)
-            parts = dict(self.split(whole, start // whole * whole))
+            wider = next(level for level in _LEVELS if PART.get(level) == width)
+            parts = dict(self.split(wider, start // wider * wider))
             self._nodes.update(((width, part), ohlc) for part, ohlc in parts.items())
             cached = parts[start]
         return cached
@@ -82,30 +82,30 @@ class IndexProcess:
         """Return the parts of a span wider than a minute, as (start, prices)."""
         part = PART[width]
         count = width // part
-        whole = self.node(width, start)
+        span = self.node(width, start)
         draws = self._draws(width, start, 4 * count)
-        spread = whole.high - whole.low
+        spread = span.high - span.low
         step = spread * 16 // isqrt(256 * count)
         gap = spread // (8 * isqrt(width // self._every))
-        closes = _bridge(whole.open, whole.close, whole.low, whole.high, step, draws[:count])
+        closes = _bridge(span.open, span.close, span.low, span.high, step, draws[:count])
         parts: list[Ohlc] = []
-        opened = whole.open
+        opened = span.open
         for index, close in enumerate(closes):
-            high = min(whole.high, max(opened, close) + step * draws[count + index] // 131_072)
-            low = max(whole.low, min(opened, close) - step * draws[2 * count + index] // 131_072)
+            high = min(span.high, max(opened, close) + step * draws[count + index] // 131_072)
+            low = max(span.low, min(opened, close) - step * draws[2 * count + index] // 131_072)
             parts.append(Ohlc(opened, high, low, close, part // self._every))
             move = gap * (draws[3 * count + index] - 32_768) // 32_768
-            opened = _clip(close + move, whole.low, whole.high)
+            opened = _clip(close + move, span.low, span.high)
         top = max(range(count), key=lambda index: parts[index].high)
-        parts[top] = parts[top]._replace(high=whole.high)
+        parts[top] = parts[top]._replace(high=span.high)
         bottom = min(range(count), key=lambda index: parts[index].low)
-        parts[bottom] = parts[bottom]._replace(low=whole.low)
+        parts[bottom] = parts[bottom]._replace(low=span.low)
         return [(start + index * part, ohlc) for index, ohlc in enumerate(parts)]
 
     def price(self, second: int) -> int:
         """Return the price at a unix second: that of its tick, or of the last tick before it."""
-        place = second % MINUTE
-        return self.ticks(second - place)[place // self._every][1]
+        offset = second % MINUTE
+        return self.ticks(second - offset)[offset // self._every][1]
 
     def ticks(self, minute: int) -> list[tuple[int, int]]:
         """Return the ticks of the minute from unix second `minute`, as (second, price)."""
@@ -117,19 +117,19 @@ class IndexProcess:
         return cached
 
     def _tick(self, minute: int) -> list[tuple[int, int]]:
-        whole = self.node(MINUTE, minute)
+        span = self.node(MINUTE, minute)
         count = MINUTE // self._every
-        step = (whole.high - whole.low) * 16 // isqrt(256 * count)
+        step = (span.high - span.low) * 16 // isqrt(256 * count)
         draws = self._draws(self._every, minute, count)
-        path = _bridge(whole.open, whole.close, whole.low, whole.high, step, draws[1:])
-        prices = [whole.open, *path]
+        path = _bridge(span.open, span.close, span.low, span.high, step, draws[1:])
+        prices = [span.open, *path]
         inner = range(1, count - 1)
         top = max(inner, key=prices.__getitem__)
-        if max(prices) < whole.high:
-            prices[top] = whole.high
-        if min(prices) > whole.low:
+        if max(prices) < span.high:
+            prices[top] = span.high
+        if min(prices) > span.low:
             bottom = min((index for index in inner if index != top), key=prices.__getitem__)
-            prices[bottom] = whole.low
+            prices[bottom] = span.low
         return [(minute + index * self._every, price) for index, price in enumerate(prices)]
 
     def _day(self, index: int) -> Ohlc:

@@ -186,7 +186,7 @@ def trade_stats(
     Also returns the starts and ends of the slices. A trade on an edge belongs to the later slice;
     busted trades do not count. With `lag`, the cleared sums count cleared trades only, else all.
     """
-    whole = TradeStats()
+    total = TradeStats()
     edges = slices(start, end, bars) if bars > 0 else []
     parts = [TradeStats() for _ in range(bars)]
     index = 0
@@ -194,9 +194,9 @@ def trade_stats(
         if trade.state is TradeState.BUSTED:
             continue
         cleared = trade.state is TradeState.CLEARED or not lag
-        whole.add(trade, cleared)
+        total.add(trade, cleared)
         if parts:
             while trade.at >= edges[index + 1]:
                 index += 1
             parts[index].add(trade, cleared)
-    return whole, parts, edges[:-1], edges[1:]
+    return total, parts, edges[:-1], edges[1:]

@@ -100,8 +100,8 @@ class Auction:
         self._fills = fills
 
     def uncross(self, book: Book, reference: Price | None, tiebreak: str) -> Equilibrium | None:
-        """Trade everything that crosses at one price. Return price and volume; None without a
-        trade.
+        """Trade everything that crosses at one price. Return price and volume; None
+        without a trade.
         """
         aside = self._set_aside(book)
         equilibrium = self._prevented_equilibrium(book, reference, tiebreak)

@@ -213,8 +213,8 @@ class Book:
     def sweep(self, taker: Order, match: Callable[[Book, Order, Order, Qty, Price], None]) -> None:
         """Fill a taker within its limit: best price first, then oldest, at the resting price.
 
-        `match(book, taker, maker, qty, price)` must reduce `leaves_qty` of both by the quantity
-        (rule M1).
+        `match(book, taker, maker, qty, price)` must reduce `leaves_qty` of both by the
+        quantity (rule M1).
         """
         buying = taker.side is BUY
         ladder = self.offers if buying else self.bids

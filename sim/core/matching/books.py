@@ -1,9 +1,9 @@
 """All books by symbol, and which symbols and events changed.
 
 Books are created on first access. Versions come from one counter that never decreases, not even
-when a saved state is loaded, so whatever a reader cached for a version stays valid. An event has a
-version, too: as long as it is unchanged, nothing published about the event's instruments or game
-has changed.
+when a saved state is loaded, so whatever a reader cached for a version stays valid. An event has
+a version, too: as long as it is unchanged, nothing published about the event's instruments or
+game has changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim.core.model.orders import Order
 from sim.kernel.indexes.change_index import Changes
 
 
-class Books:
+class OrderBooks:
     """Finds books and counts their changes.
 
     `symbols` and `events` hold the version of the last change of each, back to the version

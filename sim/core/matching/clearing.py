@@ -1,7 +1,7 @@
 """Clearing of trades: NEW, then CLEARED some time later, or BUSTED when undone (rule M42).
 
-Trades clear in the order in which they were made, so one timer for the oldest uncleared trade is
-enough.
+Trades clear in the order in which they were made, so one timer for the oldest uncleared
+trade is enough.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ CLEARING_TIMER = "trade.clearing"
 class Clearing:
     """Moves trades from state to state.
 
-    `next_seq` is the first trade not processed yet; `timer` is pending while any trade is
-    uncleared.
+    `next_seq` is the first trade not processed yet; `timer` is pending while any
+    trade is uncleared.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.market_data.statistics import Statistics
-from sim.core.matching.books import Books
+from sim.core.matching.books import OrderBooks
 from sim.core.model.orders import Orders
 
 
@@ -14,6 +14,6 @@ class MarketState(Struct, frozen=True):
     """Orders, the books in which they rest, the execution log, and statistics."""
 
     orders: Orders
-    books: Books
+    books: OrderBooks
     execution_log: ExecutionLog
     statistics: Statistics

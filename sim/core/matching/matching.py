@@ -206,8 +206,8 @@ class Matching:
     def _prevent_self_match(self, book: Book, order: Order) -> bool:
         """Apply self-match prevention. Return False if it ended the order.
 
-        Admission refuses REJECT_AGGRESSOR, so an order with that mode arrives here only as a
-        released stop.
+        Admission refuses REJECT_AGGRESSOR, so an order with that mode arrives here only as
+        a released stop.
         """
         conflicting = conflicting_orders(book, order)
         if not conflicting:

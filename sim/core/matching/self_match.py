@@ -28,8 +28,8 @@ def has_prevention(order: Order) -> bool:
 def would_self_match(order: Order, resting: Order) -> bool:
     """Return whether two orders must not trade with each other.
 
-    They must not if they share participant and prevention id or, if `order` came through retail,
-    the account.
+    They must not if they share participant and prevention id or, if `order` came through
+    retail, the account.
     """
     if order.channel is RETAIL and order.account == resting.account:
         return True
@@ -69,7 +69,7 @@ def depth_without_conflicts(book: Book, order: Order, limit: Price) -> Iterator[
     """Yield (price, quantity) of the levels within a limit, without conflicting orders."""
     for level in book.opposite(order.side).reached(limit):
         if has_prevention(order):
-            others = (one for one in level.orders() if not would_self_match(order, one))
-            yield level.price, sum(one.leaves_qty for one in others)
+            others = (resting for resting in level.orders() if not would_self_match(order, resting))
+            yield level.price, sum(resting.leaves_qty for resting in others)
         else:
             yield level.price, level.qty

@@ -1,2 +1,2 @@
-"""Enums, quantities, refusals, instruments, orders, events and commands, shared by the whole
-core."""
+"""Enums, quantities, refusals, instruments, orders, events and commands, shared by
+the whole core."""

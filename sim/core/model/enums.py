@@ -1,8 +1,8 @@
 """The exchange's enumerations.
 
-Members have the numbers of the exchange contract (§2.7, §3), so `api` copies them. Zero is a valid
-member in several of them and never means "missing": OrderState.NEW, ExecutionType.NEW,
-InstrumentState.CLOSED.
+Members have the numbers of the exchange contract (§2.7, §3), so `api` copies them.
+Zero is a valid member in several of them and never means "missing":
+OrderState.NEW, ExecutionType.NEW, InstrumentState.CLOSED.
 """
 
 from __future__ import annotations

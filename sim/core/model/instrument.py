@@ -135,9 +135,11 @@ class Instrument(Struct, frozen=True, kw_only=True):
         dates = [(name, date) for name in names if (date := getattr(self, name))]
         for (before, first), (name, date) in pairwise(dates):
             if date < first:
-                what = f"{name} {format_instant(date)} is before {before} {format_instant(first)}"
+                disorder = (
+                    f"{name} {format_instant(date)} is before {before} {format_instant(first)}"
+                )
                 sentences.append(
-                    f"{what}; an instrument must start, expire and terminate in this order"
+                    f"{disorder}; an instrument must start, expire and terminate in this order"
                 )
         return sentences
 

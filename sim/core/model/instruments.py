@@ -70,7 +70,11 @@ class Instruments:
         listed = self._by_symbol
         instruments = [instrument for instrument in listed.values() if instrument.event == event]
         for source in (self.dormant, self.recurring):
-            instruments += [one for one in source.of_event(event) if one.symbol not in listed]
+            instruments += [
+                instrument
+                for instrument in source.of_event(event)
+                if instrument.symbol not in listed
+            ]
         return instruments
 
     def get(self, symbol: str) -> Instrument | None:

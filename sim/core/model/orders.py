@@ -36,10 +36,10 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     """One order over its life.
 
     `leaves_qty` is the working quantity, 0 once the order is finished. `seq` counts orders;
-    `priority` is the time priority, which may change. `taker_fee_exact` and `taker_fee_charged` are
-    the sums of rule P12. `filled_at` holds the filled quantity by price; a fill replaces the
-    dictionary and never changes it, so orders and their copies share it (`NOTHING_FILLED`,
-    `filled_once`).
+    `priority` is the time priority, which may change. `taker_fee_exact` and
+    `taker_fee_charged` are the sums of rule P12. `filled_at` holds the filled quantity by
+    price; a fill replaces the dictionary and never changes it, so orders and their copies
+    share it (`NOTHING_FILLED`, `filled_once`).
     """
 
     id: str
@@ -192,8 +192,8 @@ class Orders:
     def add(self, order: Order) -> None:
         """Store a new order, or the new object of one that lost its priority (see `book.py`).
 
-        A rejected order does not use up its client order id, even if it had it while it waited for
-        the engine.
+        A rejected order does not use up its client order id, even if it had it while it waited
+        for the engine.
         """
         rows, seq = self.rows, order.seq
         if seq and seq <= len(rows.rows):
@@ -219,7 +219,7 @@ class Orders:
         """
         seqs = self.rows.of_text("clord_id", order.account, order.clord_id)
         same = map(self.rows.rows.__getitem__, reversed(seqs))
-        return next((one for one in same if one.state is not OrderState.REJECTED), None)
+        return next((each for each in same if each.state is not OrderState.REJECTED), None)
 
     def opened(self, order: Order) -> None:
         """Note that an order is open."""
@@ -247,8 +247,8 @@ class Orders:
         return order
 
     def by_clord_id(self, participant: str, clord_id: str) -> Order | None:
-        """Return the participant's newest order with this client order id, open or finished (rule
-        M6).
+        """Return the participant's newest order with this client order id, open or
+        finished (rule M6).
         """
         return self._by_id.get(self._clord_ids.get((participant, clord_id), ""))
 
@@ -309,13 +309,13 @@ class Orders:
         rows = self.rows.rows
         places = range(min(len(rows), len(state)))
         others = list(compress(places, map(is_not, rows, state)))
-        gone = [rows[place] for place in others] + rows[len(state) :]
-        come = [state[place] for place in others] + state[len(rows) :]
+        gone = [rows[index] for index in others] + rows[len(state) :]
+        come = [state[index] for index in others] + state[len(rows) :]
         for order in gone:
             self._by_id.pop(order.id, None)
         self._by_id.update(zip(map(attrgetter("id"), come), come, strict=True))
         # The indexes stay valid for rows that only changed: an order keeps its account and symbol.
-        same = (place for place in others if _identity(rows[place]) != _identity(state[place]))
+        same = (index for index in others if _identity(rows[index]) != _identity(state[index]))
         self.rows.become(state, next(same, len(places)))
         if any(order.clord_id for order in chain(gone, come)):
             self._clord_ids = {

@@ -79,11 +79,11 @@ def decimal_text(value: int, scale: int, places: int = 0) -> str:
     if not digits:
         return f"{value}.{'0' * places}" if places else str(value)
     sign = "-" if value < 0 else ""
-    whole, fraction = divmod(abs(value), 10**digits)
+    integer, fraction = divmod(abs(value), 10**digits)
     text = f"{fraction:0{digits}d}".rstrip("0")
     if len(text) < places:
         text = text.ljust(places, "0")
-    return f"{sign}{whole}.{text}" if text else f"{sign}{whole}"
+    return f"{sign}{integer}.{text}" if text else f"{sign}{integer}"
 
 
 @lru_cache(maxsize=4096)
@@ -91,8 +91,8 @@ def decimal_fixed(value: int, scale: int, places: int) -> str:
     """Return decimal text of value/scale with exactly `places` decimals, rounded half to even."""
     units = divide_half_even(value * 10**places, scale)
     sign = "-" if units < 0 else ""
-    whole, fraction = divmod(abs(units), 10**places)
-    return f"{sign}{whole}.{fraction:0{places}d}" if places else f"{sign}{whole}"
+    integer, fraction = divmod(abs(units), 10**places)
+    return f"{sign}{integer}.{fraction:0{places}d}" if places else f"{sign}{integer}"
 
 
 @lru_cache(maxsize=256)

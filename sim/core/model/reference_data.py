@@ -4,9 +4,9 @@
 from a fixture, listed by hand, generated from a seed, or recurs by the clock. An `Exchange` carries
 the reference data for its handlers and never reads it itself.
 
-Lists need events and markets in one order. A `Catalogue` gives each a *place* in the order of
-listing, from 0. A list is a set of places, stored as flags with one byte per place and sorted by a
-key.
+Lists need events and markets in one order. A `Catalogue` gives each a *position* in the order of
+listing, from 0. A list is a set of positions, stored as flags with one byte per position and sorted
+by a key.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sim.core.model.enums import InstrumentState
 from sim.kernel.indexes.ordered_index import KeyIndex
 from sim.kernel.instants import Instant
 
-Flags = bytes | bytearray  # one byte for each place, 1 or 0
+Flags = bytes | bytearray  # one byte for each position, 1 or 0
 
 # Names to sort by, with the message field that each refers to.
 EVENT_FIELDS: Mapping[str, str] = {
@@ -52,7 +52,7 @@ MARKET_FIELDS: Mapping[str, str] = {
 
 
 class MarketRow(NamedTuple):
-    """The immutable fields of a market by which lists sort. An empty place has no slug."""
+    """The immutable fields of a market by which lists sort. An empty position has no slug."""
 
     id: Any
     slug: str
@@ -84,11 +84,11 @@ class MarketDates(NamedTuple):
 
 
 class Catalogue(Protocol):
-    """The gateway's events and markets by place.
+    """The gateway's events and markets by position.
 
-    Events of recurring markets come and go, so they share places of their own (`show_recurring`);
-    the others keep their places as long as the reference data is the same. An event is dormant
-    while none of its markets has a state of its own.
+    Events of recurring markets come and go, so they share positions of their own
+    (`show_recurring`); the others keep their positions as long as the reference data is the same.
+    An event is dormant while none of its markets has a state of its own.
     """
 
     dormant_events: range
@@ -96,39 +96,39 @@ class Catalogue(Protocol):
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events by place; generated ones have no markets here."""
+        """The events by position; generated ones have no markets here."""
 
     @property
     def rows(self) -> Sequence[MarketRow]:
-        """The markets by place, without creating them."""
+        """The markets by position, without creating them."""
 
-    def whole_event(self, place: int) -> Event:
-        """Return the event at a place, with its markets."""
+    def event_with_markets(self, position: int) -> Event:
+        """Return the event at a position, with its markets."""
 
-    def market(self, place: int) -> Market:
-        """Return the market at a place, as reference data."""
+    def market(self, position: int) -> Market:
+        """Return the market at a position, as reference data."""
 
-    def place_of_event(self, slug: str) -> int | None:
-        """Return the place of an event, or None."""
+    def position_of_event(self, slug: str) -> int | None:
+        """Return the position of an event, or None."""
 
-    def place_of_market(self, symbol: str) -> int | None:
-        """Return the place of a market, or None."""
+    def position_of_market(self, symbol: str) -> int | None:
+        """Return the position of a market, or None."""
 
     def event_of(self, market: int) -> int:
-        """Return the place of a market's event."""
+        """Return the position of a market's event."""
 
     def markets_of(self, event: int) -> Sequence[int]:
-        """Return the places of an event's markets, in order of listing."""
+        """Return the positions of an event's markets, in order of listing."""
 
     def show_recurring(self, slots: Sequence[tuple[int, Instant]]) -> bool:
-        """Assign the recurring places to the slots listed now. Return whether any assignment
+        """Assign the recurring positions to the slots listed now. Return whether any assignment
         changed.
 
         A slot is the number of its series and the instant at which it begins.
         """
 
     def recurring_markets(self) -> Sequence[int]:
-        """Return the places of recurring markets, including empty ones."""
+        """Return the positions of recurring markets, including empty ones."""
 
     def event_key(self, name: str) -> KeyIndex | None:
         """Return the events sorted by an immutable field; None for an unknown name."""
@@ -170,7 +170,7 @@ class ReferenceData(Protocol):
     partner_events: dict[tuple[str, str], str]
 
     def catalogue(self, recurring: int) -> Catalogue:
-        """Return events and markets by place, with room for a number of recurring ones."""
+        """Return events and markets by position, with room for a number of recurring ones."""
 
     def market(self, slug: str) -> Market | None:
         """Return the market of an instrument, or None."""

@@ -69,11 +69,11 @@ HTTP_OF_CODE = {
 class Refusal(Exception):
     """A deliberate error.
 
-    `rule` and `facts` are its reason (`why.py`): a class has the statement that it realises, and
-    whoever raises it names a more specific rule where there is one. `remedy` says what would have
-    worked. `fault` is the id of the injected fault behind the refusal, if there is one;
-    `connection_fault` says what happens to the connection instead of the answer, or in addition to
-    it.
+    `rule` and `facts` are its reason (`why.py`): a class has the statement that it realises,
+    and whoever raises it names a more specific rule where there is one. `remedy` says what
+    would have worked. `fault` is the id of the injected fault behind the refusal, if there is
+    one; `connection_fault` says what happens to the connection instead of the answer, or in
+    addition to it.
     """
 
     code: Code = Code.INTERNAL
@@ -359,8 +359,8 @@ class EdgeTimeout(Refusal):
 class AnswerTooLate(EdgeTimeout):
     """The edge timed out while an answer waited for an order.
 
-    Unlike a report query, such a call may be retried once the client has looked for the order
-    (§7.1).
+    Unlike a report query, such a call may be retried once the client has looked for
+    the order (§7.1).
     """
 
     retry = True

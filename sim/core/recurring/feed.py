@@ -15,7 +15,7 @@ from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
 from sim.core.lifecycle.settlement import Settlements
-from sim.core.matching.books import Books
+from sim.core.matching.books import OrderBooks
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import InstrumentListed, Settled, StateChanged
@@ -61,7 +61,7 @@ class RecurringFeed:
         lifecycle: Lifecycle,
         resolution: Resolution,
         settlements: Settlements,
-        books: Books,
+        books: OrderBooks,
     ) -> None:
         self._ctx = ctx
         self._recurring = recurring

@@ -38,9 +38,9 @@ class Series(Struct, frozen=True, kw_only=True):
     """A market that recurs every `every`, which divides a day. The first slot of a day begins at
     00:00 UTC.
 
-    The market is listed `ahead` and opens `lead` before its slot begins, expires `expires` after
-    the slot ends and terminates `terminates` after it expired. Slugs of its events begin with
-    `name`: btc-updown-15m.
+    The market is listed `ahead` and opens `lead` before its slot begins, expires `expires`
+    after the slot ends and terminates `terminates` after it expired. Slugs of its events begin
+    with `name`: btc-updown-15m.
     """
 
     name: str
@@ -80,8 +80,8 @@ class SlotNames:
 
     def __init__(self, series: tuple[Series, ...]) -> None:
         self._series = series
-        self._by_prefix = {one.prefix: number for number, one in enumerate(series)}
-        self._by_name = {one.name: number for number, one in enumerate(series)}
+        self._by_prefix = {each.prefix: number for number, each in enumerate(series)}
+        self._by_name = {each.name: number for number, each in enumerate(series)}
 
     def of_symbol(self, symbol: str) -> Slot | None:
         """Return the slot for a symbol, or None."""
@@ -215,7 +215,7 @@ class RecurringMarkets:
 
     def most_listed(self) -> int:
         """Return an upper bound of the number of slots listed at the same time."""
-        return sum((one.ahead + one.lifetime) // one.every + 2 for one in self.series)
+        return sum((series.ahead + series.lifetime) // series.every + 2 for series in self.series)
 
     def edges(self, slot: Slot) -> tuple[Instant, ...]:
         """Return when state or settlement of a slot's market change after its listing."""
@@ -236,9 +236,9 @@ class RecurringMarkets:
 
     def instrument(self, slot: Slot) -> Instrument:
         """Return the instrument of a listed slot, with what its index says by now."""
-        known = self._instruments.get(slot)
-        if known is not None and known[0] == self._stage(known[1]):
-            return known[1]
+        cached = self._instruments.get(slot)
+        if cached is not None and cached[0] == self._stage(cached[1]):
+            return cached[1]
         if self._make is None:
             raise LookupError("this world has no recurring markets")
         if len(self._instruments) >= _CACHE_MAX:

@@ -1,8 +1,8 @@
 """Combos: instruments over two or more legs, listed on first request (§4.2).
 
 A combo pays if every leg wins, so the settlements of its legs decide its own. The same legs in any
-order are the same combo for every account. Its terms follow from its legs: it expires with the last
-of them.
+order are the same combo for every account. Its terms follow from its legs: it expires with the
+last of them.
 """
 
 from __future__ import annotations

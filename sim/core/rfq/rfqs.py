@@ -89,16 +89,16 @@ class Rfqs:
 
         These are all open ones, and closed ones that the account made or quoted.
         """
-        for place, rfq in enumerate(self._state.rfqs.values()):
+        for index, rfq in enumerate(self._state.rfqs.values()):
             quoted = any(quote.account == account for quote in self._of(rfq))
             if rfq.status is RfqStatus.OPEN or account == rfq.account or quoted:
-                yield place, rfq
+                yield index, rfq
 
     def quotes(self, account: str) -> Iterator[tuple[int, Quote]]:
         """Yield the account's quotes and those on its requests, oldest first, with indices."""
-        for place, quote in enumerate(self._state.quotes.values()):
+        for index, quote in enumerate(self._state.quotes.values()):
             if account in (quote.account, self._state.rfqs[quote.rfq_id].account):
-                yield place, quote
+                yield index, quote
 
     def rfq(self, rfq_id: str) -> Rfq:
         """Return a request. Refuses an unknown id as not found."""
@@ -297,7 +297,7 @@ class Rfqs:
         except Refusal:
             self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
             return
-        maker, requester = (service.place(replace(one, deferred=True)) for one in commands)
+        maker, requester = (service.enter(replace(entry, deferred=True)) for entry in commands)
         self._change(
             "quote_executed",
             quote,

@@ -53,7 +53,7 @@ class InjectedFault(Injected):
         self.remedy = f"a tester injected this: DELETE /_sim/v1/faults/{action.fault} ends it"
 
 
-class Fault(Struct, kw_only=True):
+class ActiveFault(Struct, kw_only=True):
     """An active fault: its specification, its action, and how often it matched and was injected."""
 
     id: str
@@ -63,15 +63,15 @@ class Fault(Struct, kw_only=True):
     begins: Instant | None
     ends: Instant | None
     added: Instant
-    seen: int = 0
+    matched: int = 0
     affected: int = 0
 
 
 class FaultsState(Struct):
     """Active and ended faults, each in order, by id."""
 
-    faults: dict[str, Fault] = field(default_factory=dict)
-    over: dict[str, Fault] = field(default_factory=dict)
+    faults: dict[str, ActiveFault] = field(default_factory=dict)
+    over: dict[str, ActiveFault] = field(default_factory=dict)
 
 
 class Faults(Stateful[FaultsState]):
@@ -104,7 +104,7 @@ class Faults(Stateful[FaultsState]):
         name = name or f"f{self._ctx.ids.count('fault')}"
         expires_at = now + parse_span(spec.ttl) if spec.ttl else None
         ends = [at for at in (moment(spec.match.until, now), expires_at) if at is not None]
-        self._faults[name] = Fault(
+        self._faults[name] = ActiveFault(
             id=name,
             spec=spec,
             action=compile_act(name, spec.act),
@@ -123,11 +123,11 @@ class Faults(Stateful[FaultsState]):
         self._index()
         return fault is not None
 
-    def all(self) -> tuple[Fault, ...]:
+    def all(self) -> tuple[ActiveFault, ...]:
         """Return the active faults, oldest first."""
         return tuple(fault for fault in self._faults.values() if not self._has_ended(fault))
 
-    def over(self) -> tuple[Fault, ...]:
+    def over(self) -> tuple[ActiveFault, ...]:
         """Return the latest ended faults: those that reached `times` or their end."""
         ended = [fault for fault in self._faults.values() if self._has_ended(fault)]
         return (*self._state.over.values(), *ended)
@@ -164,7 +164,7 @@ class Faults(Stateful[FaultsState]):
                 and (plane != "webhook" or _concerns_attempt(fault, attempt))
                 and _matches(fault.spec.match, operation, caller, symbols)
             ):
-                fault.seen += 1
+                fault.matched += 1
                 # Every matching fault draws, so that its draws do not depend on faults before it.
                 if self._is_injected(fault) and chosen is None:
                     fault.affected += 1
@@ -227,10 +227,10 @@ class Faults(Stateful[FaultsState]):
         )
         self._ctx.emit(injection)
 
-    def _has_ended(self, fault: Fault) -> bool:
+    def _has_ended(self, fault: ActiveFault) -> bool:
         return fault.ends is not None and self._ctx.now >= fault.ends
 
-    def _finish(self, fault: Fault) -> None:
+    def _finish(self, fault: ActiveFault) -> None:
         del self._faults[fault.id]
         over = self._state.over
         over[fault.id] = fault
@@ -241,11 +241,11 @@ class Faults(Stateful[FaultsState]):
     def _index(self) -> None:
         self.by_symbol = any(fault.spec.match.symbol for fault in self._faults.values())
 
-    def _is_injected(self, fault: Fault) -> bool:
+    def _is_injected(self, fault: ActiveFault) -> bool:
         match = fault.spec.match
-        if match.nth and fault.seen != match.nth:
+        if match.nth and fault.matched != match.nth:
             return False
-        if match.every and fault.seen % match.every:
+        if match.every and fault.matched % match.every:
             return False
         odds = _chance(match.probability)
         if odds.numerator in (0, odds.denominator):
@@ -260,7 +260,7 @@ class Faults(Stateful[FaultsState]):
         self._index()
 
 
-def _concerns_attempt(fault: Fault, attempt: int) -> bool:
+def _concerns_attempt(fault: ActiveFault, attempt: int) -> bool:
     """Return whether a fault concerns this attempt of a delivery, or the delivery as a whole."""
     if fault.action.of_delivery:
         return not attempt

@@ -160,7 +160,9 @@ class MaintenanceCalendar:
 
     def is_unannounced(self, name: str) -> bool:
         """Return whether a window was announced at or after its beginning."""
-        return any(one.name == name and one.since >= one.begins for one in self._announced)
+        return any(
+            window.name == name and window.since >= window.begins for window in self._announced
+        )
 
     def changed(self) -> None:
         """Note that announcements or assumptions have changed."""

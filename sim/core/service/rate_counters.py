@@ -53,9 +53,9 @@ class Pace(NamedTuple):
     calls: int
 
 
-class Window(Struct):
-    """Calls in each of the last 60 seconds: `counts[s % 60]` for second s; `head` is the newest
-    second.
+class CallWindow(Struct):
+    """Calls in each of the last 60 seconds: `counts[s % 60]` for second s; `head` is
+    the newest second.
     """
 
     head: int
@@ -64,8 +64,8 @@ class Window(Struct):
 
 
 class _Counter:
-    """What all counters of a limit and method share: its pace, and the paces of subjects with a
-    raised limit.
+    """What all counters of a limit and method share: its pace, and the paces of subjects with
+    a raised limit.
     """
 
     __slots__ = ("limit", "pace", "special", "sweep_at")
@@ -77,7 +77,7 @@ class _Counter:
         self.sweep_at = _SWEEP_AT
 
 
-class Bucket(_Counter):
+class TokenBuckets(_Counter):
     """Token buckets of one limit and method.
 
     `full[subject]` is the instant at which the bucket will be full again; full buckets are dropped.
@@ -128,7 +128,7 @@ class Sliding(_Counter):
 
     __slots__ = ("windows",)
 
-    def __init__(self, limit: Limit, windows: dict[str, Window]) -> None:
+    def __init__(self, limit: Limit, windows: dict[str, CallWindow]) -> None:
         super().__init__(limit)
         self.windows = windows
 
@@ -157,7 +157,7 @@ class Sliding(_Counter):
         if window is None:
             if len(self.windows) >= self.sweep_at:
                 self._sweep(second)
-            window = self.windows[subject] = Window(second)
+            window = self.windows[subject] = CallWindow(second)
         window.counts[second % _WINDOW_S] += 1
         window.total += 1
 
@@ -178,21 +178,21 @@ class Sliding(_Counter):
         self.sweep_at = max(_SWEEP_AT, 2 * len(self.windows))
 
 
-Counter: TypeAlias = Bucket | Sliding
+Counter: TypeAlias = TokenBuckets | Sliding
 
 
 def pace_of(limit: Limit, count: int) -> Pace:
     """Return the pace of a limit with another count.
 
-    A raised limit keeps the burst of the table, unless the burst is the count itself. The interval
-    is rounded down: an emptied bucket of 30 per second is full again after a second, not two
-    nanoseconds later.
+    A raised limit keeps the burst of the table, unless the burst is the count itself. The
+    interval is rounded down: an emptied bucket of 30 per second is full again after a second, not
+    two nanoseconds later.
     """
     interval = max(1, limit.period // count)
     return Pace(interval, ((limit.burst or count) - 1) * interval, count)
 
 
-def _slide(window: Window, second: int) -> None:
+def _slide(window: CallWindow, second: int) -> None:
     """Advance a window to a second, clearing the seconds that fall out."""
     gap = second - window.head
     if gap >= _WINDOW_S:

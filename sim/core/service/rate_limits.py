@@ -21,7 +21,14 @@ from sim.core.model.context import Context
 from sim.core.model.refusals import RateLimited
 from sim.core.model.stateful import Stateful
 from sim.core.model.why import Facts
-from sim.core.service.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of
+from sim.core.service.rate_counters import (
+    CallWindow,
+    Counter,
+    Limit,
+    Sliding,
+    TokenBuckets,
+    pace_of,
+)
 from sim.kernel.instants import (
     MINUTE,
     NS_PER_MS,
@@ -146,14 +153,14 @@ class Subject(Protocol):
 class RateLimitsState(Struct):
     """The saved counters and limits.
 
-    Counters are stored by "limit" or "limit method", then by subject; `raised` by subject, then by
-    limit. `replaced` are limits that a scenario set for everybody, as (calls, period); 0 calls
-    means off. `unenforced` are calls that extra limits would have refused, by "limit method", then
-    by subject.
+    Counters are stored by "limit" or "limit method", then by subject; `raised` by subject, then
+    by limit. `replaced` are limits that a scenario set for everybody, as (calls, period); 0 calls
+    means off. `unenforced` are calls that extra limits would have refused, by "limit method",
+    then by subject.
     """
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
-    windows: dict[str, dict[str, Window]] = field(default_factory=dict)
+    windows: dict[str, dict[str, CallWindow]] = field(default_factory=dict)
     raised: dict[str, dict[str, int]] = field(default_factory=dict)
     replaced: dict[str, tuple[int, Span]] = field(default_factory=dict)
     unenforced: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -262,8 +269,8 @@ class RateLimits(Stateful[RateLimitsState]):
         """Count one call of `subject` against the named limits, or raise RateLimited and count
         nothing.
 
-        Extra limits are counted even while they are off. Returns those that would have refused the
-        call.
+        Extra limits are counted even while they are off. Returns those that would have
+        refused the call.
         """
         checks = self._checks.get((method, names)) or self._checks_of(method, names)
         now = self._ctx.now
@@ -300,7 +307,9 @@ class RateLimits(Stateful[RateLimitsState]):
         for key, counts in self._state.unenforced.items():
             name, _, method = key.partition(" ")
             allowed = LIMITS[name].count
-            rows += [Usage(name, method, who, count, allowed) for who, count in counts.items()]
+            rows += [
+                Usage(name, method, subject, count, allowed) for subject, count in counts.items()
+            ]
         return sorted(rows)
 
     def usage(self) -> list[Usage]:
@@ -345,7 +354,7 @@ class RateLimits(Stateful[RateLimitsState]):
             if limit.sliding:
                 counter = Sliding(limit, self._state.windows.setdefault(key, {}))
             else:
-                counter = Bucket(limit, self._state.buckets.setdefault(key, {}))
+                counter = TokenBuckets(limit, self._state.buckets.setdefault(key, {}))
             for subject, counts in self._state.raised.items():
                 if limit.name in counts:
                     counter.special[subject] = pace_of(limit, counts[limit.name])

@@ -96,9 +96,8 @@ POST_ONLY_TEXT = "Order may participate but not initiate in the market"
 class Candidate:
     """An order that is being checked, with everything that the checks look at.
 
-    The state is that at the moment of validation.
-    The book is created by the first row that needs it, so an order refused earlier materialises no
-    dormant instrument.
+    The state is that at the moment of validation. The book is created by the first row that needs
+    it, so that an order refused earlier does not materialise a dormant instrument.
     """
 
     __slots__ = ("book", "command", "instrument", "order", "state")
@@ -303,7 +302,7 @@ class OrderAdmission:
             raise OrderRefused(SELF_MATCH_TEXT, rule=rule, remedy=remedy)
 
 
-class Check(NamedTuple):
+class AdmissionCheck(NamedTuple):
     """One row of the table: its name, the rules that it enforces, its refusal, and the check."""
 
     name: str
@@ -314,24 +313,24 @@ class Check(NamedTuple):
 
 _Admission = OrderAdmission
 CHECKS = (
-    Check("state", "L1", InstrumentNotTradable, _Admission._state),
-    Check("maintenance", "W2", InstrumentNotTradable, _Admission._maintenance),
-    Check("account", "P26", PermissionDenied, _Admission._account),
-    Check("client order id", "M6", DuplicateOrder, _Admission._client_order_id),
-    Check("combination", "M9-M24", InvalidRequest, _Admission._combination),
-    Check("auction", "L18", InstrumentNotTradable, _Admission._auction),
-    Check("precision", "M4, M5", OrderRefused, _Admission._precision),
-    Check("derived price", "M21", OrderRefused, _Admission._derived_price),
-    Check("price", "M4, M5", OrderRefused, _Admission._price),
-    Check("stop", "M12", OrderRefused, _Admission._stop),
-    Check("market", "M10, M11, M24", OrderRefused, _Admission._market),
-    Check("lot", "M4", OrderRefused, _Admission._lot),
-    Check("minimum quantity", "M19", OrderRefused, _Admission._minimum_quantity),
-    Check("size", "M5", OrderRefused, _Admission._size),
-    Check("funds", "P3, P4, P8", InsufficientFunds, _Admission._funds),
-    Check("sums", "bounds", OrderRefused, _Admission._sums),
-    Check("self-match", "M27", OrderRefused, _Admission._self_match),
-    Check("post-only", "M20", OrderRefused, _Admission._post_only),
+    AdmissionCheck("state", "L1", InstrumentNotTradable, _Admission._state),
+    AdmissionCheck("maintenance", "W2", InstrumentNotTradable, _Admission._maintenance),
+    AdmissionCheck("account", "P26", PermissionDenied, _Admission._account),
+    AdmissionCheck("client order id", "M6", DuplicateOrder, _Admission._client_order_id),
+    AdmissionCheck("combination", "M9-M24", InvalidRequest, _Admission._combination),
+    AdmissionCheck("auction", "L18", InstrumentNotTradable, _Admission._auction),
+    AdmissionCheck("precision", "M4, M5", OrderRefused, _Admission._precision),
+    AdmissionCheck("derived price", "M21", OrderRefused, _Admission._derived_price),
+    AdmissionCheck("price", "M4, M5", OrderRefused, _Admission._price),
+    AdmissionCheck("stop", "M12", OrderRefused, _Admission._stop),
+    AdmissionCheck("market", "M10, M11, M24", OrderRefused, _Admission._market),
+    AdmissionCheck("lot", "M4", OrderRefused, _Admission._lot),
+    AdmissionCheck("minimum quantity", "M19", OrderRefused, _Admission._minimum_quantity),
+    AdmissionCheck("size", "M5", OrderRefused, _Admission._size),
+    AdmissionCheck("funds", "P3, P4, P8", InsufficientFunds, _Admission._funds),
+    AdmissionCheck("sums", "bounds", OrderRefused, _Admission._sums),
+    AdmissionCheck("self-match", "M27", OrderRefused, _Admission._self_match),
+    AdmissionCheck("post-only", "M20", OrderRefused, _Admission._post_only),
 )
 _RUN = tuple(check.run for check in CHECKS)
 

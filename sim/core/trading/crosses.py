@@ -1,9 +1,9 @@
 """All-or-none crosses: two orders that were agreed beforehand and trade with each other.
 
-A cross bypasses the book: it neither trades with resting orders nor rests itself. So that no
-resting order is passed over, its price must not be worse for either side than the best bid and
-offer (assumption `orders.cross_price`). The side with priority counts as the order that arrived
-first.
+A cross bypasses the book: it neither trades with resting orders nor rests itself. So that
+no resting order is passed over, its price must not be worse for either side than the best
+bid and offer (assumption `orders.cross_price`). The side with priority counts as the order
+that arrived first.
 """
 
 from __future__ import annotations
@@ -53,16 +53,17 @@ def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
         for name, wire_name in _FOREIGN.items():
             if getattr(command, name):
                 raise _no_cross(f"requests[{index}].{wire_name} is not allowed in a cross")
-    one, other = commands
-    if one.symbol != other.symbol:
+    first, second = commands
+    if first.symbol != second.symbol:
         raise _no_cross("requests: both sides of a cross must have the same symbol")
-    if one.side is other.side:
+    if first.side is second.side:
         raise _no_cross("requests: one side of a cross must buy, the other must sell")
-    if one.qty != other.qty:
+    if first.qty != second.qty:
         raise _no_cross("requests: both sides of a cross must have the same order_qty")
-    if one.clord_id and (one.participant, one.clord_id) == (other.participant, other.clord_id):
+    same_participant = first.participant == second.participant
+    if first.clord_id and same_participant and first.clord_id == second.clord_id:
         raise DuplicateOrder(rule="M6", remedy="use different client order ids for the two sides")
-    buyer, seller = commands if one.side is BUY else (other, one)
+    buyer, seller = commands if first.side is BUY else (second, first)
     if buyer.price < seller.price:
         raise _no_cross("requests: the buying price must not be below the selling price")
 
@@ -102,8 +103,8 @@ class CrossOrders:
         if self._lifecycle.state(symbol) is not OPEN:
             text, reason = "Crosses need an open instrument", RejectReason.EXCHANGE_CLOSED
             raise InstrumentNotTradable(text, rule="M44", remedy="wait for OPEN", reason=reason)
-        one, other = orders
-        if would_self_match(one, other) or would_self_match(other, one):
+        first, second = orders
+        if would_self_match(first, second) or would_self_match(second, first):
             remedy = "use different self-match prevention ids for the two sides"
             raise OrderRefused(SELF_MATCH_TEXT, rule="M26", remedy=remedy)
         self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)

@@ -44,7 +44,7 @@ class OrderPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class QueuedCommand(Struct, kw_only=True, omit_defaults=True):
-    """One command in the queue: exactly one of `place`, `replace`, `cancel` and `pair` is set.
+    """One command in the queue: exactly one of `new`, `replace`, `cancel` and `pair` is set.
 
     `other_id` is the second order of a pair.
     """
@@ -52,7 +52,7 @@ class QueuedCommand(Struct, kw_only=True, omit_defaults=True):
     order_id: str
     received: Instant
     due: Instant
-    place: PlaceOrder | None = None
+    new: PlaceOrder | None = None
     replace: ReplaceOrder | None = None
     cancel: CancelOrder | None = None
     pair: OrderPair | None = None
@@ -69,8 +69,8 @@ class EngineQueueState(Struct):
 class EngineQueue:
     """Holds commands until the engine takes them.
 
-    `_last` is the instant at which the engine takes the newest command of a participant on an
-    instrument.
+    `_last` is the instant at which the engine takes the newest command of a participant
+    on an instrument.
     """
 
     def __init__(self, ctx: Context, delay: Delay) -> None:
@@ -95,12 +95,12 @@ class EngineQueue:
         """Queue a command. The state of its order shows which kind it is."""
         queued = self._queued(order, span)
         if isinstance(command, PlaceOrder):
-            queued.place = command
+            queued.new = command
         elif isinstance(command, ReplaceOrder):
             queued.replace = command
         else:
             queued.cancel = command
-        if not queued.place and not order.received:
+        if not queued.new and not order.received:
             replaces = queued.replace is not None
             order.state = OrderState.PENDING_REPLACE if replaces else OrderState.PENDING_CANCEL
         self._enqueue(queued, (order,))

@@ -83,7 +83,7 @@ class OrderService:
 
     # ---- new orders
 
-    def place(self, command: PlaceOrder) -> Order:
+    def enter(self, command: PlaceOrder) -> Order:
         """Process a new order.
 
         A business reject is raised; for a deferred command, it is an order in state REJECTED with
@@ -131,7 +131,7 @@ class OrderService:
     ) -> tuple[Order, Order]:
         """Enter two orders that trade with each other completely or not at all.
 
-        Rejects as `place` does.
+        Rejects as `enter` does.
         """
         check_pair(commands)
         pair = OrderPair(commands=commands, priority=priority, cross_id=cross_id)
@@ -233,8 +233,8 @@ class OrderService:
             orders = order, self._orders.require(queued.other_id)
             self._take_pair(queued.pair, orders, timed_out=timed_out)
             return
-        if queued.place is not None:
-            self._take_order(queued.place, order, timed_out=timed_out)
+        if queued.new is not None:
+            self._take_order(queued.new, order, timed_out=timed_out)
             for listener in self._on_order_taken:
                 listener(order)
             return

@@ -19,11 +19,11 @@ from sim.kernel.timers import Timer, TimerHandlers
 SESSION_TIMER = "orders.session_end"
 
 
-class Session(Struct):
+class OrderSession(Struct):
     """The accounts of an order stream, and whether its end cancels their orders.
 
-    `cancels` is the value of the assumption when the stream began; `ended` is recorded only if it
-    cancels.
+    `cancels` is the value of the assumption when the stream began; `ended` is recorded only
+    if it cancels.
     """
 
     accounts: tuple[str, ...]
@@ -37,7 +37,7 @@ class OrderSessions:
     def __init__(self, ctx: Context, trading: Trading) -> None:
         self._ctx = ctx
         self._trading = trading
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, OrderSession] = {}
         self._open: set[str] = set()
 
     @property
@@ -60,7 +60,7 @@ class OrderSessions:
     def begin(self, session_id: str, accounts: tuple[str, ...]) -> None:
         """Begin the session of a stream."""
         cancels = self._ctx.assumptions.text(ORDER_SESSIONS) == "cancel_on_end"
-        self._sessions[session_id] = Session(accounts, cancels)
+        self._sessions[session_id] = OrderSession(accounts, cancels)
         if cancels:
             self._open.add(session_id)
 
@@ -86,10 +86,10 @@ class OrderSessions:
     def _cancel_orders(self, timer: Timer) -> None:
         self._trading.order_service.cancel_session(timer.subject)
 
-    def save(self) -> dict[str, Session]:
+    def save(self) -> dict[str, OrderSession]:
         """Return every session."""
         return self._sessions
 
     def load(self, state: object) -> None:
         """Restore saved sessions."""
-        self._sessions = convert(state, dict[str, Session])
+        self._sessions = convert(state, dict[str, OrderSession])

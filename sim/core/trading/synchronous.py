@@ -2,9 +2,9 @@
 
 A caller who asks for synchronous execution is answered at the first outcome of the order, or once
 it is finished (assumption `retail.synchronous_until`), and at the latest when its block time has
-passed. The order continues in any case. Nothing polls: executions are examined only while an answer
-waits. Pending answers are state, so a snapshot includes them; whether the client is still connected
-is not.
+passed. The order continues in any case. Nothing polls: executions are examined only while an
+answer waits. Pending answers are state, so a snapshot includes them; whether the client is still
+connected is not.
 """
 
 from __future__ import annotations

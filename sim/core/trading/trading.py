@@ -2,8 +2,8 @@
 
 Callers use the components directly: `order_service` for requests about orders, `listings` for
 whatever moves instruments, and the others for reading. Timers are handled here. Each operation
-emits its events in the order in which things happen; `flush` then reports which symbols changed,
-once each.
+emits its events in the order in which things happen; `flush` then reports which symbols
+changed, once each.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from sim.core.lifecycle.settlement import METHOD, Settlements, SettlementState
 from sim.core.lifecycle.states import AUCTION_STATES, EXPIRED_STATES, OVER_STATES
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.assets import Assets
-from sim.core.market_data.execution_log import ExecutionLog, ExecutionLogState, Record
+from sim.core.market_data.execution_log import ExecutionLog, ExecutionLogState, SequencedLog
 from sim.core.market_data.statistics import Statistics, SymbolStats
 from sim.core.matching.auction import Auction
 from sim.core.matching.book import Book
-from sim.core.matching.books import Books
+from sim.core.matching.books import OrderBooks
 from sim.core.matching.clearing import CLEARING_TIMER, Clearing
 from sim.core.matching.fills import Fills
 from sim.core.matching.market_state import MarketState
@@ -116,7 +116,7 @@ class Trading:
         self.fees = Fees(ctx)
         accounts = AccountState(self.positions, self.ledger, self.risk, self.fees)
         self.orders = Orders()
-        self.books = Books(ctx, instruments, lifecycle.is_hidden, lifecycle.materialise)
+        self.books = OrderBooks(ctx, instruments, lifecycle.is_hidden, lifecycle.materialise)
         self.execution_log = ExecutionLog(ctx)
         self.statistics = Statistics()
         market = MarketState(self.orders, self.books, self.execution_log, self.statistics)
@@ -268,12 +268,12 @@ class Trading:
     # ---- reads
 
     @property
-    def executions(self) -> Record[Execution]:
+    def executions(self) -> SequencedLog[Execution]:
         """Every execution."""
         return self.execution_log.executions
 
     @property
-    def trades(self) -> Record[Trade]:
+    def trades(self) -> SequencedLog[Trade]:
         """Every trade."""
         return self.execution_log.trades
 

@@ -24,7 +24,7 @@ Tamper: TypeAlias = Callable[[str, str, str, int], FaultAction | None]
 
 
 class Attempts:
-    """Creates attempts for the server to send (`outbox`). `tamper` is as in `Webhooks`."""
+    """Creates attempts for the server to send (`outbox`). `tamper` is as in `WebhookService`."""
 
     def __init__(self, ctx: Context, state: WebhooksState, tamper: Tamper) -> None:
         self._ctx = ctx

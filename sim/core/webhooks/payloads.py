@@ -75,8 +75,8 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
 def shown_url(url: str) -> str:
     """Return a webhook's URL for display and files.
 
-    `sealed` replaces user information and the values of the query, which may be secrets of the
-    receiver.
+    `sealed` replaces user information and the values of the query, which may be secrets
+    of the receiver.
     """
     address, mark, rest = _URL_REST.match(url).groups()  # type: ignore[union-attr]
     values = (
@@ -122,8 +122,8 @@ def is_secret(text: str) -> bool:
 def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
     """Return the payload of a terminal verification.
 
-    `shape` is the assumption `webhook.shape`. Empty fields are omitted, and a rejection gives no
-    reason (§6.1).
+    `shape` is the assumption `webhook.shape`. Empty fields are omitted, and a rejection gives
+    no reason (§6.1).
     """
     kind = APPROVED if decided.approved else REJECTED
     spec: Payload = {

@@ -68,13 +68,13 @@ from sim.core.webhooks.records import (
 from sim.kernel.instants import Span, format_span
 from sim.kernel.timers import Timer, TimerHandlers
 
-__all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "Webhooks", "WebhooksState"]
+__all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "WebhookService", "WebhooksState"]
 
 KEPT_EVENTS = 1_000
 _SAVED, _NOT_SAVED = because("K8", webhook="saved"), because("K8", webhook="not saved")
 
 
-class Webhooks:
+class WebhookService:
     """Registrations and deliveries of all firms.
 
     `hosts` are allowed receivers besides loopback. Nothing is sent to the URLs in `scripted`, so
@@ -157,7 +157,7 @@ class Webhooks:
 
     def urls(self) -> list[str]:
         """Return the URLs of all firms."""
-        return sorted({one.url for one in self._state.registrations.values()})
+        return sorted({registration.url for registration in self._state.registrations.values()})
 
     def _finish_registration(
         self, pending: PendingRegistration, validated: bool, message: str
@@ -309,8 +309,8 @@ class Webhooks:
             record.outcome = "delivered" if acknowledged else "failed"
         pending = self._state.pending.get(in_flight.subject)
         if pending is not None:
-            what = f"HTTP {status}" if status else error or "no answer"
-            message = "webhook validated" if acknowledged else f"test delivery failed: {what}"
+            result = f"HTTP {status}" if status else error or "no answer"
+            message = "webhook validated" if acknowledged else f"test delivery failed: {result}"
             self._finish_registration(pending, acknowledged, message)
             return True
         delivery = self._state.deliveries[in_flight.subject]
@@ -337,8 +337,8 @@ class Webhooks:
         ctx.timers.schedule(ctx.now + wait, DUE_TIMER, delivery.id)
 
     def _backoff(self, attempts: int) -> Span:
-        """Return the wait after a number of attempts: doubling, capped, plus or minus 20 % (rule
-        K11).
+        """Return the wait after a number of attempts: doubling, capped, plus or minus 20
+        % (rule K11).
         """
         first = self._ctx.assumptions.number(WEBHOOK_RETRY_FIRST)
         wait = min(

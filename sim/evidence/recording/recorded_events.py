@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sim.api.pipeline.routing import Match, MethodNotAllowed, Router
+from sim.api.pipeline.routing import Match, Router, WrongVerb
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.evidence.recording.files import Frame, RecordedLine, RecordedMessage, UnreadableRecording
 from sim.evidence.recording.service_times import service_instant
@@ -101,7 +101,7 @@ class RecordingReader:
         match = self._match(entry, request)
         if isinstance(match, Operation):
             return RecordedEvent(entry, match.name, match, now, answer=entry.answer)
-        allowed = match.allowed if isinstance(match, MethodNotAllowed) else ()
+        allowed = match.allowed if isinstance(match, WrongVerb) else ()
         name = f"{entry.plane} (unknown address)"
         return RecordedEvent(entry, name, None, now, answer=entry.answer, allowed=allowed)
 
@@ -110,15 +110,13 @@ class RecordingReader:
         match = self._match(entry, request)
         return match if isinstance(match, Operation) else None
 
-    def _match(
-        self, entry: RecordedLine, request: RecordedMessage
-    ) -> Operation | MethodNotAllowed | None:
+    def _match(self, entry: RecordedLine, request: RecordedMessage) -> Operation | WrongVerb | None:
         if entry.plane == "grpc":
             return self._contract.by_rpc(request.path)
         match = routers()[entry.plane].match(request.method, request.path)
         if isinstance(match, Match):
             return match.operation
-        return match if isinstance(match, MethodNotAllowed) else None
+        return match if isinstance(match, WrongVerb) else None
 
     def _opened(self, entry: RecordedLine, number: int, opened: dict[str, Any]) -> OpenedStream:
         rpc, path = opened.get("rpc"), opened.get("path")

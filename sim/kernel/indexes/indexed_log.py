@@ -194,8 +194,8 @@ class IndexedLog(Generic[R]):
     ) -> LogView[R]:
         """Return the rows of accounts from start to end, both inclusive, using the shortest index.
 
-        `symbol` and `texts` (attribute, text) only choose the index: the result may contain other
-        rows.
+        `symbol` and `texts` (attribute, text) only choose the index: the result may
+        contain other rows.
         """
         mine = frozenset(accounts)
         groups = [self.of_account(account) for account in sorted(mine)]
@@ -224,8 +224,8 @@ class IndexedLog(Generic[R]):
     def become(self, rows: list[R], count: int) -> None:
         """Take over another list of rows.
 
-        The first `count` rows must be the current ones, or have the same instant, symbol and
-        owners.
+        The first `count` rows must be the current ones, or have the same instant,
+        symbol and owners.
         """
         self.rows = rows
         self._texts.clear()

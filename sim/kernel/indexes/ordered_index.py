@@ -1,14 +1,14 @@
-"""Places in order of a key, kept up to date while keys change: the basis of sorted lists.
+"""Positions in order of a key, kept up to date while keys change: the basis of sorted lists.
 
-A *place* is the number of a row, 0 to n - 1. Rows with equal keys stay in order of place. *Flags*,
-one byte per place, say which rows a list contains. `pick` walks an index and stops where the page
-ends, so a page costs as much as the rows that it skips and shows; only a few flagged rows are
-sorted.
+A *position* is the number of a row, 0 to n - 1. Rows with equal keys stay in order of position.
+*Flags*, one byte per position, say which rows a list contains. `pick` walks an index and stops
+where the page ends, so a page costs as much as the rows that it skips and shows; only a few flagged
+rows are sorted.
 
 | Index | For |
 |---|---|
-| `KeyIndex` | keys that several places share |
-| `SparseAmounts` | amounts that most places lack |
+| `KeyIndex` | keys that several positions share |
+| `SparseAmounts` | amounts that most positions lack |
 | `Codes` | small numbers for filtering, not for sorting |
 """
 
@@ -37,141 +37,141 @@ MISSING = Missing()
 _FEW = 1024  # up to so many rows are sorted directly, not by an index
 
 
-# Places by key, with the keys in order. The places of one key are a plain list: there may be as
-# many keys as places, and a sorted container takes 1.6 kB where a list with one element takes 64
-# bytes.
+# Positions by key, with the keys in order. The positions of one key are a plain list: there may be
+# as many keys as positions, and a sorted container takes 1.6 kB where a list with one element takes
+# 64 bytes.
 
 
-def _join(groups: SortedDict[Any, list[int]], key: Any, place: int) -> None:
-    places = groups.get(key)
-    if places is None:
-        groups[key] = [place]
+def _join(groups: SortedDict[Any, list[int]], key: Any, position: int) -> None:
+    positions = groups.get(key)
+    if positions is None:
+        groups[key] = [position]
     else:
-        insort(places, place)
+        insort(positions, position)
 
 
-def _leave(groups: SortedDict[Any, list[int]], key: Any, place: int) -> None:
-    places = groups[key]
-    if len(places) == 1:
+def _leave(groups: SortedDict[Any, list[int]], key: Any, position: int) -> None:
+    positions = groups[key]
+    if len(positions) == 1:
         del groups[key]
     else:
-        del places[bisect_left(places, place)]
+        del positions[bisect_left(positions, position)]
 
 
 class KeyIndex:
     """Places by a key that several of them share."""
 
     def __init__(self, keys: Iterable[Any]) -> None:
-        """Build the index from the keys of the places, in order."""
+        """Build the index from the keys of the positions, in order."""
         self._keys = list(keys)
-        places: dict[Any, list[int]] = {}
-        for place, key in enumerate(self._keys):
-            places.setdefault(key, []).append(place)
-        self._places: SortedDict[Any, list[int]] = SortedDict(places)
+        positions: dict[Any, list[int]] = {}
+        for position, key in enumerate(self._keys):
+            positions.setdefault(key, []).append(position)
+        self._positions: SortedDict[Any, list[int]] = SortedDict(positions)
         self._ordered: dict[bool, list[int]] = {}
 
-    def key(self, place: int) -> Any:
-        """Return the key of a place."""
-        return self._keys[place]
+    def key(self, position: int) -> Any:
+        """Return the key of a position."""
+        return self._keys[position]
 
-    def move(self, place: int, key: Any) -> None:
-        """Change the key of a place."""
-        was = self._keys[place]
+    def move(self, position: int, key: Any) -> None:
+        """Change the key of a position."""
+        was = self._keys[position]
         if was != key:
-            self._keys[place] = key
+            self._keys[position] = key
             self._ordered.clear()
-            _leave(self._places, was, place)
-            _join(self._places, key, place)
+            _leave(self._positions, was, position)
+            _join(self._positions, key, position)
 
     def groups(self, flags: bytes | bytearray, descending: bool) -> Iterator[Sequence[int]]:
-        """Yield the flagged places by key, ascending within one key."""
-        for key in reversed(self._places) if descending else self._places:
-            places = self._places[key]
-            if len(places) > 1:
-                yield list(compress(places, map(flags.__getitem__, places)))
-            elif flags[places[0]]:
-                yield places
+        """Yield the flagged positions by key, ascending within one key."""
+        for key in reversed(self._positions) if descending else self._positions:
+            positions = self._positions[key]
+            if len(positions) > 1:
+                yield list(compress(positions, map(flags.__getitem__, positions)))
+            elif flags[positions[0]]:
+                yield positions
 
     def ordered(self, descending: bool) -> list[int]:
-        """Return all places by key. The result is cached until a key changes."""
+        """Return all positions by key. The result is cached until a key changes."""
         if descending not in self._ordered:
-            keys = reversed(self._places) if descending else self._places
-            places = chain.from_iterable(map(self._places.__getitem__, keys))
-            self._ordered[descending] = list(places)
+            keys = reversed(self._positions) if descending else self._positions
+            positions = chain.from_iterable(map(self._positions.__getitem__, keys))
+            self._ordered[descending] = list(positions)
         return self._ordered[descending]
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
-        """Yield the places whose key is within inclusive bounds (None: no bound), if it has a
-        key.
+        """Yield the positions whose key is within inclusive bounds (None: no bound), if it
+        has a key.
         """
         inclusive = (low is not None, True)
-        for key in self._places.irange(MISSING if low is None else low, high, inclusive):
-            yield from self._places[key]
+        for key in self._positions.irange(MISSING if low is None else low, high, inclusive):
+            yield from self._positions[key]
 
 
 class SparseAmounts:
-    """Places by an amount that most of them lack. Only places with an amount are stored."""
+    """Positions by an amount that most of them lack. Only positions with an amount are stored."""
 
     def __init__(self, amounts: Iterable[float]) -> None:
-        """Build the index from the amounts of the places, in order; 0 means none."""
+        """Build the index from the amounts of the positions, in order; 0 means none."""
         listed = list(amounts)
         self._amounts: dict[int, float] = {}
         self._without = bytearray(b"\1" * len(listed))
-        self._places: SortedDict[float, list[int]] = SortedDict()
-        for place in flagged(bytes(map(bool, listed))):
-            self.move(place, listed[place])
+        self._positions: SortedDict[float, list[int]] = SortedDict()
+        for position in flagged(bytes(map(bool, listed))):
+            self.move(position, listed[position])
 
-    def key(self, place: int) -> float:
-        """Return the amount of a place."""
-        return self._amounts.get(place, 0)
+    def key(self, position: int) -> float:
+        """Return the amount of a position."""
+        return self._amounts.get(position, 0)
 
-    def move(self, place: int, key: float) -> None:
-        """Change the amount of a place."""
-        was = self._amounts.pop(place, 0)
+    def move(self, position: int, key: float) -> None:
+        """Change the amount of a position."""
+        was = self._amounts.pop(position, 0)
         if key:
-            self._amounts[place] = key
+            self._amounts[position] = key
         if was != key:
             if was:
-                _leave(self._places, was, place)
+                _leave(self._positions, was, position)
             if key:
-                _join(self._places, key, place)
-            self._without[place] = not key
+                _join(self._positions, key, position)
+            self._without[position] = not key
 
     def groups(self, flags: bytes | bytearray, descending: bool) -> Iterator[Sequence[int]]:
-        """Yield the flagged places by amount, ascending within one amount."""
+        """Yield the flagged positions by amount, ascending within one amount."""
         if not descending:
             yield flagged(both(flags, self._without))
-        for amount in reversed(self._places) if descending else self._places:
-            yield [place for place in self._places[amount] if flags[place]]
+        for amount in reversed(self._positions) if descending else self._positions:
+            yield [position for position in self._positions[amount] if flags[position]]
         if descending:
             yield flagged(both(flags, self._without))
 
     def within(self, low: float | None, high: float | None) -> bytearray:
-        """Return flags of the places whose amount is within inclusive bounds."""
+        """Return flags of the positions whose amount is within inclusive bounds."""
         zero = (low is None or low <= 0) and (high is None or high >= 0)
         flags = bytearray(self._without) if zero else bytearray(len(self._without))
-        for amount in self._places.irange(low, high):
-            for place in self._places[amount]:
-                flags[place] = 1
+        for amount in self._positions.irange(low, high):
+            for position in self._positions[amount]:
+                flags[position] = 1
         return flags
 
 
 class Codes:
-    """A small number, 0 to 255, for each place."""
+    """A small number, 0 to 255, for each position."""
 
     def __init__(self, values: Iterable[int]) -> None:
         self._codes = bytearray(values)
 
-    def key(self, place: int) -> int:
-        """Return the number of a place."""
-        return self._codes[place]
+    def key(self, position: int) -> int:
+        """Return the number of a position."""
+        return self._codes[position]
 
-    def move(self, place: int, key: int) -> None:
-        """Change the number of a place."""
-        self._codes[place] = key
+    def move(self, position: int, key: int) -> None:
+        """Change the number of a position."""
+        self._codes[position] = key
 
     def among(self, *codes: int) -> bytes | bytearray:
-        """Return flags of the places that have any of some numbers."""
+        """Return flags of the positions that have any of some numbers."""
         return self._codes.translate(_table(codes))
 
 
@@ -190,15 +190,15 @@ def pick(
     offset: int,
     limit: int,
 ) -> list[int]:
-    """Return a page of the flagged places, sorted by several keys, the first one being decisive."""
+    """Return a page of the flagged positions, sorted by several keys; the first key decides."""
     if not keys:
         return list(islice(compress(range(len(flags)), flags), offset, offset + limit))
     if flags.count(1) <= _FEW:
         return list(_sorted(flagged(flags), keys, descending)[offset : offset + limit])
     first, *others = keys
     if isinstance(first, KeyIndex) and not others:
-        places = first.ordered(descending)
-        chosen = compress(places, map(flags.__getitem__, places))
+        positions = first.ordered(descending)
+        chosen = compress(positions, map(flags.__getitem__, positions))
         return list(islice(chosen, offset, offset + limit))
     page: list[int] = []
     for group in first.groups(flags, descending):
@@ -226,25 +226,25 @@ def _sorted(group: Sequence[int], keys: Sequence[OrderedIndex], descending: bool
 
 
 def flagged(flags: bytes | bytearray) -> list[int]:
-    """Return the flagged places, ascending."""
+    """Return the flagged positions, ascending."""
     return list(compress(range(len(flags)), flags))
 
 
-def flags_of(places: Iterable[int], count: int) -> bytearray:
-    """Return flags for some of `count` places."""
+def flags_of(positions: Iterable[int], count: int) -> bytearray:
+    """Return flags for some of `count` positions."""
     flags = bytearray(count)
-    for place in places:
-        flags[place] = 1
+    for position in positions:
+        flags[position] = 1
     return flags
 
 
-def both(one: bytes | bytearray, other: bytes | bytearray) -> bytes:
-    """Return flags of the places that are flagged in both."""
-    bits = int.from_bytes(one, "little") & int.from_bytes(other, "little")
-    return bits.to_bytes(len(one), "little")
+def both(left: bytes | bytearray, right: bytes | bytearray) -> bytes:
+    """Return flags of the positions that are flagged in both."""
+    bits = int.from_bytes(left, "little") & int.from_bytes(right, "little")
+    return bits.to_bytes(len(left), "little")
 
 
 def neither(flags: bytes | bytearray) -> bytes:
-    """Return flags of the places that are not flagged."""
+    """Return flags of the positions that are not flagged."""
     bits = int.from_bytes(flags, "little") ^ int.from_bytes(b"\1" * len(flags), "little")
     return bits.to_bytes(len(flags), "little")

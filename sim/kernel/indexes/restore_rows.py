@@ -30,8 +30,8 @@ def shared(
 
 
 def restore(by_account: dict[str, list[Row]], rows: Sequence[Row], saved: Sequence[Row]) -> None:
-    """Turn the index of some rows into that of saved ones, at a cost proportional to the
-    difference.
+    """Turn the index of some rows into that of saved ones, at a cost proportional
+    to the difference.
     """
     count = shared(rows, saved)
     if count:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.core.service.faults import Fault
+from sim.core.service.faults import ActiveFault
 from sim.read.explain.causes import Cause, JournalStep, fault_document, steps
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
         "subject": f"fault/{name}",
         "kind": "fault",
         "state": "IN_FORCE" if in_force else "OVER",
-        "matched": fault.seen,
+        "matched": fault.matched,
         "affected": fault.affected,
         "summary": _summary(fault),
         "remedy": remedy,
@@ -34,11 +34,11 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
     }
 
 
-def _summary(fault: Fault) -> str:
-    if not fault.seen:
+def _summary(fault: ActiveFault) -> str:
+    if not fault.matched:
         where = fault.spec.match.operation or "anything"
         return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
-    return f"it was injected into {fault.affected} of {fault.seen} matches: {fault.action}"
+    return f"it was injected into {fault.affected} of {fault.matched} matches: {fault.action}"
 
 
 def injections(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:

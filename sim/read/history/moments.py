@@ -169,7 +169,7 @@ class Moments:
             # Here the run travelled in time, which ended every stream.
             close_streams(replica.engine, "the simulation was moved to another moment")
             self._on = replica.journal.branch = on
-        line = self._run.journal.line_at(branch.place(seq))
+        line = self._run.journal.line_at(branch.position(seq))
         try:
             return replica.handle(recorded_input(read_line(line)))
         except BaseException:
@@ -179,7 +179,7 @@ class Moments:
     def _check(self, replica: Simulation, branch: Branch, seq: int) -> None:
         if not seq:
             return
-        line = read_line(self._run.journal.line_at(branch.place(seq)))
+        line = read_line(self._run.journal.line_at(branch.position(seq)))
         if replica.digest[: len(line.digest)] != line.digest:
             self._replica = None
             self._kept.clear()

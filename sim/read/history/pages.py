@@ -18,7 +18,7 @@ from sim.api.pipeline.named_symbols import symbols_of
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.webhooks.payloads import shown_url
-from sim.kernel.branches import Branch, Place, Tree
+from sim.kernel.branches import Branch, LinePosition, Tree
 from sim.kernel.instants import format_instant
 from sim.kernel.journal import Line
 from sim.kernel.journal_reader import read_line
@@ -71,7 +71,7 @@ class Entry(NamedTuple):
     """A line with everything that is known about it."""
 
     branch: Branch
-    place: Place
+    place: LinePosition
     line: Line
     input: dict[str, Any]
     out: dict[str, Any]
@@ -87,7 +87,7 @@ class Source(Protocol):
     @property
     def branch(self) -> Branch: ...
 
-    def line_at(self, place: Place, /) -> bytes: ...
+    def line_at(self, place: LinePosition, /) -> bytes: ...
 
 
 class Rows:
@@ -132,10 +132,10 @@ class Rows:
     def entry(self, branch: Branch, seq: int) -> Entry:
         """Return the line of an input, decoded. Refused as not found."""
         self.check(branch, seq)
-        place = branch.place(seq)
+        place = branch.position(seq)
         return self._read(branch.holder(seq), place, self.journal.line_at(place))
 
-    def _read(self, branch: Branch, place: Place, raw: bytes) -> Entry:
+    def _read(self, branch: Branch, place: LinePosition, raw: bytes) -> Entry:
         line = read_line(raw)
         recorded, out = json.decode(line.input), json.decode(line.out)
         row = row_of_parts(line, recorded, out, self._steps)
@@ -143,13 +143,13 @@ class Rows:
         return Entry(branch, place, line, recorded, out, row)
 
     def _completed(
-        self, branch: Branch, place: Place, row: Row, line: Line, recorded: dict[str, Any]
+        self, branch: Branch, place: LinePosition, row: Row, line: Line, recorded: dict[str, Any]
     ) -> Row:
         """Return a row, completed with what its own line does not say."""
         if row.kind == "request" and not row.subject:
             return row._replace(subject=self._asked_about(line))
         if recorded["type"] in _NAMED_BY_CAUSE and place.cause:
-            cause = read_line(self.journal.line_at(branch.place(place.cause)))
+            cause = read_line(self.journal.line_at(branch.position(place.cause)))
             out = json.decode(cause.out)
             if row.kind != "webhook":
                 return row._replace(caller=out.get("caller", ""))
@@ -220,7 +220,7 @@ class Rows:
                 texts = texts_of(self.journal, on, begin, end) if may_hold is not None else ()
                 if may_hold is not None and not any(may_hold(text) for text, _ in texts):
                     seq = end
-                for place in on.places(seq, end):
+                for place in on.positions(seq, end):
                     seq += 1
                     raw = self.journal.line_at(place)
                     if not fits(raw):

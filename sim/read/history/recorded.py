@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 
 from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.settings import Settings
-from sim.kernel.branches import Branch, Place, Tree, grow
+from sim.kernel.branches import Branch, LinePosition, Tree, grow
 from sim.kernel.journal import Line
 from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
 from sim.read.errors import UnreadableJournal
@@ -86,7 +86,7 @@ class RecordedRun:
         self.branch = grow(self.branches, parent.seed, mark.mark, parent, seq)
         return seq
 
-    def line_at(self, place: Place) -> bytes:
+    def line_at(self, place: LinePosition) -> bytes:
         """The line at a place, without its newline."""
         self._file.seek(place.offset)
         return self._file.read(place.size)
@@ -120,7 +120,7 @@ class RecordedRun:
             for _, line in replaying(simulation, _named(lines), on_outcome=on_outcome):
                 if not line.mark:
                     branch = simulation.journal.branch
-                    self.branches[branch.name].learn(line.seq, branch.place(line.seq))
+                    self.branches[branch.name].learn(line.seq, branch.position(line.seq))
                     self.inputs += 1
                 yield
 

@@ -31,7 +31,7 @@ from sim.read.history.pages import Entry, Rows
 from sim.read.history.recorded import RecordedRun
 from sim.read.history.records import operations, result_of_input
 from sim.read.replay import Divergence
-from sim.read.report.packing import Parts, Series
+from sim.read.report.packing import PackedSeries, Parts
 from sim.read.report.states import States, keys_named_by
 from sim.run.actors.operator.views import view
 from sim.run.actors.script.view import script_view
@@ -53,7 +53,7 @@ class Contents:
         self._first, end = _first_positions(recorded)
         self._since = max(0, end - inputs) if recorded.total > inputs else 0
         self._states = States(parts, _symbols(recorded))
-        self._row_series, self._records = Series(parts), Series(parts)
+        self._row_series, self._records = PackedSeries(parts), PackedSeries(parts)
         # Positions of the inputs that sent frames, by stream
         self._frames: dict[int, list[int]] = {}
         self._streams: dict[int, Operation] = {}
@@ -215,6 +215,6 @@ def _symbols(recorded: RecordedRun) -> set[str]:
     return {
         symbol.decode()
         for branch in recorded.branches.values()
-        for place in branch.places(branch.from_seq, branch.seq)
+        for place in branch.positions(branch.from_seq, branch.seq)
         for symbol in _SYMBOL.findall(recorded.line_at(place))
     }

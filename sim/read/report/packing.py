@@ -35,7 +35,7 @@ class Parts:
         return number
 
 
-class Series:
+class PackedSeries:
     """Rows by the position from which they apply, in parts that can be read separately."""
 
     def __init__(self, parts: Parts) -> None:

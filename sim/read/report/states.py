@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sim.core.accounts.ledger import HOUSES
 from sim.read.report.differences import Key, Keyed, Row, Splice, splices
-from sim.read.report.packing import Parts, Series
+from sim.read.report.packing import PackedSeries, Parts
 from sim.run.actors.operator.answers import (
     instrument_answer,
     ledger_answer,
@@ -188,7 +188,7 @@ class States:
         self._known = SeenRows(set(symbols))
         self._long = {name: Keyed() for name in _LONG}
         self._short: dict[str, list[Row]] = {name: [] for name in _SHORT}
-        self._series = {name: Series(parts) for name in (*_LONG, *_SHORT)}
+        self._series = {name: PackedSeries(parts) for name in (*_LONG, *_SHORT)}
         self._timers = (0, 0, 0)  # version of the timers written last
         self._inputs = 0
 

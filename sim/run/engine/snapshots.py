@@ -45,7 +45,7 @@ from sim.api.pipeline.request_log import RequestLog
 from sim.api.streams.hub import Hub
 from sim.api.streams.saved_streams import SavedStreams
 from sim.core.exchange import Exchange, State
-from sim.core.history import History, join_history, split_history
+from sim.core.history import ExchangeHistory, join_history, split_history
 from sim.core.model.orders import Order
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Checkpoint, Journal
@@ -70,7 +70,7 @@ class Snapshot(NamedTuple):
     at: Instant
     checkpoint: Checkpoint
     state: bytes
-    history: History
+    history: ExchangeHistory
     reference: Reference
     log: RequestLog | None = None
     streams: Streams | None = None
@@ -98,7 +98,7 @@ def save_streams(hub: Hub, extensions: Mapping[str, Extension]) -> Streams:
 
 def encode_state(
     exchange: Exchange, extensions: Mapping[str, Extension], copies: Mapping[int, Order]
-) -> tuple[bytes, History]:
+) -> tuple[bytes, ExchangeHistory]:
     """Encode the state of an exchange and of its extensions, by name.
 
     The shared part is returned separately. Equal `copies` of live orders are shared.

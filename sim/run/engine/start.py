@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from sim.core.history import FirstRows, History
+from sim.core.history import ExchangeHistory, FirstRows
 from sim.core.model.events import CashMoved
 from sim.core.model.orders import Execution, Order
 from sim.kernel.entropy import Entropy
@@ -79,7 +79,7 @@ class Start:
         return list(chain.from_iterable(chain(names, uuids)))
 
 
-def _renamed(history: History, names: dict[str, str]) -> History:
+def _renamed(history: ExchangeHistory, names: dict[str, str]) -> ExchangeHistory:
     def order(row: Order) -> Order:
         return replace(row, id=names[row.id])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from sim.api.pipeline.routing import MethodNotAllowed, NotFound, Router
+from sim.api.pipeline.routing import NoSuchPath, Router, WrongVerb
 from sim.contract.contract import Operation, load_contract
 from sim.run.loader.nodes import entries_of, node_at, text_at, unknown
 from sim.world.format.steps import PARTICIPANT_HEADER, VERBS
@@ -81,11 +81,11 @@ def _path(plane: str, verb: str, path: Scalar, call: Mapping) -> Iterator[Proble
         return
     match = _router(plane).match(verb, path.text.partition("?")[0])
     body = next((key for key in ("json", "body") if key in call.items), "")
-    if isinstance(match, MethodNotAllowed):
+    if isinstance(match, WrongVerb):
         verbs = ", ".join(match.allowed)
         text = f"{plane} serves {path.text} with {verbs}, not with {verb}"
         yield problem(path.at, f"{text} (to test this, add `expect: {{status: 405}}`)")
-    elif isinstance(match, NotFound):
+    elif isinstance(match, NoSuchPath):
         templates = [route.template for route in load_contract().routes(plane)]  # type: ignore[arg-type]
         near = suggestion(path.text.partition("?")[0], templates)
         text = f"{plane} has no {verb} {path.text}{near}"

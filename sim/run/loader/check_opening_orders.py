@@ -21,7 +21,7 @@ from sim.run.loader.nodes import items_of, text_at
 from sim.world.format.scenario import Scenario
 from sim.world.format.struct_types import record
 from sim.world.format.world_entries import BookEntry, OrderEntry
-from sim.world.format.yaml_tree import Node, Position, Problem, problem
+from sim.world.format.yaml_tree import Node, Problem, SourcePosition, problem
 from sim.world.start.orders import book_commands, command_of, in_keys
 from sim.world.start.world import World
 
@@ -32,7 +32,7 @@ class _Opening(NamedTuple):
     """
 
     entry: OrderEntry | BookEntry
-    at: Position
+    at: SourcePosition
     subject: str = ""
 
 

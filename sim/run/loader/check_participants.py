@@ -14,7 +14,7 @@ from sim.run.actors.participants.recurring_traders import named
 from sim.run.loader.nodes import mappings_of, node_at
 from sim.world.format.participant_entries import FairEntry, NoiseEntry, TakerEntry, Trader
 from sim.world.format.suggestions import suggestion
-from sim.world.format.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
+from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, SourcePosition, problem
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
@@ -125,7 +125,7 @@ class _Checker:
             yield problem(_position(at, "volatility"), message)
 
 
-def _position(at: Mapping, key: str) -> Position:
+def _position(at: Mapping, key: str) -> SourcePosition:
     """The position of an entry's key, or of the entry if the key is in a file that this one
     extends.
     """

@@ -19,7 +19,7 @@ from sim.run.loader.nodes import items_of, node_at
 from sim.run.loader.order_flow_files import flow_problems
 from sim.world.format.fees_entries import fee_problems
 from sim.world.format.scenario import Scenario
-from sim.world.format.yaml_tree import Node, Position, Problem, Scalar, ScenarioError, problem
+from sim.world.format.yaml_tree import Node, Problem, Scalar, ScenarioError, SourcePosition, problem
 from sim.world.start.world import build_world
 
 # Lists of named things merge by name; other lists are appended to those of the extended files.
@@ -103,7 +103,7 @@ def _twice(node: Node) -> Iterator[Problem]:
     """Problems of names that occur twice in a list: entries merge by name, so one would be lost."""
     for section in ("world", "participants"):
         for name, key in MERGE_KEYS.items():
-            positions: dict[str, Position] = {}
+            positions: dict[str, SourcePosition] = {}
             for item in items_of(node, section, name):
                 entry = node_at(item, key)
                 if not isinstance(entry, Scalar):

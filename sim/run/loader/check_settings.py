@@ -19,7 +19,7 @@ from sim.world.format.fault_names import has_no_effect, unknown_operation
 from sim.world.format.struct_types import record
 from sim.world.format.suggestions import suggestion
 from sim.world.format.value_types import INVALID
-from sim.world.format.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
+from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, SourcePosition, problem
 
 
 def setting_problems(part: Node) -> Iterator[Problem]:
@@ -78,7 +78,7 @@ def _fault(node: Mapping) -> Iterator[Problem]:
         yield problem(operation.at if operation is not None else node.at, wrong)
 
 
-def _about(fault: Mapping, message: str) -> Position:
+def _about(fault: Mapping, message: str) -> SourcePosition:
     """The position of the value that a problem is about: the first value whose key the message
     names, or else the fault.
     """

@@ -33,11 +33,11 @@ from sim.world.format.suggestions import nearest
 from sim.world.format.yaml_tree import (
     Mapping,
     Node,
-    Position,
     Problem,
     Scalar,
     ScenarioError,
-    Sequence,
+    SequenceNode,
+    SourcePosition,
     error_at,
     problem,
     read_file,
@@ -86,7 +86,7 @@ def load_submitted(
     elif "\n" in content:
         node = read_text(content, INLINE)
     else:
-        node = read_file(access.scenario(Position("scenario", 0, 0), content))
+        node = read_file(access.scenario(SourcePosition("scenario", 0, 0), content))
     return _resolve(node, params or {}, access)
 
 
@@ -102,7 +102,7 @@ def scenario_files(source: str, params: Values[str, str] | None = None) -> list[
 
 def scenario_positions(
     source: str, params: Values[str, str] | None = None
-) -> tuple[Position, list[Position]]:
+) -> tuple[SourcePosition, list[SourcePosition]]:
     """The position of a scenario, and those of its steps."""
     node, access = _open(source)
     chain = _filled(_chain(node, access, 0), params or {}, {}, access)
@@ -145,7 +145,7 @@ def _open(source: str) -> tuple[Node, FileAccess]:
             near = nearest(source, names)
             hint = f"; did you mean {near!r}?" if near else "."
             bundled = f"Bundled scenarios: {', '.join(names)}"
-            at = Position(source, 0, 0)
+            at = SourcePosition(source, 0, 0)
             raise error_at(
                 at, f"there is no bundled scenario and no file of this name{hint} {bundled}"
             )
@@ -255,7 +255,7 @@ def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
         message = f"extends more than {EXTENDS_MAX} files deep: do they extend each other?"
         raise error_at(extends.at, message)
     chain: list[Node] = []
-    for name in extends.items if isinstance(extends, Sequence) else [extends]:
+    for name in extends.items if isinstance(extends, SequenceNode) else [extends]:
         if not isinstance(name, Scalar):
             raise error_at(
                 name.at,

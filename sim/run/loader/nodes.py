@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.suggestions import suggestion
-from sim.world.format.yaml_tree import Mapping, Node, Position, Problem, Scalar, Sequence, problem
+from sim.world.format.yaml_tree import (
+    Mapping,
+    Node,
+    Problem,
+    Scalar,
+    SequenceNode,
+    SourcePosition,
+    problem,
+)
 
 
 def node_at(node: Node | None, *path: str) -> Node | None:
@@ -19,16 +27,16 @@ def node_at(node: Node | None, *path: str) -> Node | None:
 def items_of(node: Node | None, *path: str) -> list[Node]:
     """The entries of a list below a node; none if there is no list."""
     below = node_at(node, *path)
-    return below.items if isinstance(below, Sequence) else []
+    return below.items if isinstance(below, SequenceNode) else []
 
 
 def mappings_of(node: Node | None) -> list[Mapping]:
     """One mapping, or the mappings of a list."""
-    nodes = node.items if isinstance(node, Sequence) else [node]
+    nodes = node.items if isinstance(node, SequenceNode) else [node]
     return [each for each in nodes if isinstance(each, Mapping)]
 
 
-def entries_of(node: Node | None) -> Iterator[tuple[str, Position, Node]]:
+def entries_of(node: Node | None) -> Iterator[tuple[str, SourcePosition, Node]]:
     """The keys of a mapping, with their positions and values; nothing for other nodes."""
     if isinstance(node, Mapping):
         for key, value in node.items.items():

@@ -13,7 +13,7 @@ from sim.world.format import yaml_tree
 from sim.world.format.file_access import FileAccess
 from sim.world.format.order_flow import FlowError, Reader, is_intact, pack_file, packed_of
 from sim.world.format.participant_entries import PARTS
-from sim.world.format.yaml_tree import Node, Problem, Scalar, ScenarioError, Sequence, error_at
+from sim.world.format.yaml_tree import Node, Problem, Scalar, ScenarioError, SequenceNode, error_at
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
@@ -29,9 +29,9 @@ def with_order_flow(node: Node, paths: dict[str, str], access: FileAccess) -> No
         return node
     section = node.items.get("participants")
     flows = section.items.get("flows") if isinstance(section, yaml_tree.Mapping) else None
-    if not isinstance(section, yaml_tree.Mapping) or not isinstance(flows, Sequence):
+    if not isinstance(section, yaml_tree.Mapping) or not isinstance(flows, SequenceNode):
         return node
-    read = Sequence(flows.at, [_with_content(item, paths, access) for item in flows.items])
+    read = SequenceNode(flows.at, [_with_content(item, paths, access) for item in flows.items])
     within = yaml_tree.Mapping(section.at, {**section.items, "flows": read}, section.keys)
     return yaml_tree.Mapping(node.at, {**node.items, "participants": within}, node.keys)
 

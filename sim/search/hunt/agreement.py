@@ -13,7 +13,7 @@ from sim.api.pipeline.inputs import Input, Reply, RestCall
 from sim.contract.contract import Operation, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.evidence.compare.error_forms import statuses_of
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Instant
 from sim.run.simulation import Simulation
 from sim.search.hunt.callers import CallIdentity
@@ -37,7 +37,7 @@ class Agreement:
         self._simulation = simulation
         self._enter = enter
 
-    def of_protocols(self, choices: Stream) -> Iterator[Trouble]:
+    def of_protocols(self, choices: RandomStream) -> Iterator[Trouble]:
         """Read the same over REST and gRPC, and yield how the replies differ."""
         operation = choices.choice(readable())
         body = self._clients.requests.complete(choices, operation)
@@ -56,7 +56,7 @@ class Agreement:
             replies.append(reply)
         yield from disagreement(operation, self._simulation.now, *replies)
 
-    def of_pages(self, choices: Stream) -> Iterator[Trouble]:
+    def of_pages(self, choices: RandomStream) -> Iterator[Trouble]:
         """Read the first rows of a list in one page and again in two, and yield a difference."""
         operation = choices.choice(pageable())
         filters = self._clients.requests.complete(choices, operation)
@@ -76,7 +76,11 @@ class Agreement:
                 yield from page_differences(operation, rows, first, second)
 
     def _page(
-        self, choices: Stream, operation: Operation, body: dict[str, Any], caller: CallIdentity
+        self,
+        choices: RandomStream,
+        operation: Operation,
+        body: dict[str, Any],
+        caller: CallIdentity,
     ) -> dict[str, Any]:
         """Return a page; an empty one if it was refused, or if something disturbed it."""
         reply = self._enter(self._clients.call(choices, "exchange", operation, body, caller))

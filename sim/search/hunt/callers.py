@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sim.api.pipeline.inputs import NOBODY, SCRIPT, VerifiedCredential
 from sim.contract.contract import Operation, Plane
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.run.simulation import Simulation
 
 # The address of any caller without the credentials of a script.
@@ -32,14 +32,14 @@ class Callers:
         self._simulation = simulation
         self.tokens: list[VerifiedCredential] = []
 
-    def on(self, choices: Stream, operation: Operation, plane: Plane | None) -> CallIdentity:
+    def on(self, choices: RandomStream, operation: Operation, plane: Plane | None) -> CallIdentity:
         """Return a caller of an operation on a plane; None is gRPC."""
         kind = operation.credential_on(plane)
         if kind == "api_key":
             return self.retail(choices)
         return self.firm(choices) if kind == "bearer" else CallIdentity(NOBODY, None)
 
-    def retail(self, choices: Stream) -> CallIdentity:
+    def retail(self, choices: RandomStream) -> CallIdentity:
         """Return a retail user, sometimes with a bad key."""
         keys = self._simulation.exchange.firms.api_keys()
         if not keys or choices.chance(1, 20):
@@ -47,7 +47,7 @@ class Callers:
         few = keys[: choices.choice((2, 2, len(keys)))]
         return CallIdentity(VerifiedCredential(SCRIPT, choices.choice(few).key_id), None)
 
-    def firm(self, choices: Stream) -> CallIdentity:
+    def firm(self, choices: RandomStream) -> CallIdentity:
         """Return a firm, usually for one of its participants."""
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         if not firms or choices.chance(1, 20):

@@ -25,7 +25,7 @@ from sim.api.pipeline.redaction import redact_rest
 from sim.contract.contract import Operation, Plane, load_contract
 from sim.core.identity.assertion_problems import PROBLEMS
 from sim.core.identity.credentials import ASSERTION_TYPE, GRANT_TYPE
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import NS_PER_S, days
 from sim.search.hunt.callers import PEER, Callers, CallIdentity
 from sim.search.hunt.live_view import LiveView
@@ -53,7 +53,7 @@ class Clients:
         self.open: dict[int, Operation] = {}
         self._last: RestCall | RpcCall | None = None
 
-    def inputs(self, kind: str, choices: Stream) -> Iterator[Input]:
+    def inputs(self, kind: str, choices: RandomStream) -> Iterator[Input]:
         """Yield the inputs of a kind of move.
 
         An input may depend on the outcome of the previous one.
@@ -87,7 +87,7 @@ class Clients:
 
     def call(
         self,
-        choices: Stream,
+        choices: RandomStream,
         plane: str,
         operation: Operation,
         body: dict[str, Any],
@@ -121,7 +121,7 @@ class Clients:
             }
         return value
 
-    def _removed(self, choices: Stream) -> Iterator[Input]:
+    def _removed(self, choices: RandomStream) -> Iterator[Input]:
         """Call an operation before and after a nearby date on which it is added or removed."""
         now = self._simulation.now
         dates = [
@@ -138,7 +138,7 @@ class Clients:
 
     # ---- tokens
 
-    def _token(self, choices: Stream) -> RestCall:
+    def _token(self, choices: RandomStream) -> RestCall:
         """Return a token request. Its assertion is good, or has one of the possible problems."""
         firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
         client = choices.choice(firms).client_id if firms else "nobody"
@@ -160,7 +160,7 @@ class Clients:
             "auth", "POST", "/oauth/token", body=text, credential=credential, peer=PEER, form=True
         )
 
-    def _outlive(self, choices: Stream) -> Iterator[Input]:
+    def _outlive(self, choices: RandomStream) -> Iterator[Input]:
         """Use an access token before and after its expiry (§5.1)."""
         yield self._token(choices)
         if not self.callers.tokens:
@@ -176,7 +176,7 @@ class Clients:
 
     # ---- streams
 
-    def _stream(self, choices: Stream, operation: Operation) -> Iterator[Input]:
+    def _stream(self, choices: RandomStream, operation: Operation) -> Iterator[Input]:
         if operation.content == "web_socket":
             caller = self.callers.on(choices, operation, "retail")
             path = operation.bindings[0][1]
@@ -194,7 +194,7 @@ class Clients:
             for _ in range(count):
                 yield StreamFrame(number, self._frame(choices, operation), PEER)
 
-    def _frame(self, choices: Stream, operation: Operation) -> bytes:
+    def _frame(self, choices: RandomStream, operation: Operation) -> bytes:
         if operation.content != "web_socket":
             return message_of(operation, self.requests.document(choices, operation))
         if choices.chance(1, 5):

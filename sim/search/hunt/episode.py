@@ -30,7 +30,7 @@ from sim.contract.contract import load_contract
 from sim.core.model.refusals import Refusal
 from sim.evidence.witness.journal import Watch
 from sim.evidence.witness.observation import ClientObservation
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Span, format_instant, is_supported_instant, parse_span
 from sim.run.actors.script.calls import ClientCalls
 from sim.run.simulation import Simulation
@@ -124,7 +124,7 @@ class Episode:
                 self._enter(input_)
         self._answer_webhooks(choices)
 
-    def _take(self, choices: Stream, steps: Steps) -> None:
+    def _take(self, choices: RandomStream, steps: Steps) -> None:
         """Take the steps of a move, each in the state in which the one before left the exchange."""
         if not self._view.markets():
             return
@@ -179,7 +179,7 @@ class Episode:
         if most and gap > 0 and is_supported_instant(until) and not self.result.over:
             self._enter(Advanced(max(until, simulation.now)))
 
-    def _answer_webhooks(self, choices: Stream) -> None:
+    def _answer_webhooks(self, choices: RandomStream) -> None:
         """Answer pending webhook attempts, usually with success."""
         posts, self._posts = self._posts, []
         for post in posts:

@@ -16,7 +16,7 @@ from sim.contract.contract import Operation
 from sim.contract.messages import Message, find, find_message
 from sim.contract.wire_fields import Field, fields_of
 from sim.kernel import resources
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Instant, Span, days, format_instant, hours, minutes
 from sim.search.hunt.vocabulary import Vocabulary, snake
 from sim.search.moves.view import PEOPLE, address, query_fields, variables
@@ -74,7 +74,7 @@ class Requests:
         self.vocabulary = vocabulary
         self.now: Instant = 0
 
-    def document(self, choices: Stream, operation: Operation) -> dict[str, Any]:
+    def document(self, choices: RandomStream, operation: Operation) -> dict[str, Any]:
         """Return a request as JSON."""
         request, name = operation.request, operation.name
         example = _examples().get(name)
@@ -85,7 +85,7 @@ class Requests:
             self._mutate(choices, body, request, name)
         return body
 
-    def complete(self, choices: Stream, operation: Operation) -> dict[str, Any]:
+    def complete(self, choices: RandomStream, operation: Operation) -> dict[str, Any]:
         """Return a request with every name in its path, and nothing that a query cannot express."""
         body = self.document(choices, operation)
         for _, template, takes_body in operation.bindings:
@@ -101,7 +101,7 @@ class Requests:
                 }
         return body
 
-    def _refreshed(self, choices: Stream, value: Any, key: str, operation: str) -> Any:
+    def _refreshed(self, choices: RandomStream, value: Any, key: str, operation: str) -> Any:
         """Return an example with values that exist now."""
         if isinstance(value, dict):
             return {
@@ -118,7 +118,7 @@ class Requests:
         return value
 
     def _mutate(
-        self, choices: Stream, body: dict[str, Any], request: type[Message], operation: str
+        self, choices: RandomStream, body: dict[str, Any], request: type[Message], operation: str
     ) -> None:
         """Change, add or remove one field, at any depth."""
         fields = fields_of(request)
@@ -141,7 +141,7 @@ class Requests:
             body[name] = self._field(choices, field, operation, DEPTH_MAX)
 
     def _message(
-        self, choices: Stream, cls: type[Message], operation: str, depth: int
+        self, choices: RandomStream, cls: type[Message], operation: str, depth: int
     ) -> dict[str, Any]:
         """Return a message with some of its fields; of long messages, only a few."""
         fields = fields_of(cls)
@@ -152,7 +152,7 @@ class Requests:
             if choices.chance(3, most) and (depth > 0 or field.kind != "message")
         }
 
-    def _field(self, choices: Stream, field: Field, operation: str, depth: int) -> Any:
+    def _field(self, choices: RandomStream, field: Field, operation: str, depth: int) -> Any:
         if field.key_kind:
             return {"a": self._value(choices, field, operation, depth)}
         if field.repeated:
@@ -160,7 +160,7 @@ class Requests:
             return [self._value(choices, field, operation, depth) for _ in range(count)]
         return self._value(choices, field, operation, depth)
 
-    def _value(self, choices: Stream, field: Field, operation: str, depth: int) -> Any:
+    def _value(self, choices: RandomStream, field: Field, operation: str, depth: int) -> Any:
         name = field.name
         if name in _FEW:
             return choices.choice(_FEW[name])
@@ -186,7 +186,7 @@ class Requests:
                 return {} if field.kind == "struct" else []
         return self._number(choices, name)
 
-    def _number(self, choices: Stream, name: str) -> int:
+    def _number(self, choices: RandomStream, name: str) -> int:
         values = [value for value in self.vocabulary.values(name) if isinstance(value, int)]
         if values and choices.chance(1, 2):
             return int(choices.choice(values))
@@ -194,25 +194,25 @@ class Requests:
             return (self.now - choices.choice(_SPANS)) // 1_000_000_000
         return choices.choice(_NUMBERS)
 
-    def _text(self, choices: Stream, name: str, operation: str) -> str:
+    def _text(self, choices: RandomStream, name: str, operation: str) -> str:
         if name.endswith(("price", "amount", "value", "qty", "decimal", "px")):
             return choices.choice(_DECIMALS)
         if _TIMES.search(name) and choices.chance(3, 4):
             return self._time(choices)
         return str(self.vocabulary.draw(choices, name, operation))
 
-    def _time(self, choices: Stream) -> str:
+    def _time(self, choices: RandomStream) -> str:
         span = choices.choice(_SPANS)
         return format_instant(self.now + (span if choices.chance(1, 3) else -span))
 
-    def _bytes(self, choices: Stream, name: str, operation: str) -> str:
+    def _bytes(self, choices: RandomStream, name: str, operation: str) -> str:
         values = self.vocabulary.values(name)
         return str(choices.choice(values)) if values and choices.chance(5, 6) else "AAAA"
 
     # ---- addresses
 
     def address(
-        self, choices: Stream, operation: Operation, body: dict[str, Any]
+        self, choices: RandomStream, operation: Operation, body: dict[str, Any]
     ) -> tuple[str, str, str, bytes]:
         """Return verb, path, query and body of a request over HTTP."""
         verb, path, fields, takes_body = address(
@@ -224,7 +224,7 @@ class Requests:
             return verb, path, "", json.encode(fields)
         return verb, path, urlencode(query_fields(fields), doseq=True), b""
 
-    def _variable(self, choices: Stream, operation: Operation, name: str) -> Any:
+    def _variable(self, choices: RandomStream, operation: Operation, name: str) -> Any:
         if name in _FEW:
             return choices.choice(_FEW[name])
         return self.vocabulary.draw(choices, name.rpartition(".")[2], operation.name)

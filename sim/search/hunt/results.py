@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from sim.kernel.entropy import Entropy, Stream
+from sim.kernel.entropy import Entropy, RandomStream
 from sim.kernel.instants import Span
 from sim.read.commands import sim_command
 from sim.search.hunt.oracles import Trouble
@@ -23,7 +23,7 @@ class DrawnMove(Struct, frozen=True, array_like=True):
     seed: int
     gap: Span = 0
 
-    def choices(self) -> Stream:
+    def choices(self) -> RandomStream:
         """The choices of this move, which are always the same."""
         return Entropy(self.seed).stream(self.kind)
 

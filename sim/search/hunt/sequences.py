@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from sim.contract.contract import Operation, load_contract
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
 from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
 from sim.search.hunt.results import DrawnMove
@@ -48,7 +48,7 @@ def groups() -> tuple[tuple[str, ...], ...]:
     return tuple(MOVES), (*LIVE_MOVES, *EDGE_MOVES), clients, clients
 
 
-def random_sequence(choices: Stream) -> list[DrawnMove]:
+def random_sequence(choices: RandomStream) -> list[DrawnMove]:
     """Return a sequence of random moves."""
     return [
         DrawnMove(

@@ -24,8 +24,8 @@ class ClockMode(NamedTuple):
     def __str__(self) -> str:
         if self.mode != "paced" or self.rate == 1:
             return self.mode
-        whole = self.rate.denominator == 1
-        return f"paced:{self.rate.numerator if whole else float(self.rate)}"
+        is_whole = self.rate.denominator == 1
+        return f"paced:{self.rate.numerator if is_whole else float(self.rate)}"
 
 
 MANUAL = ClockMode("manual")

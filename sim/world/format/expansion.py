@@ -22,7 +22,7 @@ from sim.world.format.yaml_tree import (
     Problem,
     Scalar,
     ScenarioError,
-    Sequence,
+    SequenceNode,
     error_at,
 )
 
@@ -64,8 +64,8 @@ def expanded(node: Node, values: Values[str, str]) -> Node:
     for key, item in node.items.items():
         if key in ("params", "matrix"):
             items[key] = item
-        elif key == "steps" and isinstance(item, Sequence):
-            items[key] = Sequence(item.at, list(expansion.steps(item, values)))
+        elif key == "steps" and isinstance(item, SequenceNode):
+            items[key] = SequenceNode(item.at, list(expansion.steps(item, values)))
         else:
             items[key] = expansion.filled(item, values)
     if expansion.problems:
@@ -84,7 +84,7 @@ class _Expansion:
         self._saved_so_far: set[str] = set()
         self._steps = 0
 
-    def steps(self, steps: Sequence, values: Values[str, str]) -> Iterator[Node]:
+    def steps(self, steps: SequenceNode, values: Values[str, str]) -> Iterator[Node]:
         """The steps with their loops expanded."""
         for step in steps.items:
             if isinstance(step, Mapping) and ("repeat" in step.items or "each" in step.items):
@@ -95,7 +95,7 @@ class _Expansion:
                 message = f"more than {STEPS_MAX} steps once loops are expanded"
                 raise error_at(steps.at, message)
             yield self.filled(step, values)
-            self._saved_so_far.update(_saved(Sequence(steps.at, [step])))
+            self._saved_so_far.update(_saved(SequenceNode(steps.at, [step])))
 
     def _loop(self, loop: Mapping, values: Values[str, str]) -> Iterator[Node]:
         pause, inner = loop.items.get("pause"), loop.items.get("steps")
@@ -104,7 +104,7 @@ class _Expansion:
             if number and pause is not None:
                 advance = Mapping(pause.at, {"advance": pause}, {"advance": pause.at})
                 yield self.filled(advance, scope)
-            if not isinstance(inner, Sequence):
+            if not isinstance(inner, SequenceNode):
                 raise error_at(loop.at, "a loop needs the key `steps`, a list of steps")
             yield from self.steps(inner, scope)
 
@@ -113,8 +113,8 @@ class _Expansion:
         if isinstance(node, Mapping):
             items = {key: self.filled(item, values) for key, item in node.items.items()}
             return Mapping(node.at, items, node.keys)
-        if isinstance(node, Sequence):
-            return Sequence(node.at, [self.filled(item, values) for item in node.items])
+        if isinstance(node, SequenceNode):
+            return SequenceNode(node.at, [self.filled(item, values) for item in node.items])
         if "${" not in node.text:
             return node
         for name in REFERENCE.findall(node.text):
@@ -166,9 +166,9 @@ def _rounds(loop: Mapping, values: Values[str, str]) -> Iterator[dict[str, str]]
 
 def _scalars(node: Node, message: str) -> list[Scalar]:
     """The items of a list of values. `message` is the problem of anything else."""
-    items = node.items if isinstance(node, Sequence) else [node]
+    items = node.items if isinstance(node, SequenceNode) else [node]
     scalars = [item for item in items if isinstance(item, Scalar)]
-    if not isinstance(node, Sequence) or len(scalars) != len(items):
+    if not isinstance(node, SequenceNode) or len(scalars) != len(items):
         raise error_at(node.at, message)
     return scalars
 
@@ -179,7 +179,7 @@ def _text(node: Scalar, values: Values[str, str]) -> str:
 
 def _saved(node: Node | None) -> Iterator[str]:
     """The names under which steps save values."""
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         for item in node.items:
             yield from _saved(item)
     elif isinstance(node, Mapping):
@@ -207,13 +207,13 @@ def _texts(node: Node, key: str) -> Iterator[tuple[str, str]]:
         yield name, value.text
 
 
-def _named(node: Node, key: str, what: str) -> Iterator[tuple[str, Node]]:
+def _named(node: Node, key: str, parameters: str) -> Iterator[tuple[str, Node]]:
     """The entries of a mapping from names of parameters; none if the key is missing."""
     mapping = node.items.get(key) if isinstance(node, Mapping) else None
     if mapping is None:
         return
     if not isinstance(mapping, Mapping):
-        raise error_at(mapping.at, f"`{key}` must be a mapping from {what}")
+        raise error_at(mapping.at, f"`{key}` must be a mapping from {parameters}")
     for name, value in mapping.items.items():
         if not REFERENCE.fullmatch(f"${{{name}}}"):
             at = mapping.keys[name]

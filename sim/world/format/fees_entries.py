@@ -15,7 +15,7 @@ from sim.kernel.instants import Instant
 from sim.world.format.scalar_types import BOOLEAN, INSTANT
 from sim.world.format.struct_types import record
 from sim.world.format.value_types import Schema, Text
-from sim.world.format.yaml_tree import Mapping, Node, Problem, Sequence, problem
+from sim.world.format.yaml_tree import Mapping, Node, Problem, SequenceNode, problem
 
 _DECIMAL: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}
 
@@ -147,7 +147,7 @@ def fee_problems(node: Node) -> Iterator[Problem]:
     section = node.items.get("fees") if isinstance(node, Mapping) else None
     rows = section.items.get("schedule") if isinstance(section, Mapping) else None
     lines: dict[tuple[object, ...], int] = {}
-    for item in rows.items if isinstance(rows, Sequence) else ():
+    for item in rows.items if isinstance(rows, SequenceNode) else ():
         if not isinstance(item, Mapping):
             continue
         if not any(name in item.items for name in _CHANGES):

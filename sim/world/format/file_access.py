@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sim.kernel import resources
 from sim.world.format.suggestions import suggestion
-from sim.world.format.yaml_tree import Position, ScenarioError, error_at
+from sim.world.format.yaml_tree import ScenarioError, SourcePosition, error_at
 
 INLINE = "text"  # the file name in problems of a scenario that was passed as text
 
@@ -28,7 +28,7 @@ class FileAccess:
         roots = [resources.folder("scenarios"), folder] if confined else []
         self._roots = [root.resolve() for root in roots if root is not None]
 
-    def resolve_relative(self, at: Position, name: str) -> Path:
+    def resolve_relative(self, at: SourcePosition, name: str) -> Path:
         """The file of a name, relative to the file that contains the name.
 
         ScenarioError if it may not be read, whether or not it exists.
@@ -47,10 +47,10 @@ class FileAccess:
     def named(self, name: str) -> Path:
         """The path that the command line names. ScenarioError if it is not a valid file name."""
         if not _is_valid_name(f"{name}.yaml"):
-            raise error_at(Position(name[:80], 1, 1), "not a valid file name")
+            raise error_at(SourcePosition(name[:80], 1, 1), "not a valid file name")
         return Path(name)
 
-    def scenario(self, at: Position, name: str) -> Path:
+    def scenario(self, at: SourcePosition, name: str) -> Path:
         """The file of a scenario: beside the file that names it, or else the bundled one.
 
         ScenarioError if there is neither.
@@ -72,8 +72,8 @@ class FileAccess:
 
 
 def _is_valid_name(name: str) -> bool:
-    """Whether the file system accepts a name; it refuses NUL, lone surrogates and very long
-    names.
+    """Whether the file system accepts a name; it refuses NUL, lone surrogates and
+    very long names.
     """
     try:
         os.lstat(name)

@@ -92,8 +92,8 @@ def _scales(entry: InstrumentEntry, former: Instrument | None, faults: Faults) -
 
 
 def scales_of(tick: str) -> tuple[int, int]:
-    """Price scale and tick of decimal text. ValueError if one dollar is not a multiple of the
-    tick.
+    """Price scale and tick of decimal text. ValueError if one dollar is not a multiple
+    of the tick.
     """
     scale = _price_scale(tick)
     units = scaled(tick, scale)
@@ -175,8 +175,8 @@ def _stated(entry: InstrumentEntry, *names: str) -> dict[str, Any]:
 def related_to(
     event: str, kind: str, outcome: EventOutcome, line: str | None = None
 ) -> Related | None:
-    """The relation of an instrument to the others of its event and market type. A line becomes a
-    rank.
+    """The relation of an instrument to the others of its event and market type. A line
+    becomes a rank.
     """
     if outcome is EventOutcome.INDEPENDENT:
         return None

@@ -75,8 +75,8 @@ def scenario_schema() -> dict[str, Any]:
     add_names(root, definitions)
     definitions["Loop"] = _LOOP
     title = "Scenario of the sandbox exchange"
-    whole = {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_references(whole)}
+    schema = {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_references(schema)}
 
 
 def _is_struct(value: object) -> bool:

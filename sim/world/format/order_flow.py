@@ -73,13 +73,13 @@ class FlowError(ValueError):
         self.column = column
 
 
-class Row(NamedTuple):
-    """One row. `due` is an instant; price and quantity are decimal text, empty if the cell is
-    empty.
+class FlowRow(NamedTuple):
+    """One row. `due` is an instant; price and quantity are decimal text, empty if the
+    cell is empty.
     """
 
     due: Instant
-    who: str
+    participant: str
     action: str
     order: str
     symbol: str
@@ -158,13 +158,13 @@ def lines_of(packed: PackedFile, first: int = 0) -> Iterator[tuple[int, str]]:
 
 
 class Reader:
-    """Reads one file. `start` is the scenario's start; `who` sends rows without a participant."""
+    """Reads one file. `start` is the scenario's start; `default` sends rows that name nobody."""
 
-    def __init__(self, packed: PackedFile, start: Instant, who: str) -> None:
+    def __init__(self, packed: PackedFile, start: Instant, default: str) -> None:
         """FlowError if the first line does not name the columns."""
         self._packed = packed
         self._start = start
-        self._who = who
+        self._default = default
         heading = next(lines_of(packed), None)
         if heading is None:
             names = ",".join(COLUMNS)
@@ -173,18 +173,18 @@ class Reader:
             )
         self._columns = _heading(heading[1])
         # Index of the cell of each of COLUMNS; -1 is the empty cell that `_row` appends.
-        places = {name: place for place, name in enumerate(self._columns)}
-        self._places = [places.get(name, -1) for name in COLUMNS]
+        indices = {name: index for index, name in enumerate(self._columns)}
+        self._places = [indices.get(name, -1) for name in COLUMNS]
 
-    def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
-        """(number of the line, row) from a line on. Empty lines and lines that begin with # are
-        skipped.
+    def rows(self, first: int = 0) -> Iterator[tuple[int, FlowRow]]:
+        """(number of the line, row) from a line on. Empty lines and lines that begin with
+        # are skipped.
         """
         for number, line in lines_of(self._packed, max(first, 1)):
             if line and not line.isspace() and line[0] != "#":
                 yield number, self._row(number, line)
 
-    def _row(self, number: int, line: str) -> Row:
+    def _row(self, number: int, line: str) -> FlowRow:
         cells = line.split(",")
         if len(cells) != len(self._columns):
             columns = len(self._columns)
@@ -196,12 +196,12 @@ class Reader:
         if '"' in line or " " in line or "\t" in line:
             cells = [_bare(cell) for cell in cells]
         cells.append("")
-        ordered = [cells[place] for place in self._places]
-        at, who, action, order, symbol, side, price, qty, type, tif = ordered
+        ordered = [cells[index] for index in self._places]
+        at, participant, action, order, symbol, side, price, qty, type, tif = ordered
         try:
-            row = Row(
+            row = FlowRow(
                 _due(at, self._start),
-                who or self._who,
+                participant or self._default,
                 _ACTIONS[action],
                 order,
                 symbol,
@@ -241,18 +241,18 @@ class Reader:
 
     def wrong(self, number: int, line: str, column: str, message: str) -> FlowError:
         """A problem at the beginning of a cell, or of the line if the file lacks the column."""
-        place = 0
+        offset = 0
         if column in self._columns:
-            place = sum(len(cell) + 1 for cell in line.split(",")[: self._columns.index(column)])
-        return FlowError(number + 1, place + 1, message)
+            offset = sum(len(cell) + 1 for cell in line.split(",")[: self._columns.index(column)])
+        return FlowError(number + 1, offset + 1, message)
 
     def check(
         self, scales: Mapping[str, tuple[int, int]], exists: Callable[[str], bool]
     ) -> Iterator[FlowError]:
         """All problems, at most PROBLEMS_SHOWN.
 
-        `scales` has the scales of price and quantity by symbol; `exists` says whether a name
-        exists.
+        `scales` has the scales of price and quantity by symbol; `exists` says whether
+        a name exists.
         """
         reported, latest, choices = 0, None, lru_cache(maxsize=4096)(exists)
         for number, line in lines_of(self._packed, 1):
@@ -273,14 +273,14 @@ class Reader:
 
 
 def _row_problems(
-    row: Row, scales: tuple[int, int] | None, choices: Callable[[str], bool]
+    row: FlowRow, scales: tuple[int, int] | None, choices: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
     """(column, message) of what does not fit the world."""
     if scales is None:
         yield "symbol", f"unknown symbol {row.symbol[:80]!r}"
         return
-    if not choices(row.who):
-        yield "as", f"there is no firm or participant {row.who[:80]!r}"
+    if not choices(row.participant):
+        yield "as", f"there is no firm or participant {row.participant[:80]!r}"
     for column, text, scale in (("price", row.price, scales[0]), ("qty", row.qty, scales[1])):
         if text and (message := _unfit(text, scale)):
             yield column, f"{column}: {message}"
@@ -289,14 +289,14 @@ def _row_problems(
 def _heading(line: str) -> Sequence[str]:
     cells = line.split(",")
     columns = [_bare(cell) for cell in cells]
-    place = 1
+    offset = 1
     for index, name in enumerate(columns):
         if name not in COLUMNS:
             unknown = f"unknown column {name[:40]!r}{suggestion(name, COLUMNS)}"
-            raise FlowError(1, place, f"{unknown}; known: {', '.join(COLUMNS)}")
+            raise FlowError(1, offset, f"{unknown}; known: {', '.join(COLUMNS)}")
         if name in columns[:index]:
-            raise FlowError(1, place, f"the column {name!r} occurs twice")
-        place += len(cells[index]) + 1
+            raise FlowError(1, offset, f"the column {name!r} occurs twice")
+        offset += len(cells[index]) + 1
     for name in REQUIRED:
         if name not in columns:
             raise FlowError(1, 1, f"the column {name!r} is missing")
@@ -311,8 +311,8 @@ def _bare(cell: str) -> str:
 
 def _due(text: str, start: Instant) -> Instant:
     if _NUMBER.fullmatch(text):
-        whole, _, fraction = text.partition(".")
-        due = start + int(whole) * NS_PER_S + int(fraction.ljust(9, "0"))
+        seconds, _, fraction = text.partition(".")
+        due = start + int(seconds) * NS_PER_S + int(fraction.ljust(9, "0"))
     else:
         due = start + parse_span(text[1:]) if text[:1] == "+" else parse_instant(text)
     if due >= _LATEST:

@@ -1,7 +1,7 @@
 """Entries of a scenario's `participants`: one Struct for each kind of simulated trader.
 
-`actors/participants/` implements them: `strategies.py` decides what a trader does and
-`participants.py` when.
+`actors/participants/` implements them: `strategies.py` decides what a trader does
+and `participants.py` when.
 """
 
 from __future__ import annotations

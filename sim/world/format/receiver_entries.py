@@ -1,8 +1,8 @@
 """Scripted receivers of webhooks (`world.receivers` and the step `receiver`): their URL, and their
 answer to each attempt.
 
-The keys of an answer have the names of a fault's acts: `status`, `delay`, `hang`, `reset`,
-`retry_after`.
+The keys of an answer have the names of a fault's acts: `status`, `delay`,
+`hang`, `reset`, `retry_after`.
 """
 
 from __future__ import annotations

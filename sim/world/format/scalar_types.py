@@ -141,8 +141,8 @@ def _with_unit(text: str) -> str:
 
 def _with_offset(text: str) -> str:
     """An instant without an offset or seconds, read as UTC: "2026-09-08 18:00"."""
-    whole = text.strip().replace(" ", "T", 1)
-    return (whole if whole.count(":") == 2 else f"{whole}:00") + "Z"
+    text_of_instant = text.strip().replace(" ", "T", 1)
+    return (text_of_instant if text_of_instant.count(":") == 2 else f"{text_of_instant}:00") + "Z"
 
 
 _UNIT_OF_MONEY = re.compile(r"\s*(\$|USD|dollars?|contracts?)\s*", re.IGNORECASE)

@@ -75,7 +75,7 @@ GAME_COUNT = bounded_count("a number of games", GAMES)
 SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 
 
-class Clock(Struct, frozen=True, kw_only=True):
+class ClockEntry(Struct, frozen=True, kw_only=True):
     """Where virtual time begins and what moves it."""
 
     start: Annotated[Instant, INSTANT, "virtual time at which the scenario begins"] = DEFAULT_START
@@ -89,9 +89,9 @@ class Clock(Struct, frozen=True, kw_only=True):
 
 
 class WorldSection(Struct, frozen=True, kw_only=True):
-    """What exists when the scenario begins: the default world with these additions and changes. An
-    entry whose name exists in the default world changes the keys that it gives; any other entry is
-    added.
+    """What exists when the scenario begins: the default world with these additions and changes.
+    An entry whose name exists in the default world changes the keys that it gives; any other
+    entry is added.
     """
 
     base: Annotated[
@@ -155,7 +155,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
         MappingOf(ListOf(STRING), as_written=True),
         "several values for ${name}; `sim run` runs every combination",
     ] = {}
-    clock: Annotated[Clock, "start and mode of virtual time"] = Clock()
+    clock: Annotated[ClockEntry, "start and mode of virtual time"] = ClockEntry()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
     participants: Annotated[
         ParticipantsSection,
@@ -200,8 +200,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return written
 
     def source(self) -> str:
-        """`plain` as canonical JSON, which is a valid scenario file. It is the header of a
-        journal.
+        """`plain` as canonical JSON, which is a valid scenario file. It is the header
+        of a journal.
         """
         return json.dumps(self.plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 

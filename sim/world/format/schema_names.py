@@ -22,12 +22,12 @@ def add_names(root: Schema, definitions: Schema) -> None:
     """Add the names to the properties of the file and of its entries."""
     file, step = root["properties"], definitions["Step"]["properties"]
     for section in (file["quirks"], step["quirk"]):
-        _keys(section, {name: one.summary for name, one in quirks.catalogue().items()})
+        _keys(section, {name: quirk.summary for name, quirk in quirks.catalogue().items()})
     for section in (file["assumptions"], step["assumption"]):
-        known = assumptions.catalogue()
-        _keys(section, {name: one.reason for name, one in known.items()})
-        for name, one in known.items():
-            section["properties"][name] |= _values_of(one)
+        choices = assumptions.catalogue()
+        _keys(section, {name: assumption.reason for name, assumption in choices.items()})
+        for name, assumption in choices.items():
+            section["properties"][name] |= _values_of(assumption)
     for section in (
         file["limits"],
         definitions["FirmEntry"]["properties"]["limits"],
@@ -39,7 +39,11 @@ def add_names(root: Schema, definitions: Schema) -> None:
 
 def _add_operations(definitions: Schema) -> None:
     operations = load_contract().operations
-    described = {name: _about(one) for one in operations for name in (one.rpc, one.name)}
+    described = {
+        name: _about(operation)
+        for operation in operations
+        for name in (operation.rpc, operation.name)
+    }
     webhooks = {name: f"webhook: {text}" for name, text in WEBHOOK_TYPES.items()}
     engine = dict.fromkeys(ENGINE, "a command to the engine; use it with plane: engine")
     match = definitions["FaultMatch"]["properties"]
@@ -49,7 +53,11 @@ def _add_operations(definitions: Schema) -> None:
     called["operation"] = _one_of(called["operation"], described, "*")
     for entry, streams in (("CallStep", False), ("SubscribeStep", True)):
         rpc = definitions[entry]["properties"]
-        names = {one.name: _about(one) for one in operations if _is_callable(one, streams=streams)}
+        names = {
+            operation.name: _about(operation)
+            for operation in operations
+            if _is_callable(operation, streams=streams)
+        }
         rpc["rpc"] = _one_of(rpc["rpc"], names)
 
 

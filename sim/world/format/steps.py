@@ -81,8 +81,8 @@ class StateStep(Struct, frozen=True, kw_only=True):
 
 
 class SettleStep(Struct, frozen=True, kw_only=True):
-    """Set the settlement price of an instrument and pay its positions. An open instrument is closed
-    first.
+    """Set the settlement price of an instrument and pay its positions. An open instrument
+    is closed first.
     """
 
     symbol: Annotated[str, "symbol of the instrument"]
@@ -141,8 +141,8 @@ class GoalEntry(Struct, frozen=True, kw_only=True):
 
 
 class EventStep(Struct, frozen=True, kw_only=True):
-    """Report the state of a game. When the game ends, its markets close; those that its result
-    decides settle.
+    """Report the state of a game. When the game ends, its markets close; those that its
+    result decides settle.
     """
 
     slug: Annotated[str, "slug or number of the event"]

@@ -25,7 +25,15 @@ from sim.world.format.value_types import (
     report,
     wants_suggestion,
 )
-from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, is_null, value_of
+from sim.world.format.yaml_tree import (
+    Mapping,
+    Node,
+    Problem,
+    Scalar,
+    SequenceNode,
+    is_null,
+    value_of,
+)
 
 _KEYS_SHOWN = 12  # keys that a message lists when a value should be a mapping
 
@@ -66,7 +74,7 @@ class ListOf(ValueType):
         self.expected = f"a list, each {item.expected}"
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
-        if not isinstance(node, Sequence):
+        if not isinstance(node, SequenceNode):
             text = f'expected a list, "- " before each entry, not {quoted(node)}'
             return report(node, text, problems)
         values = [self.item.read(item, problems) for item in node.items]
@@ -87,7 +95,7 @@ class OneOrMore(ListOf):
         self.expected = f"{item.expected} or a list of them"
 
     def read(self, node: Node, problems: list[Problem]) -> Any:
-        several = node if isinstance(node, Sequence) else Sequence(node.at, [node])
+        several = node if isinstance(node, SequenceNode) else SequenceNode(node.at, [node])
         return super().read(several, problems)
 
     def schema(self) -> Schema:
@@ -145,7 +153,7 @@ class ScalarOr(ValueType):
 PLACE = object()
 
 
-class Record(ValueType):
+class StructType(ValueType):
     """A Struct as a mapping: the names of its fields, without a trailing underscore, are the keys.
 
     Unknown keys are problems, with the nearest known key. A field with an `Alias` is read under
@@ -281,20 +289,22 @@ class Record(ValueType):
 
 
 def _accepts_key(value_type: ValueType, key: str) -> bool:
-    return isinstance(value_type, Record) and (key in value_type.keys or key in value_type.aliases)
+    return isinstance(value_type, StructType) and (
+        key in value_type.keys or key in value_type.aliases
+    )
 
 
 def key_of(attribute: str) -> str:
-    """The key of a Struct's field. A field named after a Python keyword has a trailing
-    underscore.
+    """The key of a Struct's field. A field named after a Python keyword has
+    a trailing underscore.
     """
     return attribute.removesuffix("_")
 
 
 @cache
-def record(kind: type[Struct]) -> Record:
+def record(kind: type[Struct]) -> StructType:
     """The value type of a Struct. Calls with the same Struct return the same object."""
-    return Record(kind)
+    return StructType(kind)
 
 
 def one_or_more(kind: type[Struct]) -> OneOrMore:
@@ -331,7 +341,7 @@ def _doc_of(value_type: ValueType) -> str:
     """Description of a field without its own text: the first sentence about its Struct."""
     if isinstance(value_type, OneOrMore):
         value_type = value_type.item
-    if not isinstance(value_type, Record):
+    if not isinstance(value_type, StructType):
         return ""
     sentence = value_type.summary.partition(". ")[0].removesuffix(".")
     return sentence[:1].lower() + sentence[1:]

@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import Any, TypeAlias
 
 from sim.world.format.suggestions import suggestion
-from sim.world.format.yaml_tree import Mapping, Node, Position, Problem, Scalar, problem
+from sim.world.format.yaml_tree import Mapping, Node, Problem, Scalar, SourcePosition, problem
 
 INVALID: Any = object()
 # Reading continues after a problem up to this many. It bounds the work for a hostile file: the
@@ -52,7 +52,7 @@ def report(node: Node, message: str, problems: list[Problem]) -> Any:
     return INVALID
 
 
-def add_problem(at: Position, message: str, problems: list[Problem]) -> None:
+def add_problem(at: SourcePosition, message: str, problems: list[Problem]) -> None:
     """Add a problem. After `PROBLEMS_MAX` problems one more says that the rest is not listed."""
     if len(problems) < PROBLEMS_MAX:
         problems.append(problem(at, message))

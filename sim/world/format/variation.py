@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KINDS = ("assumptions", "quirks", "presets", "readings")
 
 
-class Change(Struct, frozen=True):
+class SettingChange(Struct, frozen=True):
     """One change. `kind` is one of KINDS, or "faults". A preset and a reading have no value; the
     value of a fault is its JSON document.
     """
@@ -34,19 +34,19 @@ class Change(Struct, frozen=True):
         return f"{self.name}={self.value}" if self.value and self.kind != "faults" else self.name
 
 
-def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Change]:
+def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[SettingChange]:
     """Every change of a kind that makes a difference, for names that match `only`."""
     if kind == "readings":
         names = (name for name in observations.READINGS if fnmatchcase(name, only))
-        yield from (Change(kind, name) for name in names if name != scenario.reading)
+        yield from (SettingChange(kind, name) for name in names if name != scenario.reading)
         return
     if kind == "presets":
         names = (name for name in PRESETS if fnmatchcase(name, only))
-        yield from (Change(kind, name) for name in names if name != scenario.preset)
+        yield from (SettingChange(kind, name) for name in names if name != scenario.preset)
         return
     for name, now, values in _odds(scenario) if kind == "quirks" else _settings(scenario):
         if fnmatchcase(name, only):
-            yield from (Change(kind, name, value) for value in values if value != now)
+            yield from (SettingChange(kind, name, value) for value in values if value != now)
 
 
 _Alternatives: TypeAlias = Iterator[tuple[str, str, Iterable[str]]]  # name, present value, values
@@ -78,7 +78,7 @@ def with_choices(scenario: Scenario, preset: str = "", reading: str = "") -> Sce
     return replace(scenario, reading=reading) if reading else scenario
 
 
-def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
+def with_changes(scenario: Scenario, changes: Sequence[SettingChange]) -> Scenario:
     """The scenario with changes, applied in order."""
     for change in changes:
         if change.kind == "presets":
@@ -96,6 +96,6 @@ def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
     return scenario
 
 
-def label(changes: Sequence[Change]) -> str:
+def label(changes: Sequence[SettingChange]) -> str:
     """Text for a list of changes, such as `engine.latency=6s hostile`."""
     return " ".join(map(str, changes))

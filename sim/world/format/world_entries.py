@@ -221,8 +221,8 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
 
 
 class MaintenanceEntry(Struct, frozen=True, kw_only=True):
-    """A one-off maintenance window. Without `begins` it is an unannounced pause that begins at once
-    (rule W9).
+    """A one-off maintenance window. Without `begins` it is an unannounced pause that begins at
+    once (rule W9).
     """
 
     begins: Annotated[

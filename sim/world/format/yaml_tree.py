@@ -2,9 +2,9 @@
 
 Nothing is typed here: a scalar keeps its text, so 0.55 does not become a float, `2:00` does not
 become 120 and `no` does not become false. The format defines the types (`value_types.py`); only
-free JSON (`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with an
-explicit stack, so a hostile file is refused because of its size, depth or aliases before it uses
-much memory.
+free JSON (`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with
+an explicit stack, so a hostile file is refused because of its size, depth or aliases before it
+uses much memory.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _SHOWN = 70  # columns of a line in a message
 _PLACE_MAX = 400  # characters of a path in a JSON value; longer paths are cut
 
 
-class Position(NamedTuple):
-    """A position in a file; line and column count from 1. Line 0: the tree was made from a JSON
-    value.
+class SourcePosition(NamedTuple):
+    """A position in a file; line and column count from 1. Line 0: the tree was made from
+    a JSON value.
     """
 
     file: str
@@ -59,35 +59,35 @@ class ScenarioError(Exception):
 class Scalar(NamedTuple):
     """A leaf. `plain` is false for quoted text, which is never null, a number or a boolean."""
 
-    at: Position
+    at: SourcePosition
     text: str
     plain: bool
 
 
-class Sequence(NamedTuple):
+class SequenceNode(NamedTuple):
     """A list."""
 
-    at: Position
+    at: SourcePosition
     items: list[Node]
 
 
 class Mapping(NamedTuple):
     """A mapping; `keys` has the position of each key."""
 
-    at: Position
+    at: SourcePosition
     items: dict[str, Node]
-    keys: dict[str, Position]
+    keys: dict[str, SourcePosition]
 
 
-Node: TypeAlias = Scalar | Sequence | Mapping
+Node: TypeAlias = Scalar | SequenceNode | Mapping
 
 
-def problem(at: Position, message: str) -> Problem:
+def problem(at: SourcePosition, message: str) -> Problem:
     """A problem at a position."""
     return Problem(*at, message)
 
 
-def error_at(at: Position, message: str) -> ScenarioError:
+def error_at(at: SourcePosition, message: str) -> ScenarioError:
     """An exception with one problem."""
     return ScenarioError([problem(at, message)])
 
@@ -99,24 +99,28 @@ def read_file(path: Path) -> Node:
         with path.open("rb") as file:
             raw = file.read(SIZE_LIMIT + 1)
     except OSError as failed:
-        raise error_at(Position(name, 0, 0), f"cannot read: {failed.strerror or failed}") from None
+        raise error_at(
+            SourcePosition(name, 0, 0), f"cannot read: {failed.strerror or failed}"
+        ) from None
     return read_text(raw, name)
 
 
 def read_text(source: str | bytes, file: str) -> Node:
     """The tree of YAML text (JSON is YAML too). `file` is the name in problems.
 
-    ScenarioError for text beyond the limits of this module, and for tags, merge keys and duplicate
-    keys.
+    ScenarioError for text beyond the limits of this module, and for tags, merge keys
+    and duplicate keys.
     """
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(raw) > SIZE_LIMIT:
-        raise error_at(Position(file, 1, 1), f"the text is larger than {SIZE_LIMIT} bytes")
+        raise error_at(SourcePosition(file, 1, 1), f"the text is larger than {SIZE_LIMIT} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as failed:
         before = raw[: failed.start]
-        at = Position(file, before.count(b"\n") + 1, failed.start - (before.rfind(b"\n") + 1) + 1)
+        at = SourcePosition(
+            file, before.count(b"\n") + 1, failed.start - (before.rfind(b"\n") + 1) + 1
+        )
         raise error_at(at, "this is not UTF-8 text") from None
     import yaml
 
@@ -129,7 +133,7 @@ def read_text(source: str | bytes, file: str) -> Node:
         reason = getattr(failed, "problem", None) or getattr(failed, "reason", None)
         reason_text = reason or str(failed).splitlines()[0]
         message = f"not YAML: {reason_text}{_unclosed(failed, text)}{_advice(text, line, column)}"
-        raise error_at(Position(file, line, column), message) from None
+        raise error_at(SourcePosition(file, line, column), message) from None
 
 
 def _unclosed(failed: Any, text: str) -> str:
@@ -164,12 +168,12 @@ class _Frame:
 
     __slots__ = ("anchor", "at", "height", "items", "key", "key_at", "keys", "members", "weight")
 
-    def __init__(self, at: Position, anchor: str | None, mapping: bool) -> None:
+    def __init__(self, at: SourcePosition, anchor: str | None, mapping: bool) -> None:
         self.at = at
         self.anchor = anchor
         self.items: list[Node] | None = None if mapping else []
         self.members: dict[str, Node] = {}
-        self.keys: dict[str, Position] = {}
+        self.keys: dict[str, SourcePosition] = {}
         self.key: str | None = None
         self.key_at = at
         self.weight = 1
@@ -189,7 +193,7 @@ class _Builder:
     def build(self, events: Iterator[Any]) -> Node:
         documents = 0
         for event in events:
-            at = Position(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+            at = SourcePosition(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
             match type(event).__name__:
                 case "DocumentStartEvent":
                     documents += 1
@@ -207,14 +211,14 @@ class _Builder:
                 case "MappingEndEvent" | "SequenceEndEvent":
                     self._close()
         if self._root is None:
-            raise error_at(Position(self._file, 1, 1), "the file is empty")
+            raise error_at(SourcePosition(self._file, 1, 1), "the file is empty")
         return self._root
 
-    def _untagged(self, event: Any, at: Position) -> None:
+    def _untagged(self, event: Any, at: SourcePosition) -> None:
         if event.tag is not None:
             raise error_at(at, f"tags are not allowed here: {event.tag[:60]}")
 
-    def _open(self, at: Position, anchor: str | None, mapping: bool) -> None:
+    def _open(self, at: SourcePosition, anchor: str | None, mapping: bool) -> None:
         if len(self._stack) >= DEPTH_LIMIT:
             raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
         if self._stack and self._stack[-1].items is None and self._stack[-1].key is None:
@@ -225,10 +229,10 @@ class _Builder:
         frame = self._stack.pop()
         node: Node = Mapping(frame.at, frame.members, frame.keys)
         if frame.items is not None:
-            node = Sequence(frame.at, frame.items)
+            node = SequenceNode(frame.at, frame.items)
         self._done(node, frame.anchor, frame.weight, frame.height + 1)
 
-    def _alias(self, name: str, at: Position) -> None:
+    def _alias(self, name: str, at: SourcePosition) -> None:
         self._aliases += 1
         if self._aliases > ALIAS_LIMIT:
             raise error_at(at, f"more than {ALIAS_LIMIT} aliases")
@@ -290,7 +294,7 @@ def value_of(node: Node) -> Any:
     """The JSON value of a tree by the YAML 1.2 core rules. `.inf`, which JSON lacks, stays text."""
     if isinstance(node, Mapping):
         return {key: value_of(item) for key, item in node.items.items()}
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return [value_of(item) for item in node.items]
     return _resolved(node.text) if node.plain else node.text
 
@@ -317,7 +321,7 @@ def tree_of(value: Any, file: str = "", *, places: bool = False, nodes: int = NO
     With `places` the file name of a position is the path in the value, such as
     `scenario.steps[2].call`; long keys are cut.
     """
-    return _TreeOf(places, nodes).tree(value, Position(file, 0, 0), 0)
+    return _TreeOf(places, nodes).tree(value, SourcePosition(file, 0, 0), 0)
 
 
 class _TreeOf:
@@ -328,7 +332,7 @@ class _TreeOf:
         self._nodes_max = nodes_max
         self._nodes = 0
 
-    def tree(self, value: Any, at: Position, depth: int) -> Node:
+    def tree(self, value: Any, at: SourcePosition, depth: int) -> Node:
         self._nodes += 1
         if self._nodes > self._nodes_max:
             raise error_at(at, f"more than {self._nodes_max} nodes")
@@ -344,12 +348,12 @@ class _TreeOf:
                 self.tree(item, self._below(at, f"[{index}]"), depth + 1)
                 for index, item in enumerate(value)
             ]
-            return Sequence(at, items)
+            return SequenceNode(at, items)
         if isinstance(value, str):
             return Scalar(at, value, False)
         return Scalar(at, json.dumps(value), True)
 
-    def _below(self, at: Position, place: str) -> Position:
+    def _below(self, at: SourcePosition, path: str) -> SourcePosition:
         if not self._places or len(at.file) > _PLACE_MAX:
             return at
-        return Position(at.file + place, 0, 0)
+        return SourcePosition(at.file + path, 0, 0)

@@ -50,12 +50,12 @@ class Sources(Protocol):
         """Return the market of an instrument, or None."""
 
 
-class Catalogue:
+class WorldCatalogue:
     """Events and markets by position. Implements the Protocol of `core.model`."""
 
     def __init__(self, reference: Sources, recurring: int) -> None:
-        """`recurring` is the largest number of recurring events that are listed at the same
-        time.
+        """`recurring` is the largest number of recurring events that are listed at
+        the same time.
         """
         self._reference = reference
         self._games = games = reference.generated
@@ -65,13 +65,13 @@ class Catalogue:
         self.events = [*before, *generated, *slots, *after]
         self.dormant_events = range(len(before), len(before) + len(generated))
         self._slots = range(self.dormant_events.stop, self.dormant_events.stop + recurring)
-        self._event_places = {event.slug: place for place, event in enumerate(self.events)}
+        self._event_positions = {event.slug: position for position, event in enumerate(self.events)}
         self._place_markets(reference.markets, reference.base_markets)
         self._examples = list(range(len(self.events)))
-        alike = {kind: self._event_places[slug] for kind, slug in games.examples.items()}
-        for place, slug, kind in zip(self.dormant_events, games.slugs, games.kinds, strict=True):
+        alike = {kind: self._event_positions[slug] for kind, slug in games.examples.items()}
+        for position, slug, kind in zip(self.dormant_events, games.slugs, games.kinds, strict=True):
             if slug not in reference.changed:
-                self._examples[place] = alike[kind]
+                self._examples[position] = alike[kind]
         self._shown: list[tuple[int, int]] = []
         self._event_keys: dict[str, KeyIndex] = {}
         self._market_keys: dict[str, KeyIndex] = {}
@@ -86,43 +86,43 @@ class Catalogue:
         self.dormant_markets = range(first, len(self.rows))
         self._add_rows((event, [_NO_ROW]) for event in self._slots)
         self._add_rows(self._rows_of(listed[base:]))
-        self._places = {row.slug: place for place, row in enumerate(self.rows)}
+        self._positions = {row.slug: position for position, row in enumerate(self.rows)}
 
     def _add_rows(self, rows: Iterable[tuple[int, Sequence[MarketRow]]]) -> None:
         """Assign the next positions to markets of events."""
         for event, those in rows:
             first, event_markets = len(self.rows), self._markets[event]
-            places = range(first, first + len(those))
-            self._markets[event] = (*event_markets, *places) if event_markets else places
+            positions = range(first, first + len(those))
+            self._markets[event] = (*event_markets, *positions) if event_markets else positions
             self._owners += [event] * len(those)
             self.rows += those
 
     def _rows_of(self, markets: Iterable[Market]) -> Iterator[tuple[int, Sequence[MarketRow]]]:
         for market in markets:
             if (event := self._reference.event_of(market.slug)) is not None:
-                yield self._event_places[event.slug], [row_of(market)]
+                yield self._event_positions[event.slug], [row_of(market)]
 
     # ---- positions
 
-    def whole_event(self, place: int) -> Event:
+    def event_with_markets(self, position: int) -> Event:
         """Return the event at a position with its markets."""
-        event = self.events[place]
+        event = self.events[position]
         return self._reference.event_named(event.slug) or event
 
-    def market(self, place: int) -> Market:
+    def market(self, position: int) -> Market:
         """Return the market at a position, as reference data."""
-        market = self._reference.market(self.rows[place].slug)
+        market = self._reference.market(self.rows[position].slug)
         if market is None:
-            raise LookupError(f"no market is listed at place {place}")
+            raise LookupError(f"no market is listed at position {position}")
         return market
 
-    def place_of_event(self, slug: str) -> int | None:
+    def position_of_event(self, slug: str) -> int | None:
         """Return the position of an event, or None."""
-        return self._event_places.get(slug) if slug else None
+        return self._event_positions.get(slug) if slug else None
 
-    def place_of_market(self, symbol: str) -> int | None:
+    def position_of_market(self, symbol: str) -> int | None:
         """Return the position of a market, or None."""
-        return self._places.get(symbol) if symbol else None
+        return self._positions.get(symbol) if symbol else None
 
     def event_of(self, market: int) -> int:
         """Return the position of a market's event."""
@@ -139,8 +139,8 @@ class Catalogue:
         return [self._markets[event][0] for event in self._slots]
 
     def show_recurring(self, slots: Sequence[tuple[int, int]]) -> bool:
-        """Assign the recurring positions to the slots that are listed now. Return whether any has
-        changed.
+        """Assign the recurring positions to the slots that are listed now. Return whether
+        any has changed.
         """
         if slots == self._shown:
             return False
@@ -148,8 +148,8 @@ class Catalogue:
         events = [self._reference.recurring.event(Slot(*slot)) for slot in slots]
         markets = self.recurring_markets()
         for event, market in zip(self._slots, markets, strict=True):
-            self._event_places.pop(self.events[event].slug, None)
-            self._places.pop(self.rows[market].slug, None)
+            self._event_positions.pop(self.events[event].slug, None)
+            self._positions.pop(self.rows[market].slug, None)
         alike = {series: self._slots[row] for row, (series, _) in reversed([*enumerate(slots)])}
         empty = self._slots[len(slots) :]
         examples = [*(alike[series] for series, _ in slots), *[*empty[:1]] * len(empty)]
@@ -158,7 +158,7 @@ class Catalogue:
         for event, market, now in zip(self._slots, markets, events, strict=True):
             self.events[event] = now
             row = self.rows[market] = row_of(now.markets[0]) if now.markets else _NO_ROW
-            self._event_places[now.slug], self._places[row.slug] = event, market
+            self._event_positions[now.slug], self._positions[row.slug] = event, market
             for name, key in self._event_keys.items():
                 key.move(event, _value(now, _EVENT_FIELDS[name]))
             for name, key in self._market_keys.items():
@@ -180,20 +180,20 @@ class Catalogue:
     def events_where(self, test: Callable[[Event], bool]) -> Flags:
         """Flag events that pass a test.
 
-        The test may use only properties that all games of a league, or all events of a recurring
-        series, share.
+        The test may use only properties that are the same for all games of a league, and for all
+        events of a recurring series.
         """
         passed = {
-            place: bool(self.events[place].slug) and test(self.whole_event(place))
-            for place in dict.fromkeys(self._examples)
+            position: bool(self.events[position].slug) and test(self.event_with_markets(position))
+            for position in dict.fromkeys(self._examples)
         }
         return bytes(map(passed.__getitem__, self._examples))
 
     def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:
         """Flag markets that pass a test.
 
-        The test may use only properties that do not depend on teams and dates: category, tags,
-        types.
+        The test may use only properties that do not depend on teams and dates:
+        category, tags, types.
         """
         games, dormant = self._games, self.dormant_markets
         flags = bytearray(len(self.rows))
@@ -203,8 +203,8 @@ class Catalogue:
         }
         flags[dormant.start : dormant.stop] = b"".join(map(passed.__getitem__, games.kinds))
         others = chain(range(dormant.start), range(dormant.stop, len(flags)))
-        for place in () if dormant_only else others:
-            flags[place] = bool(self.rows[place].slug) and test(self.market(place))
+        for position in () if dormant_only else others:
+            flags[position] = bool(self.rows[position].slug) and test(self.market(position))
         return flags
 
     def search(self, words: Sequence[str]) -> tuple[Flags, Flags]:
@@ -215,11 +215,11 @@ class Catalogue:
         holding, titled = bytearray(len(self.events)), bytearray(len(self.events))
         dormant = slice(self.dormant_events.start, self.dormant_events.stop)
         holding[dormant], titled[dormant] = self._games.search(tuple(words))
-        for place, event in enumerate(self.events):
-            if place not in self.dormant_events or event.slug in self._reference.changed:
+        for position, event in enumerate(self.events):
+            if position not in self.dormant_events or event.slug in self._reference.changed:
                 text, title = "\n".join(event_texts(event)).lower(), event.title.lower()
-                holding[place] = all(word in text for word in words)
-                titled[place] = all(word in title for word in words)
+                holding[position] = all(word in text for word in words)
+                titled[position] = all(word in title for word in words)
         return holding, titled
 
 

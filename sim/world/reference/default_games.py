@@ -10,21 +10,21 @@ from typing import Any
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
-from sim.world.reference.games import EXPIRES_AFTER, Game, game_event, game_markets
+from sim.world.reference.games import EXPIRES_AFTER, ScheduledGame, game_event, game_markets
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.market_pair import eastern_day
 from sim.world.reference.market_templates import ordered
 from sim.world.reference.reference import Reference
 
 
-def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> Game:
+def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> ScheduledGame:
     """Return a row as a game, `shift` later than in the row."""
     league, start = row["league"], parse_instant(row["start"]) + shift
     home, away = leagues.team(league, row["home"]), leagues.team(league, row["away"])
     first, second = (team.abbreviation.lower() for team in ordered(league, home, away))
     created = parse_instant(row["created"]) + 12 * HOUR + shift
     state = InstrumentState[row["state"]] if "state" in row else None
-    return Game(
+    return ScheduledGame(
         league=league,
         home=home,
         away=away,

@@ -1,5 +1,5 @@
-"""The default world's futures and event contracts: events with several outcomes, each a market of
-its own.
+"""The default world's futures and event contracts: events with several outcomes, each a market
+of its own.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sim.world.reference import market_pair
 from sim.world.reference.dated_names import begins, dated
 from sim.world.reference.games import mid_of, on_terms
 from sim.world.reference.index_markets import asset_terms, index_metadata
-from sim.world.reference.market_pair import Facts, Side, new_event
+from sim.world.reference.market_pair import Facts, PairSide, new_event
 from sim.world.reference.reference import Reference
 
 
-class Outcome(NamedTuple):
+class FutureOutcome(NamedTuple):
     """One outcome: the end of its symbol, its side, its price in dollars or ""."""
 
     tail: str
-    long: Side
+    long: PairSide
     mid: str
 
 
-class Kind(NamedTuple):
+class FutureKind(NamedTuple):
     """Common properties of the markets of an event."""
 
     market_type: str
@@ -54,8 +54,8 @@ def add_future(
     for name in row["teams"]:
         team = reference.team(league.slug, name)
         mid = f"0.{4 + len(name) * 3 + len(team.name) % 9:02d}"
-        outcomes.append(Outcome(name.lower(), Side(team.name, team), mid))
-    kind = Kind("futures", "futures", league.name)
+        outcomes.append(FutureOutcome(name.lower(), PairSide(team.name, team), mid))
+    kind = FutureKind("futures", "futures", league.name)
     return _add_markets(row, event, reference, now, kind, outcomes)
 
 
@@ -65,8 +65,8 @@ def add_topic(
     """Add an event contract: economics, politics, crypto, weather."""
     event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
     event.series_slug = dated(row["series"], begins(shift))
-    outcomes = [Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"]]
-    return _add_markets(row, event, reference, now, Kind(row["market_type"]), outcomes)
+    outcomes = [FutureOutcome(tail, PairSide(name), mid) for tail, name, mid in row["outcomes"]]
+    return _add_markets(row, event, reference, now, FutureKind(row["market_type"]), outcomes)
 
 
 def _event(
@@ -100,8 +100,8 @@ def _add_markets(
     event: wire.Event,
     reference: Reference,
     now: Instant,
-    kind: Kind,
-    outcomes: list[Outcome],
+    kind: FutureKind,
+    outcomes: list[FutureOutcome],
 ) -> list[Instrument]:
     """Add a market for each outcome of an event."""
     created, end = event.created_at or 0, event.end_date or 0
@@ -113,7 +113,7 @@ def _add_markets(
         facts = Facts(
             question=question,
             long=outcome.long,
-            short=Side("No"),
+            short=PairSide("No"),
             sports_market_type=kind.sports_type,
             mid=outcome.mid or mid_of(symbol),
             tournament=kind.tournament,

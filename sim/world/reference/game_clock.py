@@ -71,7 +71,7 @@ def draw(slug: str, purpose: str, choices: int) -> int:
     return int.from_bytes(blake2b(f"{slug}:{purpose}".encode(), digest_size=8).digest()) % choices
 
 
-class Leg(NamedTuple):
+class GamePart(NamedTuple):
     """A part of a game with a name. Its points count for `part`.
 
     Durations count from the start of the game.
@@ -85,7 +85,7 @@ class Leg(NamedTuple):
     from_minute: int = 0
 
 
-class Point(NamedTuple):
+class ScoredPoint(NamedTuple):
     """Points that are scored at once, and when, counted from the start of the game."""
 
     at: Span
@@ -141,17 +141,17 @@ class GameClock:
         begun = self._legs[: bisect_right(self._begins, since)]
         leg, final = begun[-1], self._final
         scored = bisect_right(self._times, since)
-        parts = {one.part: (0, 0) for one in begun if one.part}
+        parts = {past_leg.part: (0, 0) for past_leg in begun if past_leg.part}
         for point in self._points[:scored]:
             home, away = parts[point.part]
             parts[point.part] = home + point.home, away + point.away
-        ended = [one for one in begun if one.ends <= since]
+        ended = [past_leg for past_leg in begun if past_leg.ends <= since]
         scores = list(parts.values())
         changes = [leg.begins, *self._times[:scored][-1:]]
         if self._counts_parts:
-            won = (parts[one.part] for one in ended)
+            won = (parts[past_leg.part] for past_leg in ended)
             scores = [(int(home > away), int(away > home)) for home, away in won]
-            changes += [one.ends for one in ended]
+            changes += [past_leg.ends for past_leg in ended]
         return Game(
             home_score=sum(home for home, _ in scores),
             away_score=sum(away for _, away in scores),
@@ -173,14 +173,14 @@ def _counts_parts(league: str) -> bool:
 # ---- legs
 
 
-def _legs(league: str, final: Game, slug: str) -> Iterator[Leg]:
+def _legs(league: str, final: Game, slug: str) -> Iterator[GamePart]:
     """Yield the legs of a game in minutes; pauses between them are gaps."""
     sport, at = _SPORTS.get(league, _SOCCER), 0
     if league not in _SPORTS:
         first = draw(slug, "first stoppage", 3)
-        yield Leg("1H", "1H", 0, 45 + first, 45)
-        yield Leg("HT", "", 45 + first, 60 + first)
-        yield Leg("2H", "2H", 60 + first, duration(league, slug) // MINUTE, 45, 45)
+        yield GamePart("1H", "1H", 0, 45 + first, 45)
+        yield GamePart("HT", "", 45 + first, 60 + first)
+        yield GamePart("2H", "2H", 60 + first, duration(league, slug) // MINUTE, 45, 45)
         return
     rounds = 1 + draw(slug, "rounds", sport.periods)
     names = list(final.periods) or [f"{sport.period}{number + 1}" for number in range(rounds)]
@@ -191,37 +191,37 @@ def _legs(league: str, final: Game, slug: str) -> Iterator[Leg]:
             last = number == sport.periods == len(names)
             decided = last and home_leads and not final.periods.get(name, (0, 0))[0]
             for half in "T" if decided else "TB":
-                yield Leg(f"{half}{number}", name, at, at + sport.minutes // 2)
+                yield GamePart(f"{half}{number}", name, at, at + sport.minutes // 2)
                 at += sport.minutes // 2 + 1
             continue
         share = 1 if name.startswith(sport.period) else 2  # overtime is half as long
-        yield Leg(name, name, at, at + sport.minutes // share, sport.clock // share)
+        yield GamePart(name, name, at, at + sport.minutes // share, sport.clock // share)
         at += sport.minutes // share
         if sport.half_time and number * 2 == sport.periods:
-            yield Leg("HT", "", at, at + sport.half_time)
+            yield GamePart("HT", "", at, at + sport.half_time)
             at += sport.half_time
         else:
             at += sport.pause
 
 
-def _stretched(legs: Sequence[Leg], begins: Span, ends: Span) -> list[Leg]:
+def _stretched(legs: Sequence[GamePart], begins: Span, ends: Span) -> list[GamePart]:
     """Return legs stretched to a begin and end, with clocks in spans."""
-    first, whole = legs[0].begins, legs[-1].ends - legs[0].begins
+    first, length = legs[0].begins, legs[-1].ends - legs[0].begins
 
-    def place(minutes: int) -> Span:
-        return begins + (ends - begins) * (minutes - first) // whole
+    def moved(minutes: int) -> Span:
+        return begins + (ends - begins) * (minutes - first) // length
 
     return [
-        leg._replace(begins=place(leg.begins), ends=place(leg.ends), clock=leg.clock * MINUTE)
+        leg._replace(begins=moved(leg.begins), ends=moved(leg.ends), clock=leg.clock * MINUTE)
         for leg in legs
     ]
 
 
-def _elapsed(leg: Leg, since: Span) -> str:
+def _elapsed(leg: GamePart, since: Span) -> str:
     """Return the text of the clock of a leg.
 
-    Minutes of soccer, with stoppage time after a plus; minutes and seconds if there is a clock;
-    else nothing.
+    Minutes of soccer, with stoppage time after a plus; minutes and seconds if there is a
+    clock; else nothing.
     """
     if not leg.clock:
         return ""
@@ -238,13 +238,13 @@ def _elapsed(leg: Leg, since: Span) -> str:
 # ---- points
 
 
-def _points(league: str, slug: str, final: Game, legs: Sequence[Leg]) -> Iterator[Point]:
+def _points(league: str, slug: str, final: Game, legs: Sequence[GamePart]) -> Iterator[ScoredPoint]:
     """Yield all points: for each part those of the result."""
     for goal in final.goals or ():
         leg = legs[0] if goal.minute <= 45 else legs[-1]
         second = draw(slug, f"goal{goal.minute}", 60)
         at = leg.begins + (goal.minute - leg.from_minute - 1) * MINUTE + second * NS_PER_S
-        yield Point(at, leg.part, int(goal.team == "home"), int(goal.team == "away"))
+        yield ScoredPoint(at, leg.part, int(goal.team == "home"), int(goal.team == "away"))
     if final.goals is not None:
         return
     by_part = {part: list(group) for part, group in groupby(legs, lambda leg: leg.part) if part}
@@ -259,13 +259,15 @@ def _points(league: str, slug: str, final: Game, legs: Sequence[Leg]) -> Iterato
         yield from _apart(slug, mine[0], score[1], home=False, units=units)
 
 
-def _apart(slug: str, leg: Leg, total: int, *, home: bool, units: Sequence[int]) -> Iterator[Point]:
+def _apart(
+    slug: str, leg: GamePart, total: int, *, home: bool, units: Sequence[int]
+) -> Iterator[ScoredPoint]:
     """Yield the points of one side in a part, each play at its own instant."""
     purpose = f"{leg.period}{'home' if home else 'away'}"
     seconds = max(1, (leg.ends - leg.begins) // NS_PER_S - 1)
     for number, worth in enumerate(_plays(slug, purpose, total, units)):
         at = leg.begins + (draw(slug, f"{purpose}at{number}", seconds) + 1) * NS_PER_S
-        yield Point(at, leg.part, worth if home else 0, 0 if home else worth)
+        yield ScoredPoint(at, leg.part, worth if home else 0, 0 if home else worth)
 
 
 def _plays(slug: str, purpose: str, total: int, units: Sequence[int]) -> Iterator[int]:
@@ -284,7 +286,7 @@ def _reachable(total: int, units: Sequence[int]) -> bool:
     return 1 in units or any((total - units[0] * first) % units[1] == 0 for first in firsts)
 
 
-def _in_turn(slug: str, leg: Leg, score: Score) -> Iterator[Point]:
+def _in_turn(slug: str, leg: GamePart, score: Score) -> Iterator[ScoredPoint]:
     """Yield a set or map: its games one after the other, the last one won by its winner."""
     home_won = score[0] > score[1]
     order = list(_order(slug, leg.part, max(score), min(score)))
@@ -292,7 +294,7 @@ def _in_turn(slug: str, leg: Leg, score: Score) -> Iterator[Point]:
     for number, winners in enumerate(order, 1):
         home = winners is home_won
         at = leg.ends if number == len(order) else leg.begins + number * step
-        yield Point(at, leg.part, int(home), int(not home))
+        yield ScoredPoint(at, leg.part, int(home), int(not home))
 
 
 def _order(slug: str, part: str, most: int, least: int) -> Iterator[bool]:
@@ -303,7 +305,7 @@ def _order(slug: str, part: str, most: int, least: int) -> Iterator[bool]:
     level = 5 if most == 7 else 0  # 7-5 and 7-6 come after 5-5
     ahead = [True] * (level or most - 1) + [False] * (level or least)
     marks = [draw(slug, f"{part}game{number}", 1 << 20) for number in range(len(ahead))]
-    yield from (ahead[place] for place in sorted(range(len(ahead)), key=marks.__getitem__))
+    yield from (ahead[number] for number in sorted(range(len(ahead)), key=marks.__getitem__))
     if level:
         yield from (True, False) * (least - level)
     yield from [True] * (most - least if level else 1)

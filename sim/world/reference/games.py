@@ -23,7 +23,7 @@ from sim.kernel.dated import Dated
 from sim.kernel.instants import DAY, HOUR, Instant
 from sim.world.format.instrument_terms import related_to
 from sim.world.reference.leagues import Leagues
-from sim.world.reference.market_pair import Facts, Side, eastern_day, new_event
+from sim.world.reference.market_pair import Facts, PairSide, eastern_day, new_event
 from sim.world.reference.market_templates import (
     MarketTemplate,
     Player,
@@ -67,7 +67,7 @@ _OUTCOMES = dict.fromkeys(_EXCLUSIVE, EventOutcome.MUTUALLY_EXCLUSIVE) | dict.fr
 )
 
 
-class Game(NamedTuple):
+class ScheduledGame(NamedTuple):
     """A game and its markets. `stem` is league, teams and date as in symbols.
 
     `opens` is when its markets open; `state` is their initial state, None if the dates decide.
@@ -143,7 +143,7 @@ def mid_of(symbol: str) -> str:
 
 
 def game_markets(
-    game: Game, event: Event, leagues: Leagues, now: Instant
+    game: ScheduledGame, event: Event, leagues: Leagues, now: Instant
 ) -> Iterator[tuple[Instrument, Facts]]:
     """Yield the markets of a game: each instrument without metadata, and its facts."""
     subjects = leagues.players_of(game.teams) if "props" in game.sets else ()
@@ -153,11 +153,11 @@ def game_markets(
 
 
 def _game_market(
-    game: Game, template: MarketTemplate, event: Event, leagues: Leagues, now: Instant
+    game: ScheduledGame, template: MarketTemplate, event: Event, leagues: Leagues, now: Instant
 ) -> tuple[Instrument, Facts]:
     first, second = game.teams
-    sides = {"first": Side(first.name, first), "second": Side(second.name, second)}
-    long, short = (sides.get(name) or Side(name) for name in template.sides)
+    sides = {"first": PairSide(first.name, first), "second": PairSide(second.name, second)}
+    long, short = (sides.get(name) or PairSide(name) for name in template.sides)
     symbol = template.symbol(game.stem, game.short_names)
     facts = Facts(
         question=filled(template.question, {name: side.name for name, side in sides.items()}),
@@ -178,7 +178,9 @@ def _game_market(
     return on_terms(named, now, cents=template.cents), facts
 
 
-def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant) -> Instrument:
+def _instrument(
+    game: ScheduledGame, template: MarketTemplate, event: Event, now: Instant
+) -> Instrument:
     """Return an instrument with dates and condition, without symbol and terms."""
     kind = template.sports_type
     sides = dict(zip(("first", "second"), ordered(game.league, "home", "away"), strict=True))
@@ -212,7 +214,7 @@ def _instrument(game: Game, template: MarketTemplate, event: Event, now: Instant
     )
 
 
-def game_event(game: Game, leagues: Leagues, number: int) -> Event:
+def game_event(game: ScheduledGame, leagues: Leagues, number: int) -> Event:
     """Return the event of a game before its start, without its markets."""
     league = leagues.league_by_slug[game.league]
     series = leagues.series_of(league)
@@ -230,7 +232,9 @@ def game_event(game: Game, leagues: Leagues, number: int) -> Event:
         series_slug=series.slug if series else "",
         game_id=str(FIRST_GAME + number),
         period="NS",
-        participants=[EventParticipant(id=str(one.id), name=one.name, team=one) for one in teams],
+        participants=[
+            EventParticipant(id=str(team.id), name=team.name, team=team) for team in teams
+        ],
         teams=list(teams),
         end_date=game.start + EXPIRES_AFTER,
         start_time=game.start,

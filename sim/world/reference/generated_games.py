@@ -39,7 +39,7 @@ from sim.kernel.indexes.text_index import TextIndex
 from sim.kernel.instants import Instant, Span
 from sim.world.reference.event_texts import event_texts
 from sim.world.reference.game_clock import duration
-from sim.world.reference.games import FIRST_GAME, Game, game_event, game_markets, terms_of
+from sim.world.reference.games import FIRST_GAME, ScheduledGame, game_event, game_markets, terms_of
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.market_pair import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.world.reference.market_templates import era_of, filled, ordered
@@ -165,10 +165,10 @@ class GeneratedGames:
 
     def market_numbered(self, market_id: int) -> Market | None:
         """Return the market with a number, or None."""
-        number, place = divmod(market_id - FIRST_MARKET, MARKETS_PER_EVENT)
+        number, index = divmod(market_id - FIRST_MARKET, MARKETS_PER_EVENT)
         slug = self.slug_numbered(FIRST_EVENT + number)
         markets = [] if slug is None else self.event(slug).markets
-        return markets[place] if place < len(markets) else None
+        return markets[index] if index < len(markets) else None
 
     def _search(self, words: tuple[str, ...]) -> tuple[bytes, bytes]:
         """Return flags of the events whose texts contain every word, and of those whose titles do.
@@ -239,11 +239,11 @@ class GeneratedGames:
         return [instrument for instrument in instruments if instrument is not None]
 
     def next_edge(self, after: Instant) -> Instant | None:
-        """Return the first date after an instant at which the state of a market changes, or
-        None.
+        """Return the first date after an instant at which the state of a market
+        changes, or None.
         """
-        place = bisect_right(self._edges, (after, len(self.slugs)))
-        return self._edges[place][0] if place < len(self._edges) else None
+        index = bisect_right(self._edges, (after, len(self.slugs)))
+        return self._edges[index][0] if index < len(self._edges) else None
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
         """Yield the instruments with a date after the one instant and up to the other."""
@@ -264,16 +264,16 @@ class GeneratedGames:
             instants += [(at, number) for at in edges]
         return sorted(instants)
 
-    def _planned_end(self, game: Game) -> Instant:
+    def _planned_end(self, game: ScheduledGame) -> Instant:
         """Return when a game ends if nobody reports it."""
         return game.start + duration(game.league, game.stem)
 
 
-def _text_pattern(leagues: Leagues, game: Game) -> str:
+def _text_pattern(leagues: Leagues, game: ScheduledGame) -> str:
     """Return the text of an event and its markets for searches, with placeholders for names.
 
-    Each token of the texts occurs once. A word of a search contains no blank, so it lies within one
-    token.
+    Each token of the texts occurs once. A word of a search contains no blank, so it lies
+    within one token.
     """
     first, second = (
         Team(abbreviation=f"{{{side}_short}}", name=f"{{{side}}}") for side in ("first", "second")

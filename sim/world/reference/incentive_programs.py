@@ -1,5 +1,5 @@
-"""Incentive programs of the default world, with the periods of public programs around each game
-(§2.3).
+"""Incentive programs of the default world, with the periods of public programs around
+each game (§2.3).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ EVENT_CATEGORIES = {
 }
 
 
-class Side(Struct, frozen=True):
+class PairSide(Struct, frozen=True):
     """One side of a market: its name, and its team if there is one."""
 
     name: str
@@ -71,8 +71,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     """
 
     question: str
-    long: Side
-    short: Side
+    long: PairSide
+    short: PairSide
     sports_market_type: str = ""
     line: str | None = None
     mid: str = "0.5"
@@ -124,8 +124,8 @@ def metadata_time(at: Instant) -> str:
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:
     """Return the gateway's message of an instrument.
 
-    Views fill in the values that trading changes: quotes, exchange status, volumes, fee
-    (`live_views.py`).
+    Views fill in the values that trading changes: quotes, exchange status,
+    volumes, fee (`live_views.py`).
     """
     sports, kind = instrument.category == "sports", instrument.market_type
     long, short, subject = facts.long, facts.short, facts.subject
@@ -185,7 +185,7 @@ def _set_appearance(market: Market, team: Team | None, subject: Subject | None) 
         market.image = subject.image
 
 
-def _side(number: int, long: int, instrument: Instrument, side: Side, price: str) -> MarketSide:
+def _side(number: int, long: int, instrument: Instrument, side: PairSide, price: str) -> MarketSide:
     return MarketSide(
         id=str(number * 2 + 1 - long),
         identifier=instrument.symbol,

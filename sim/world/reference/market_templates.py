@@ -121,8 +121,10 @@ def era_of(created: Instant) -> frozenset[str]:
 def symbols(those: Iterable[MarketTemplate], stem: str, short: tuple[str, str]) -> list[str]:
     """Return the symbols of templates in a game; most of them contain no team after the date."""
     return [
-        one.symbol(stem, short) if "{" in one.tail else f"{one.product}-{stem}{one.tail}"
-        for one in those
+        template.symbol(stem, short)
+        if "{" in template.tail
+        else f"{template.product}-{stem}{template.tail}"
+        for template in those
     ]
 
 

@@ -34,7 +34,7 @@ from sim.world.reference import market_pair
 from sim.world.reference.games import PARTIAL_CONTRACTS
 from sim.world.reference.index_markets import asset_terms, index_metadata, read_metadata
 from sim.world.reference.leagues import ASSETS, LISTED, Leagues
-from sim.world.reference.market_pair import Facts, Side, new_event
+from sim.world.reference.market_pair import Facts, PairSide, new_event
 
 FIRST_NUMBER = 100_000_000  # of events and of markets; each series has NUMBERS of them
 NUMBERS = 40_000_000  # minutes of 76 years
@@ -43,12 +43,12 @@ _FIRST_SERIES = 10_101
 _AHEAD = 48  # intervals, at most a day
 _LEAD, _EXPIRES, _TERMINATES = 90 * NS_PER_S, 30 * MINUTE, 2 * HOUR
 _TICK, _QTY_SCALE = "0.01", 100
-_UP, _DOWN = Side("Up"), Side("Down")
+_UP, _DOWN = PairSide("Up"), PairSide("Down")
 _UNREAD = IndexObservation()
 _KEPT = 512  # events
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class RecurringTerms(Struct, frozen=True, kw_only=True):
     """Trading terms of the markets of a series, and the name of its asset."""
 
     title: str
@@ -108,8 +108,8 @@ class RecurringEvents:
     def instrument(
         self, slot: Slot, reading: IndexObservation = _UNREAD, settled: bool = False
     ) -> Instrument:
-        """Return the instrument of a slot, with the observations of the index so far in its
-        metadata.
+        """Return the instrument of a slot, with the observations of the index so far
+        in its metadata.
         """
         unread = self._unread(slot)
         fields = read_metadata(reading, settled)
@@ -250,10 +250,10 @@ def _listed_ahead(every: Span) -> Span:
     return min(_AHEAD * every, DAY)
 
 
-def _terms_of(entry: WindowsEntry) -> Terms:
+def _terms_of(entry: WindowsEntry) -> RecurringTerms:
     scale, tick = scales_of(entry.tick_size or _TICK)
     asset = (entry.asset or "").partition(":")[2]
-    return Terms(
+    return RecurringTerms(
         title=entry.title or asset.upper(),
         price_scale=scale,
         tick=tick,

@@ -20,7 +20,7 @@ from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.model.instrument import Instrument
 from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import Instant, Span
-from sim.world.reference.catalogue import Catalogue
+from sim.world.reference.catalogue import WorldCatalogue
 from sim.world.reference.generated_games import GeneratedGames
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.market_pair import Facts, market_of, with_metadata
@@ -70,9 +70,9 @@ class Reference(Leagues):
         """Mark everything that is listed so far as existing at the start."""
         self.base, self.base_markets = len(self.events), len(self.markets)
 
-    def catalogue(self, recurring: int) -> Catalogue:
+    def catalogue(self, recurring: int) -> WorldCatalogue:
         """Return events and markets by position, with room for a number of recurring ones."""
-        return Catalogue(self, recurring)
+        return WorldCatalogue(self, recurring)
 
     # ---- look-ups
 

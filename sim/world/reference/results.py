@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache
 from msgspec.structs import replace
 
 from sim.contract.messages.gateway_v1 import Event
-from sim.core.lifecycle.outcomes import Outcome, outcome_of
+from sim.core.lifecycle.outcomes import MarketOutcome, outcome_of
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import Instrument
@@ -79,8 +79,8 @@ class Results:
         return event.start_time + duration(event.subcategory, slug) if clock is None else clock.ends
 
     def state_at(self, slug: str, now: Instant) -> Game | None:
-        """Return the state of a game, or None before its start and if it is not a game of the
-        world.
+        """Return the state of a game, or None before its start and if it is not a game
+        of the world.
         """
         event = self._reference.game_event(slug)
         if event is None or event.start_time is None or now < event.start_time:
@@ -110,25 +110,25 @@ class Results:
         if instrument.related is None:
             return None
         group = self._groups.get(instrument.related.group, [])
-        if all(one.symbol != instrument.symbol for one in group):
+        if all(other.symbol != instrument.symbol for other in group):
             return None
         came_true = _group_outcome(instrument, instrument.related, group)
-        return (Outcome.YES if came_true else Outcome.NO).worth
+        return (MarketOutcome.YES if came_true else MarketOutcome.NO).worth
 
     @cached_property
     def _groups(self) -> dict[str, list[Instrument]]:
         """Instruments with dependent outcomes, by group."""
         groups: dict[str, list[Instrument]] = {}
-        for one in self._instruments:
-            if one.related is not None:
-                groups.setdefault(one.related.group, []).append(one)
+        for instrument in self._instruments:
+            if instrument.related is not None:
+                groups.setdefault(instrument.related.group, []).append(instrument)
         return groups
 
 
 def _group_outcome(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
     """The outcome of a group: one of several, or the highest rank reached on a ladder."""
     if related.kind is EventOutcome.DIRECTIONAL:
-        ranks = sorted(one.related.rank for one in group if one.related is not None)
+        ranks = sorted(other.related.rank for other in group if other.related is not None)
         return ranks.index(related.rank) < draw(related.group, "rank", len(ranks) + 1)
     winner = draw(related.group, "winner", len(group))
     return group[winner].symbol == instrument.symbol
@@ -191,10 +191,10 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
     mark, parts, more, extra = _PARTS[league]
     scores, first = _SCORES[league], min(first, parts)
     sides = []
-    for place, side in enumerate(("home", "away")):
+    for index, side in enumerate(("home", "away")):
         total = scores[draw(slug, side, len(scores))]
         units = UNITS.get(league, (1,))
-        early = spread(before[place], f"{slug}:{side}early", max(1, first - 1))
+        early = spread(before[index], f"{slug}:{side}early", max(1, first - 1))
         late = spread(total, f"{slug}:{side}late", parts + 1 - first, units)
         sides.append([*early[: first - 1], *late])
     if league == "mlb":

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from sim.contract.messages.gateway_v1 import Team
 from sim.kernel.instants import DAY, MINUTE, Instant, Span, eastern
-from sim.world.reference.games import Game
+from sim.world.reference.games import ScheduledGame
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.market_pair import eastern_day
 
@@ -54,7 +54,9 @@ LEAGUES = (
 )
 
 
-def plan(leagues: Leagues, games: int, taken: Container[str], shift: Span) -> dict[str, Game]:
+def plan(
+    leagues: Leagues, games: int, taken: Container[str], shift: Span
+) -> dict[str, ScheduledGame]:
     """Return a number of games by slug, in order of date, `shift` later than planned.
 
     `taken` slugs are left out.
@@ -66,7 +68,7 @@ def plan(leagues: Leagues, games: int, taken: Container[str], shift: Span) -> di
     return {game.stem: game for game in islice(planned, games)}
 
 
-def _season(teams: dict[str, list[Team]], shift: Span) -> Iterator[Game]:
+def _season(teams: dict[str, list[Team]], shift: Span) -> Iterator[ScheduledGame]:
     for number in range(_DAYS_MAX):
         day = FIRST_DAY + timedelta(days=number)
         for league in LEAGUES:
@@ -82,19 +84,19 @@ def _round(teams: list[Team], number: int) -> Iterator[tuple[Team, Team]]:
         return
     turn = number % (len(teams) - 1)
     table = (teams[0], *teams[1 + turn :], *teams[1 : 1 + turn])
-    yield from ((table[place], table[-1 - place]) for place in range(len(table) // 2))
+    yield from ((table[index], table[-1 - index]) for index in range(len(table) // 2))
 
 
 def _planned(
     league: LeaguePlan, day: date, pair: tuple[Team, Team], starts: Instant, shift: Span
-) -> Game:
+) -> ScheduledGame:
     names = pair[0].abbreviation, pair[1].abbreviation
     mark = crc32(f"{SEED}:{league.slug}:{day}:{names}".encode())
     home, away = pair if mark & 1 else pair[::-1]
     start = starts + mark % 4 * 15 * MINUTE
     created = min(start, _LISTED_BEFORE) - (5 + mark % 60) * DAY
     opens = start - 2 * DAY if mark % 10 == 3 else created
-    game = Game(
+    game = ScheduledGame(
         league=league.slug,
         home=home,
         away=away,

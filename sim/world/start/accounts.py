@@ -32,7 +32,7 @@ CLEARING_BALANCE = "1000000"
 OPENING_BALANCE = "10000"
 
 
-class Account(Struct, frozen=True, kw_only=True):
+class OpeningAccount(Struct, frozen=True, kw_only=True):
     """An account with its opening balance.
 
     `clearing` marks a firm's own account, which belongs to no participant. `collateral_return` is
@@ -46,7 +46,7 @@ class Account(Struct, frozen=True, kw_only=True):
     prior_volume: Cash = 0
 
 
-class Parties(Struct, frozen=True, kw_only=True):
+class OpeningParties(Struct, frozen=True, kw_only=True):
     """All firms, users, accounts and keys, each kind in order of first mention.
 
     `key_files` has the private halves of firms' keys by client id, `secrets` the base64 seeds of
@@ -54,7 +54,7 @@ class Parties(Struct, frozen=True, kw_only=True):
     """
 
     firms: tuple[Firm, ...]
-    accounts: tuple[Account, ...]
+    accounts: tuple[OpeningAccount, ...]
     api_keys: tuple[ApiKey, ...]
     key_files: dict[str, Path]
     secrets: dict[str, str]
@@ -103,7 +103,7 @@ class Parties(Struct, frozen=True, kw_only=True):
             for user in firm.users
         ]
 
-    def account(self, name: str) -> Account | None:
+    def account(self, name: str) -> OpeningAccount | None:
         """Return an account by its resource name or by that of its user."""
         user = self.user(name)
         account_name = user.account if user else name
@@ -141,9 +141,9 @@ def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[
         if firm.name == SANDBOX_FIRM:
             user_ids = {user.name.rpartition("/")[2] for user in firm.users}
             new = [
-                UserEntry(name=one.name, display_name=one.name, balance=one.balance)
-                for one in traders
-                if not one.as_ and one.name not in user_ids
+                UserEntry(name=trader.name, display_name=trader.name, balance=trader.balance)
+                for trader in traders
+                if not trader.as_ and trader.name not in user_ids
             ]
             firm = replace(firm, users=(*firm.users, *new))
         added.append(firm)
@@ -193,17 +193,17 @@ def build(
     accounts: Iterable[AccountEntry],
     api_keys: Iterable[ApiKeyEntry],
     environment: str = SANDBOX,
-) -> Parties:
-    """Build all parties that the entries name, including accounts that only a user or a key
-    names.
+) -> OpeningParties:
+    """Build all parties that the entries name, including accounts that only a user or
+    a key names.
     """
     entries = {entry.name: entry for entry in accounts}
-    opened: dict[str, Account] = {}
+    opened: dict[str, OpeningAccount] = {}
 
     def open_account(name: str, balance: str, *, clearing: bool = False) -> None:
         if name not in opened:
             entry = entries.get(name) or AccountEntry(name=name)
-            opened[name] = Account(
+            opened[name] = OpeningAccount(
                 name=name,
                 opening_balance=scaled(entry.balance or balance, CASH_SCALE),
                 clearing=clearing,
@@ -225,7 +225,7 @@ def build(
     keys = [_api_key(entry, public, environment) for entry, (_, public) in pairs]
     for name in (*entries, *(key.account for key in keys)):
         open_account(name, OPENING_BALANCE)
-    return Parties(
+    return OpeningParties(
         firms=tuple(built),
         accounts=tuple(opened.values()),
         api_keys=tuple(keys),

@@ -1,9 +1,9 @@
 """The default world of `fixtures/world` at a starting instant.
 
 It is built once for each starting instant and then shared, because instruments, teams and texts
-never change. A scenario that begins in another week has the same games and markets, moved by whole
-weeks, so there is always something to trade. The dates in slugs, symbols, titles and series move
-with them.
+never change. A scenario that begins in another week has the same games and markets, moved by
+whole weeks, so there is always something to trade. The dates in slugs, symbols, titles and series
+move with them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _WEEK = 7 * DAY
 
 
 class DefaultWorld:
-    """Reference data, instruments, standing orders, recurring markets, assets and programs of the
-    default world.
+    """Reference data, instruments, standing orders, recurring markets, assets and programs of
+    the default world.
     """
 
     def __init__(self, now: Instant) -> None:

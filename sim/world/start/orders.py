@@ -1,8 +1,8 @@
 """Converts orders of a scenario to commands of the core: the orders of a world, of steps, of order
 flow and of the control plane.
 
-An entry has decimal text; this module converts it to integers, because the scales depend on the
-instrument.
+An entry has decimal text; this module converts it to integers, because the scales depend
+on the instrument.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sim.world.format.world_entries import BookEntry, OrderEntry
 from sim.world.start.accounts import SANDBOX_FIRM
 
 if TYPE_CHECKING:
-    from sim.world.start.accounts import Parties
+    from sim.world.start.accounts import OpeningParties
 
 _GTC = TimeInForce.GOOD_TILL_CANCEL
 # Keys of an order entry by their names in refusals.
@@ -53,7 +53,7 @@ def levels_of(book: BookEntry, instrument: Instrument) -> Iterator[tuple[str, Pr
         yield size, bid - level * tick, offer + level * tick
 
 
-def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry) -> PlaceOrder:
+def order_command(exchange: Exchange, parties: OpeningParties, entry: OrderEntry) -> PlaceOrder:
     """The command that places an order entry."""
     user = parties.require_user(entry.as_, exchange.firms)
     return command_of(exchange.instruments.require(entry.symbol), user, entry)

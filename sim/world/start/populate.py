@@ -1,5 +1,5 @@
-"""Puts a world into an empty exchange: settings, listings, firms, accounts, games, resting
-orders.
+"""Puts a world into an empty exchange: settings, listings, firms, accounts,
+games, resting orders.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from sim.world.start.orders import book_commands, order_command
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
-    from sim.world.start.accounts import Parties
+    from sim.world.start.accounts import OpeningParties
     from sim.world.start.world import World
 
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
-    """Put the world of a scenario into an empty exchange. Draws no random numbers except for
-    identifiers.
+    """Put the world of a scenario into an empty exchange. Draws no random numbers
+    except for identifiers.
     """
     _set_switches(exchange, scenario)
     _list_everything(exchange, world)
@@ -45,7 +45,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         # A run may begin later than its scenario says: orders that expired before are skipped.
         if order.good_till is not None and order.good_till <= exchange.now:
             continue
-        exchange.trading.order_service.place(order_command(exchange, world.parties, order))
+        exchange.trading.order_service.enter(order_command(exchange, world.parties, order))
     for entry in scenario.faults:
         exchange.faults.add(entry)
     exchange.maintenance.start()
@@ -109,7 +109,7 @@ def _report_games(exchange: Exchange, world: World, scenario: Scenario) -> None:
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
 
 
-def enrol(exchange: Exchange, parties: Parties) -> None:
+def enrol(exchange: Exchange, parties: OpeningParties) -> None:
     """Register firms with users and retail keys, and open every account with its balance."""
     for firm in parties.firms:
         exchange.firms.add_firm(
@@ -143,4 +143,4 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     instrument = exchange.instruments.require(book.symbol)
     user = world.parties.require_user(book.as_)
     for command in book_commands(instrument, user, book):
-        exchange.trading.order_service.place(command)
+        exchange.trading.order_service.enter(command)

@@ -27,12 +27,12 @@ from sim.world.format.world_entries import (
     InstrumentEntry,
     OrderEntry,
 )
-from sim.world.reference.market_pair import Facts, Side, new_event
+from sim.world.reference.market_pair import Facts, PairSide, new_event
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
 from sim.world.reference.results import Results
 from sim.world.start import accounts
-from sim.world.start.accounts import Parties, credentials_of, with_traders
+from sim.world.start.accounts import OpeningParties, credentials_of, with_traders
 from sim.world.start.default_world import (
     DefaultWorld,
     default_parties,
@@ -54,7 +54,7 @@ class World:
     def __init__(
         self,
         *,
-        parties: Parties,
+        parties: OpeningParties,
         reference: Reference,
         instruments: tuple[Instrument, ...],
         assets: tuple[Asset, ...],
@@ -81,8 +81,8 @@ class World:
         return self.terms(symbol) is not None
 
     def terms(self, symbol: str) -> Instrument | None:
-        """Return the terms of an instrument that exists at the start, or will be listed later; else
-        None.
+        """Return the terms of an instrument that exists at the start, or will be listed
+        later; else None.
         """
         terms = self._terms.get(symbol) or self.dormant.find(symbol)
         if terms is not None:
@@ -130,8 +130,8 @@ def add_by_hand(
         )
     facts = Facts(
         question=entry.question or instrument.description or instrument.symbol,
-        long=Side("Yes"),
-        short=Side("No"),
+        long=PairSide("Yes"),
+        short=PairSide("No"),
         sports_market_type=entry.sports_market_type or "",
         line=entry.line,
         mid=_UNPRICED,
@@ -179,7 +179,9 @@ def _instruments(
     default: DefaultWorld | None, reference: Reference, section: WorldSection, now: Instant
 ) -> tuple[Instrument, ...]:
     """Return the instruments that are listed one by one, new ones with markets."""
-    terms = {one.symbol: one for one in (default.instruments if default else ())}
+    terms = {
+        instrument.symbol: instrument for instrument in (default.instruments if default else ())
+    }
     for entry in section.instruments:
         existing = terms.get(entry.symbol) or reference.generated.find(entry.symbol)
         instrument = list_instrument(entry, now, existing)
@@ -189,7 +191,7 @@ def _instruments(
     return tuple(terms.values())
 
 
-def _parties(scenario: Scenario) -> Parties:
+def _parties(scenario: Scenario) -> OpeningParties:
     """Return the parties of the world."""
     section = scenario.world
     firms, account_entries, keys = default_parties()
@@ -219,8 +221,8 @@ def _assets(default: DefaultWorld | None, section: WorldSection) -> tuple[Asset,
 
 
 def windows_of(section: WorldSection) -> list[WindowsEntry]:
-    """Return the recurring markets of a world: the default ones with the changes and additions of
-    the scenario.
+    """Return the recurring markets of a world: the default ones with the changes and additions
+    of the scenario.
     """
     base = [] if section.base == "empty" or not section.automated_windows else default_windows()
     return _changed_by(lambda entry: entry.name, base, section.windows)

@@ -2,8 +2,8 @@
 
 There is one module per topic; `sim catalogue observations` prints the catalogue. The reading
 `documented` leaves every switch as the specification demands. The reading `observed` sets the
-switches of all observations that the specification contradicts. A switch can also be set by its own
-name.
+switches of all observations that the specification contradicts. A switch can also be set by
+its own name.
 """
 
 from __future__ import annotations
@@ -33,34 +33,36 @@ def settings(reading: str) -> dict[str, str]:
     Both readings set the same names.
     """
     chosen: dict[str, str] = {}
-    for one in catalogue().values():
-        if one.switch is not None and one.in_observed:
-            chosen[one.switch.name] = one.value if reading == OBSERVED else one.default
+    for observation in catalogue().values():
+        if observation.switch is not None and observation.in_observed:
+            chosen[observation.switch.name] = (
+                observation.value if reading == OBSERVED else observation.default
+            )
     return chosen
 
 
 def apply(reading: str, assumptions: Assumptions, quirks: Quirks) -> None:
     """Set every switch according to a reading."""
     values = settings(reading)
-    for one in catalogue().values():
-        if one.switch is not None and one.switch.name in values:
-            target = quirks if isinstance(one.switch, Quirk) else assumptions
-            target.change(one.switch.name, values[one.switch.name])
+    for observation in catalogue().values():
+        if observation.switch is not None and observation.switch.name in values:
+            target = quirks if isinstance(observation.switch, Quirk) else assumptions
+            target.change(observation.switch.name, values[observation.switch.name])
 
 
-def in_force(one: Observation, assumptions: Assumptions, quirks: Quirks) -> bool:
+def in_force(observation: Observation, assumptions: Assumptions, quirks: Quirks) -> bool:
     """Return whether an exchange now behaves as observed."""
-    if one.switch is None:
-        return one.done
-    target = quirks if isinstance(one.switch, Quirk) else assumptions
-    return written(target.as_written(one.switch.name)) == one.value
+    if observation.switch is None:
+        return observation.done
+    target = quirks if isinstance(observation.switch, Quirk) else assumptions
+    return written(target.as_written(observation.switch.name)) == observation.value
 
 
 def reading_in_force(assumptions: Assumptions, quirks: Quirks) -> str:
     """Return the reading to which the switches correspond; "mixed" if there is none."""
     states = {
-        in_force(one, assumptions, quirks)
-        for one in catalogue().values()
-        if one.switch is not None and one.in_observed
+        in_force(observation, assumptions, quirks)
+        for observation in catalogue().values()
+        if observation.switch is not None and observation.in_observed
     }
     return "mixed" if len(states) > 1 else OBSERVED if True in states else DOCUMENTED

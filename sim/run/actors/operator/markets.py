@@ -69,7 +69,7 @@ def place_order(engine: Engine, entry: OrderEntry) -> Answer:
     """Place an order of any user. The answer of a rejected order has its reason."""
     command = order_command(engine.exchange, engine.world.parties, entry)
     trading = engine.exchange.trading
-    order = trading.order_service.place(command)
+    order = trading.order_service.enter(command)
     answer: Answer = {
         "order_id": order.id,
         "state": f"ORDER_STATE_{order.state.name}",

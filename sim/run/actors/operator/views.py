@@ -195,7 +195,7 @@ def _faults(engine: Engine, only: ViewFilter) -> Rows:
         {
             "id": fault.id,
             **to_builtins(fault.spec),
-            "seen": fault.seen,
+            "seen": fault.matched,
             "affected": fault.affected,
             "over": over,
         }

@@ -12,7 +12,7 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
 from sim.run.actors.operator.markets import place_order
 from sim.run.engine.engine import Engine
-from sim.world.format.order_flow import CANCEL, NEW, Reader, Row, packed_of
+from sim.world.format.order_flow import CANCEL, NEW, FlowRow, Reader, packed_of
 from sim.world.format.participant_entries import FlowEntry
 from sim.world.format.world_entries import OrderEntry
 
@@ -48,7 +48,7 @@ class FlowPlayer:
         """Continue from a saved state."""
         self.state = state
         self._rows = self._reader.rows(state.line)
-        self._next: Row | None = None
+        self._next: FlowRow | None = None
         self._read()
 
     def _read(self) -> None:
@@ -70,7 +70,7 @@ class FlowPlayer:
         if self._next is not None:
             self._engine.exchange.ctx.timers.schedule(self._next.due, ROW_TIMER, self.entry.name)
 
-    def _send(self, row: Row) -> None:
+    def _send(self, row: FlowRow) -> None:
         self.state.sent += 1
         try:
             self._enter(row)
@@ -78,10 +78,10 @@ class FlowPlayer:
             self.state.refused += 1
         self._read()
 
-    def _enter(self, row: Row) -> None:
+    def _enter(self, row: FlowRow) -> None:
         if row.action == NEW:
             entry = OrderEntry(
-                as_=row.who,
+                as_=row.participant,
                 symbol=row.symbol,
                 side=row.side,
                 price=row.price or None,
@@ -92,7 +92,7 @@ class FlowPlayer:
             )
             place_order(self._engine, entry)
             return
-        user = self._engine.world.parties.require_user(row.who)
+        user = self._engine.world.parties.require_user(row.participant)
         trading = self._engine.exchange.trading
         accounts = (user.account,)
         if row.action == CANCEL:

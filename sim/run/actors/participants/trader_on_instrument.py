@@ -173,7 +173,7 @@ class TraderOnInstrument:
             submitter=user.name,
         )
         try:
-            order = self._order_service.place(command)
+            order = self._order_service.enter(command)
         except Refusal:
             self.state.refused += 1
             return

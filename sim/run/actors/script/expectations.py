@@ -361,5 +361,5 @@ def _fault(engine: Engine, expect: FaultExpect) -> Iterator[str]:
         return
     if expect.affected is not None and fault.affected != expect.affected:
         yield f"fault {fault.id} affected {fault.affected} of its matches, not {expect.affected}"
-    if expect.seen is not None and fault.seen != expect.seen:
-        yield f"fault {fault.id} matched {fault.seen} times, not {expect.seen}"
+    if expect.seen is not None and fault.matched != expect.seen:
+        yield f"fault {fault.id} matched {fault.matched} times, not {expect.seen}"
