@@ -104,10 +104,10 @@ class Simulation(RunInputs):
         snapshots; tokens issued so far hold in it too.
 
         The same inputs lead both to the same digest. The fork begins without the streams that are
-        open here, which are connections to somebody. With a file its journal is written there from
-        the start of the run, so that it replays alone; without, what lies before the fork is read
-        from this one's. `settings` may differ in what the journal's header does not keep, such as
-        addresses.
+        open here, which are connections to somebody. With a file its journal is written there
+        from the start of the run, so that it replays alone; without, what lies before the fork is
+        read from this one's. `settings` may differ in what the journal's header does not keep,
+        such as addresses.
         """
         forked = copy(self)
         forked.engine = time_travel.fork(self.engine, journal, settings)

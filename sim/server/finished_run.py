@@ -17,8 +17,8 @@ _REMEDY = 'POST /_sim/v1/fork with {"seq": n} starts an exchange that continues 
 
 
 class OpenedRun:
-    """A finished run whose replay is under way or complete. `failed` says why the replay ended
-    early.
+    """A finished run whose replay is under way or complete. `failed` says why the
+    replay ended early.
     """
 
     def __init__(self, recorded: RecordedRun, simulation: Simulation) -> None:

@@ -189,8 +189,8 @@ class Host:
             self._finish(self.simulation.hangup(stream.stream))
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
-        """Perform an operator action. Returns its value when everything that it caused has settled.
-        Raises Refusal.
+        """Perform an operator action. Returns its value when everything that it caused has
+        settled. Raises Refusal.
         """
         self.catch_up()
         outcome = self.simulation.control(action, subject, arguments)
@@ -268,8 +268,8 @@ class Host:
 
     @property
     def elides_latency(self) -> bool:
-        """Whether replies that take virtual time are sent at once with that time in a header
-        (design D3).
+        """Whether replies that take virtual time are sent at once with that time in a
+        header (design D3).
         """
         return self.on_manual_clock and self.settings.latency != "hold"
 
@@ -342,8 +342,8 @@ class Host:
             self._start_over(self.simulation.reset(seed))
 
     async def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> str:
-        """Go back to an instant or to the moment right after an input. Returns the name of the new
-        branch.
+        """Go back to an instant or to the moment right after an input. Returns the name of
+        the new branch.
         """
         async with self._moving:
             branch, effects = self.simulation.rewind(to=to, seq=seq)

@@ -18,7 +18,7 @@ from sim.server.ending import Ending
 from sim.server.finished_run import OpenedRun
 from sim.server.host import Host
 from sim.server.instances import Instances
-from sim.server.listeners import Bound, bind
+from sim.server.listeners import BoundSockets, bind
 from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, ready_facts, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
@@ -60,7 +60,7 @@ def open_run(recorded: RecordedRun, options: OpenOptions) -> int:
 
 
 async def _show(
-    recorded: RecordedRun, options: OpenOptions, bound: Bound, simulation: Simulation
+    recorded: RecordedRun, options: OpenOptions, bound: BoundSockets, simulation: Simulation
 ) -> int:
     from sim.read.replay import Divergence
 
@@ -101,8 +101,8 @@ async def _show(
 
 
 async def _tell(host: Host, opened: OpenedRun, console: Console) -> None:
-    """Report the progress of the replay: often to clients of the live stream, every tenth to the
-    console.
+    """Report the progress of the replay: often to clients of the live stream, every tenth
+    to the console.
     """
     tenth = 0
     while not opened.over:

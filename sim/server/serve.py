@@ -1,5 +1,5 @@
-"""`sim serve` and `sim replay --serve`: bind, build, listen, print the addresses, wait for the
-end.
+"""`sim serve` and `sim replay --serve`: bind, build, listen, print the addresses, wait
+for the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sim.server.ending import Ending
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
-from sim.server.listeners import Bound, bind, is_loopback
+from sim.server.listeners import BoundSockets, bind, is_loopback
 from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
@@ -79,7 +79,7 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
 
 
 async def _serve(
-    options: ServeOptions, bound: Bound, simulation: Simulation, identity: Identity | None
+    options: ServeOptions, bound: BoundSockets, simulation: Simulation, identity: Identity | None
 ) -> int:
     token = options.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
     ending = Ending()
@@ -111,8 +111,8 @@ async def _serve(
     if telemetry is not None:
         telemetry.close()
     console.close()
-    if ending.says:
-        console.say(f"sim: {ending.says}", error=True)
+    if ending.message:
+        console.say(f"sim: {ending.message}", error=True)
     _say_what_it_was(console, host.simulation, instances.main_journal())
     return code
 

@@ -12,8 +12,8 @@ _TURN_S = 0.004
 
 
 async def in_turns(work: Work[T]) -> T:
-    """The result of the work. If the caller is cancelled, the work ends between two of its
-    steps.
+    """The result of the work. If the caller is cancelled, the work ends between two
+    of its steps.
     """
     try:
         until = time.perf_counter() + _TURN_S

@@ -33,8 +33,8 @@ class ReloadedScenario(NamedTuple):
 
 
 class ScenarioWatch(NamedTuple):
-    """The files to check first, and the function that reads the scenario again (ScenarioError,
-    OSError).
+    """The files to check first, and the function that reads the scenario
+    again (ScenarioError, OSError).
     """
 
     files: Sequence[Path]

@@ -64,7 +64,7 @@ class Trial(NamedTuple):
             "verdict": self.verdict,
             "why": self.why,
             "fault": self.faults[0].document(),
-            "faults": [one.document() for one in self.faults],
+            "faults": [fault.document() for fault in self.faults],
         }
 
 
@@ -122,21 +122,21 @@ class Explorer:
         """Run a test under every fault. After an interrupt the trials so far remain."""
         base, alone = dict(survey), []
         with self._progress(tried := self._points(base), f"trials of {item.name}") as progress:
-            for one in progress.each(tried):
-                trial, passed = self._try(item, nextitem, (one,), limit_s)
+            for fault in progress.each(tried):
+                trial, passed = self._try(item, nextitem, (fault,), limit_s)
                 self.trials.append(trial)
-                alone.append(SingleFaultResult(one, trial.verdict == SURVIVED, passed))
+                alone.append(SingleFaultResult(fault, trial.verdict == SURVIVED, passed))
         most = self._config.getoption("explore_pairs")
         sets = self._sets(base, alone)[:most] if most else []
         with self._progress(sets, f"pairs and timings of {item.name}") as progress:
-            for found in progress.each(sets):
-                self._try_set(item, nextitem, found, limit_s)
+            for faults in progress.each(sets):
+                self._try_set(item, nextitem, faults, limit_s)
 
     @contextmanager
-    def _progress(self, things: Sequence[Any], what: str) -> Iterator[Progress]:
+    def _progress(self, things: Sequence[Any], label: str) -> Iterator[Progress]:
         with (
             reporting(cast(TextIO, _Terminal(self._config.get_terminal_writer()))),
-            Progress(len(things), what, keeps=False) as progress,
+            Progress(len(things), label, keeps=False) as progress,
         ):
             yield progress
 
@@ -158,7 +158,9 @@ class Explorer:
         if trial.verdict != SURVIVED:
             small = smallest(faults, lambda part: trial_of(part).verdict != SURVIVED)
             trial = trial_of(small)
-        if all((one.test, one.faults) != (trial.test, trial.faults) for one in self.sets):
+        if all(
+            (earlier.test, earlier.faults) != (trial.test, trial.faults) for earlier in self.sets
+        ):
             self.sets.append(trial)
 
     def _points(self, survey: dict[tuple[str, str], int]) -> list[Point]:
@@ -179,7 +181,7 @@ class Explorer:
     ) -> tuple[str, str]:
         if hasattr(item, "_initrequest"):
             item._initrequest()  # so that its fixtures are built again
-        item.stash[ARMED] = [one.as_json() for one in faults]
+        item.stash[ARMED] = [fault.as_json() for fault in faults]
         item.stash[BROKEN] = []
         try:
             with _limited(limit_s):
@@ -234,7 +236,7 @@ class Explorer:
             file, colons, name = lost[0].test.partition("::")
             test = f"{self._config.rootpath / file}{colons}{name}"
             faults = [
-                word for one in lost[0].faults for word in ("--exchange-fault", one.as_json())
+                word for fault in lost[0].faults for word in ("--exchange-fault", fault.as_json())
             ]
             write(f"next: {python_command('pytest', test, *faults)}")
         path = self._config.getoption("explore_json")
@@ -249,7 +251,8 @@ class Explorer:
         for (test, where), trials in by_place.items():
             lost = [trial for trial in trials if trial.verdict != SURVIVED]
             names = [
-                one.kind + ("" if one.verdict == FAILED else f" ({one.verdict})") for one in lost
+                trial.kind + ("" if trial.verdict == FAILED else f" ({trial.verdict})")
+                for trial in lost
             ]
             yield {
                 "test": test.rpartition("::")[2],

@@ -217,8 +217,8 @@ class ExchangeMachine(RuleBasedStateMachine):
     @invariant()
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
-        found = violations(self.simulation.exchange.trading)
-        assert not found, "; ".join(map(str, found))
+        broken = violations(self.simulation.exchange.trading)
+        assert not broken, "; ".join(map(str, broken))
 
     # ---- plumbing
 
@@ -311,8 +311,8 @@ class ServedExchangeMachine(ExchangeMachine):
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
         running = self.exchange.running
-        found = running.call(lambda: violations(self.simulation.exchange.trading))
-        assert not found, "; ".join(map(str, found))
+        broken = running.call(lambda: violations(self.simulation.exchange.trading))
+        assert not broken, "; ".join(map(str, broken))
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
         """Run an action of the control plane; returns whether it was accepted."""

@@ -42,7 +42,7 @@ class EpisodeChecks:
             return
         for check, verdict in judge(self.observations).checks.items():
             for one in verdict.contradictions[:1]:
-                yield Trouble("contradiction", check, f"{check}: {one.says}")
+                yield Trouble("contradiction", check, f"{check}: {one.sentence}")
 
 
 def of_frame(seen: ClientObservation) -> Iterator[str]:
