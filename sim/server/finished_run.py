@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from sim.core.model.refusals import Conflict
-from sim.server.turns import in_turns
+from sim.server.slices import in_slices
 
 if TYPE_CHECKING:
     from sim.read.history.recorded import RecordedRun
@@ -41,7 +41,7 @@ class OpenedRun:
         from sim.read.replay import Divergence
 
         try:
-            await in_turns(self.recorded.replay(self.simulation))
+            await in_slices(self.recorded.replay(self.simulation))
         except Divergence as difference:
             difference.path = str(self.recorded.path)
             self.failed = next(difference.lines())

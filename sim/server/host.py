@@ -85,7 +85,7 @@ class Host:
         # Number of moves to other moments, and the latest one
         self.jumps, self.last_jump = 0, dict[str, Any]()
         self._moving = asyncio.Lock()
-        self.looking = HistoryAccess()  # simulations at other moments
+        self.history_access = HistoryAccess()  # simulations at other moments
         self.webhooks = WebhookSender(
             self.settings,
             now=lambda: self.now,
@@ -386,11 +386,11 @@ class Host:
         self.driver.stop()
         self.webhooks.abandon()
         # After the input that failed, so that its caller gets the error first.
-        asyncio.get_running_loop().call_soon(self._let_go, self.streams.take_all())
+        asyncio.get_running_loop().call_soon(self._abandon, self.streams.take_all())
         if self._on_end is not None:
             self._on_end(cause)
 
-    def _let_go(self, streams: list[StreamBuffer]) -> None:
+    def _abandon(self, streams: list[StreamBuffer]) -> None:
         for stream in streams:
             stream.end(STOPPING)
         self.replies.abandon()
@@ -398,7 +398,7 @@ class Host:
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
         self.driver.stop()
-        self.looking.stop()
+        self.history_access.stop()
         self.streams.end_all(STOPPING)
         self.replies.abandon()
         await self.webhooks.close()

@@ -25,8 +25,8 @@ from sim.server.journal_file import open_journal, spooled_journal
 from sim.server.listeners import BoundSockets, bind
 from sim.server.ready_file import ready_facts
 from sim.server.service import Service
+from sim.server.slices import in_slices
 from sim.server.tls import Identity
-from sim.server.turns import in_turns
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.scenario import Scenario
 
@@ -148,8 +148,8 @@ class Instances:
             on, seq = origin.simulation.journal.branch, origin.simulation.seq
             await self._start(name, origin, mode, build, path)
         else:
-            async with origin.looking.lock:
-                past, on = await in_turns(origin.history.moment(seq, branch))
+            async with origin.history_access.lock:
+                past, on = await in_slices(origin.history.moment(seq, branch))
 
                 def build(settings: Settings, file: BinaryIO) -> Simulation:
                     return past.fork_past(on, file, settings)

@@ -101,8 +101,8 @@ def symbols(simulation: Simulation) -> dict[str, list[str]]:
         "open": [instrument.symbol for instrument in open_ones],
         "fractional": [instrument.symbol for instrument in open_ones if instrument.qty_scale > 1],
         **{
-            state.name.lower(): [instrument.symbol for instrument in ones]
-            for state, ones in by_state.items()
+            state.name.lower(): [instrument.symbol for instrument in instruments]
+            for state, instruments in by_state.items()
         },
     }
 

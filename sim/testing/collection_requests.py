@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from sim.contract.contract import Plane, load_contract
 from sim.contract.operation import VARIABLE
@@ -92,10 +92,7 @@ def _with_status(draft: Request, client: Http, variables: dict[str, str]) -> Req
     if draft.keeps is not None and answer.status == 200:
         variables[draft.keeps[0]] = str(answer.json()[draft.keeps[1]])
     _ = answer.body  # a download ends
-    return Request(**{name: getattr(draft, name) for name in _KEPT}, status=answer.status)
-
-
-_KEPT = ("plane", "name", "says", "verb", "path", "body", "keeps")
+    return structs.replace(draft, status=answer.status)
 
 
 def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:

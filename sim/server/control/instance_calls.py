@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from sim.core.model.refusals import Conflict, InvalidRequest
-from sim.server.beside import beside
 from sim.server.control.call import ControlCall, InstanceControl
 from sim.server.control.clock_calls import clock_mode
+from sim.server.helper_thread import in_helper_thread
 from sim.server.host import Host
 from sim.world.format.scalar_types import INTEGER
 from sim.world.format.scenario import SEED_NUMBER, Scenario
@@ -57,7 +57,7 @@ async def start_instance(host: Host, call: ControlCall) -> object:
     if body.scenario is not None:
         # Reading a large scenario takes long, and must not block others.
         folder = host.settings.scenarios
-        scenario = await beside(_scenario, body.scenario, body.params or {}, folder)
+        scenario = await in_helper_thread(_scenario, body.scenario, body.params or {}, folder)
     elif body.params is not None:
         raise InvalidRequest("params belong to a scenario", remedy='{"scenario": …, "params": {…}}')
     mode = None if body.clock is None else clock_mode(body.clock)

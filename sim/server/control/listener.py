@@ -19,7 +19,6 @@ from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, PayloadTooLarge, Refusal
 from sim.kernel.instants import Instant
 from sim.run.actors.operator.action import ENTRY_NODES, Action, read_entry
-from sim.server.beside import beside
 from sim.server.control.call import (
     ControlCall,
     Endpoint,
@@ -30,6 +29,7 @@ from sim.server.control.call import (
 )
 from sim.server.control.event_stream import send_events
 from sim.server.control.routes import ROUTES
+from sim.server.helper_thread import in_helper_thread
 from sim.server.host import Host
 from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
@@ -158,7 +158,7 @@ class ControlPlane:
         if oversize:
             raise PayloadTooLarge(f"the body of this call is limited to {limit} bytes")
         if endpoint.large:
-            return await beside(_entry, endpoint, raw, kind)
+            return await in_helper_thread(_entry, endpoint, raw, kind)
         return _entry(endpoint, raw, kind)
 
     def _refused(self, refusal: Refusal) -> HttpResponse:

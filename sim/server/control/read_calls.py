@@ -11,8 +11,8 @@ from sim.kernel.instants import format_instant
 from sim.kernel.journal import Header, encode_header
 from sim.run.actors.operator import views
 from sim.run.actors.script.view import script_view
-from sim.server.beside import beside
 from sim.server.control.call import ControlCall, LinesAnswer
+from sim.server.helper_thread import in_helper_thread
 from sim.server.host import Host
 from sim.server.ready_file import reading
 
@@ -39,7 +39,7 @@ async def read_scenario(host: Host, call: ControlCall) -> object:
 
     journal, seed = host.simulation.journal, host.simulation.seed
     header = json.decode(encode_header(journal.header), type=Header)
-    document = await beside(scenario_of, header, list(journal.lines()), seed)
+    document = await in_helper_thread(scenario_of, header, list(journal.lines()), seed)
     left_out = ", ".join(f"{count} {kind}" for kind, count in document.left_out.items())
     why = ["The actions of clients and testers in a run, as steps. Run it with `sim run`."]
     why += [f"Left out, because there is no step for it: {left_out}."] if left_out else []

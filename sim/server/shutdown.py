@@ -14,7 +14,7 @@ from sim.server.platforms import on_signal
 INTERRUPTED, UNWRITABLE, INTERNAL_ERROR = 130, 2, 5
 
 
-class Ending:
+class Shutdown:
     """The end of serving. `code` is the exit code once it is known, `message` the message
     for the user.
     """
