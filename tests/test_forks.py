@@ -109,7 +109,7 @@ def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurr
     """Reports contain the number of an order's timer. A script follows recurring markets from the
     start, and continues to in a fork, after a reset and after a restored snapshot.
     """
-    scenario = with_random_steps(load_scenario("automated-window"), 401, 100)
+    scenario = with_random_steps(load_scenario("automated-window"), 408, 100)
 
     def run_on(run: Simulation) -> str:
         assert run_scenario(scenario, simulation=run, check_invariants=False)

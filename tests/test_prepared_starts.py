@@ -66,7 +66,7 @@ def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurr
     journals = []
     for _ in range(3):
         journal = BytesIO()
-        scenario = with_random_steps(load_scenario("automated-window"), 401, 100)
+        scenario = with_random_steps(load_scenario("automated-window"), 408, 100)
         run_scenario(scenario, simulation=Simulation(scenario, journal=journal))
         journals.append(journal.getvalue())
     assert b"expiry_timer" in journals[0]

@@ -1,5 +1,5 @@
-"""Features met over processor time: the hunt, the same episodes without guidance, and the random
-storms of `sim sweep --fuzz`, each with what it is checked for.
+"""Features met over processor time: the hunt, and the random steps of `sim sweep --fuzz`, each with
+what it is checked for.
 
 The note of each figure is the curve: features after each quarter of the time.
 """
@@ -16,33 +16,29 @@ from sim.core.lifecycle.states import EDGES
 from sim.read.features.features import FeatureReader, totals
 from sim.read.invariant_checks import InvariantChecks
 from sim.search.fuzz import with_random_steps
-from sim.search.hunt.campaign import Campaign, CampaignState, HuntFinding, HuntPlan
+from sim.search.hunt.campaign import Campaign, HuntPlan
+from sim.search.hunt.results import CampaignState, HuntFinding
 from sim.search.hunt.roots import roots_of
 
 SECONDS = 60.0  # of processor time a side
-STEPS = 150  # of a storm
+STEPS = 150  # of a run
 
 
 def figures(rounds: int) -> list[Figure]:
     """Measure what is met in so many processor seconds."""
-    hunted, blind, storms, canaries = [], [], [], []
-    curves = [""] * 3
+    hunted, fuzzed, canaries, curves = [], [], [], ["", ""]
     for seed in range(1, max(1, rounds // 7) + 1):
-        guided, sampled = _hunt(seed, guided=True)
-        hunted.append(float(len(guided.news)))
-        canaries.append(guided.canary_cpu_s if guided.canary is not None else SECONDS)
-        curves[0] = f"{_curve(sampled)}; {_reached(guided)}"
-        without, sampled = _hunt(seed, guided=False)
-        blind.append(float(len(without.news)))
-        curves[1] = _curve(sampled)
-        met = list(_storms(seed))
-        storms.append(float(met[-1]))
-        curves[2] = _curve(met)
+        state, counts = _hunt(seed)
+        hunted.append(float(len(state.features)))
+        canaries.append(state.canary_cpu_s if state.canary is not None else SECONDS)
+        curves[0] = f"{_curve(counts)}; {_reached(state)}"
+        counts = list(_random_runs(seed))
+        fuzzed.append(float(counts[-1]))
+        curves[1] = _curve(counts)
     unit = f"features/{SECONDS:.0f} s"
     return [
-        Figure("hunt", unit, hunted, storms, "random storms", Goal(3), curves[0]),
-        Figure("hunt", unit, hunted, blind, "same genes unguided", Goal(1), curves[1]),
-        Figure("random storms", unit, storms, [], "", None, curves[2]),
+        Figure("hunt", unit, hunted, fuzzed, "random steps", Goal(2), curves[0]),
+        Figure("random steps", unit, fuzzed, [], "", None, curves[1]),
         Figure("canary found", "s", canaries, [], "", Goal(60, lower=True, absolute=True)),
     ]
 
@@ -54,33 +50,32 @@ class _Sampler:
         self.counts: list[int] = []
         self.spent = 0.0
 
-    def news(self, features: Sequence[str], so_far: CampaignState) -> None: ...
+    def features(self, first_met: Sequence[str], so_far: CampaignState) -> None: ...
 
-    def trouble(self, found: HuntFinding, so_far: CampaignState) -> None: ...
+    def finding(self, new: HuntFinding, so_far: CampaignState) -> None: ...
 
     def round(self, so_far: CampaignState) -> None:
-        self.counts.append(len(so_far.news))
+        self.counts.append(len(so_far.features))
         self.spent = so_far.cpu_s
 
     def over(self) -> bool:
         return self.spent >= SECONDS
 
 
-def _hunt(seed: int, *, guided: bool) -> tuple[CampaignState, list[int]]:
-    plan = HuntPlan(roots=roots_of(), seed=seed, keep_going=True, guided=guided)
+def _hunt(seed: int) -> tuple[CampaignState, list[int]]:
+    plan = HuntPlan(roots=roots_of(), seed=seed, keep_going=True)
     sampler = _Sampler()
     return Campaign(plan, sampler, sampler.over).run(), sampler.counts
 
 
-def _storms(seed: int) -> Iterator[int]:
-    """How many features storms have met, after each of them."""
+def _random_runs(seed: int) -> Iterator[int]:
+    """How many features runs with random steps have met, after each of them."""
     met: set[str] = set()
     began = process_time()
     for number in count():
-        one = seed * 10_000 + number
-        simulation = Simulation(
-            with_random_steps(load_scenario("quickstart"), one, STEPS), seed=one
-        )
+        run_seed = seed * 10_000 + number
+        scenario = with_random_steps(load_scenario("quickstart"), run_seed, STEPS)
+        simulation = Simulation(scenario, seed=run_seed)
         reader, checks = FeatureReader(simulation), InvariantChecks(simulation)
         while not simulation.script.done and (due := simulation.next_due()) is not None:
             met.update(reader.after_input(simulation.advance_to(due)))
@@ -97,7 +92,8 @@ def _curve(counts: Sequence[int]) -> str:
 
 
 def _reached(hunted: CampaignState) -> str:
-    found = totals(hunted.news)
-    edges = sum(f"edge:lifecycle|{was.name}|{to.name}" in hunted.news for was, to in EDGES)
-    operations = f"{found['operations']} operations, {found['rules']} rules"
+    met = totals(hunted.features)
+    names = (f"edge:lifecycle|{start.name}|{end.name}" for start, end in EDGES)
+    edges = sum(name in hunted.features for name in names)
+    operations = f"{met['operations']} operations, {met['rules']} rules"
     return f"{operations}, {edges} of {len(EDGES)} edges of the lifecycle"

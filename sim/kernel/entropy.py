@@ -11,11 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 _BITS = 64
 _LN_2 = 45_426  # ln 2 in units of 1/65,536
+
+
+class Choices(Protocol):
+    """A source of decisions: a stream, or anything else that makes them."""
+
+    def below(self, bound: int, /) -> int:
+        """Return an integer in [0, bound)."""
+
+    def between(self, low: int, high: int, /) -> int:
+        """Return an integer in [low, high]."""
+
+    def log_between(self, low: int, high: int, /) -> int:
+        """Return an integer in [low, high], small ones more often."""
+
+    def chance(self, numerator: int, denominator: int, /) -> bool:
+        """Return True with that probability."""
+
+    def choice(self, options: Sequence[T], /) -> T:
+        """Return one of the options."""
 
 
 class Stream:

@@ -50,7 +50,8 @@ def question(expect: str) -> Question:
     """
     if not expect:
         return Question(
-            lambda sim: [str(one) for one in violations(sim.exchange.trading)], "the invariants"
+            lambda sim: [str(broken) for broken in violations(sim.exchange.trading)],
+            "the invariants",
         )
     problems: list[Any] = []
     parsed = record(Expect).read(read_text(expect, "--expect"), problems)

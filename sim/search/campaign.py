@@ -26,10 +26,11 @@ from sim.read.headless_run import Report, junit, matrix_values, run_file, run_sc
 from sim.read.layout import counted, paint
 from sim.read.progress import Progress
 from sim.read.replay import Divergence, simulation_of, verify
-from sim.run.loader.load import load_scenario, scenario_from_source, scenario_variants
+from sim.run.loader.load import load_scenario, scenario_from_source
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
-from sim.search.workers import map_jobs, map_jobs_on_cluster
+from sim.search.variants import matching_variants
+from sim.search.workers import workers
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import Change, label, with_changes, with_choices
 from sim.world.format.yaml_tree import Position, error_at
@@ -147,31 +148,6 @@ def _with_copy_numbers(jobs: list[Job]) -> list[Job]:
     return numbered
 
 
-def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the combinations of a scenario's matrix that agree with `params`.
-
-    Raises ScenarioError if a value is not in the matrix.
-    """
-    variants = scenario_variants(name)
-    matching = [
-        variant
-        for variant in variants
-        if all(variant.get(key, value) == value for key, value in params.items())
-    ]
-    if matching:
-        return matching
-    key = next(
-        key
-        for key, value in params.items()
-        if key in variants[0] and all(variant[key] != value for variant in variants)
-    )
-    values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
-    raise error_at(
-        Position(name, 1, 1),
-        f"the matrix gives {key} the values {values}; {params[key]} is not one of them",
-    )
-
-
 def scenario_of(job: Job) -> Scenario:
     """Return the scenario of a job, without its seed, which `run_scenario` takes separately."""
     scenario = load_scenario(job.scenario, dict(job.params))
@@ -207,10 +183,13 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
     if len(reports) < planned:
         print(interrupted_note(plan, len(reports), planned), file=out)
     if plan.coverage:
-        whole = merged(read(report.coverage.encode(), "a report") for report in reports)
-        Path(plan.coverage).write_bytes(json.format(json.encode(document(whole)), indent=1))
+        coverage = merged(read(report.coverage.encode(), "a report") for report in reports)
+        Path(plan.coverage).write_bytes(json.format(json.encode(document(coverage)), indent=1))
         print(
-            headline(whole), f"  {sim_command('coverage', Path(plan.coverage))}", sep="\n", file=out
+            headline(coverage),
+            f"  {sim_command('coverage', Path(plan.coverage))}",
+            sep="\n",
+            file=out,
         )
     return reports
 
@@ -242,12 +221,12 @@ def finished(plan: RunPlan) -> Iterator[Report]:
 
 
 def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
-    if cluster:
-        # Workers of a cluster need not have the files, so the scenario's source is sent with the
-        # job.
-        with_sources = [(job, scenario_of(job).source()) for job in jobs]
-        return map_jobs_on_cluster(_run_from_source, with_sources, cluster)
-    return map_jobs(run_one, jobs, processes)
+    with workers(processes if len(jobs) > 1 else 1, cluster) as mapper:
+        if cluster:
+            # Its workers need not have the files, so a scenario's source is sent with the job
+            yield from mapper(_run_from_source, [(job, scenario_of(job).source()) for job in jobs])
+        else:
+            yield from mapper(run_one, jobs)
 
 
 def run_one(job: Job) -> Report:

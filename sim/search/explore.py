@@ -30,9 +30,9 @@ from sim.read.progress import Progress
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
-from sim.search.campaign import matching_variants
 from sim.search.fault_points import Point, points, refuse_unknown
-from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
+from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, try_sets
+from sim.search.variants import matching_variants
 from sim.search.workers import map_jobs
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import Change, with_changes
@@ -59,7 +59,7 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
     jobs: int = 1
 
 
-class Trial(Struct, frozen=True):
+class ExploreTrial(Struct, frozen=True):
     """One run to make: a scenario by name with its parameters, and faults as JSON, usually one."""
 
     scenario: str
@@ -74,14 +74,13 @@ class Trial(Struct, frozen=True):
         return ", ".join(self.faults)
 
 
-class Outcome(Struct, frozen=True):
+class TrialResult(Struct, frozen=True):
     """The verdict on a trial.
 
-    `lines` are its failures; `passed` counts the points that the run passed, by plane and
-    operation.
+    `lines` are its failures; `passed` counts the points that the run passed by plane and operation.
     """
 
-    trial: Trial
+    trial: ExploreTrial
     title: str
     verdict: str
     lines: tuple[str, ...]
@@ -104,25 +103,25 @@ class Outcome(Struct, frozen=True):
         }
 
 
-def explore(request: ExploreRequest, out: TextIO) -> list[Outcome]:
+def explore(request: ExploreRequest, out: TextIO) -> list[TrialResult]:
     """Make every trial and print the results. After an interrupt, print those of the trials made.
 
     Raises UsageError if a scenario fails without any fault, or a pattern matches nothing.
     """
     refuse_unknown(request.operations, request.faults)
     explored = [*_explored(request)]
-    trials = [trial for one in explored for trial in one.trials]
-    outcomes: list[Outcome] = []
+    trials = [trial for variant in explored for trial in variant.trials]
+    outcomes: list[TrialResult] = []
     broke = 0
     with Progress(len(trials), "trials") as bar:
         for outcome in map_jobs(run_trial, trials, request.jobs):
             outcomes.append(outcome)
             broke += not outcome.survived
             bar.step(f"{broke} broke")
-    sets: list[Outcome] = []
+    sets: list[TrialResult] = []
     if request.pairs and not bar.interrupted:
-        for one in explored:
-            sets += _explore_sets(request, one, outcomes)
+        for variant in explored:
+            sets += _explore_sets(request, variant, outcomes)
     if not bar.interrupted or outcomes:
         _print_outcomes(outcomes, sets, out)
     if bar.interrupted:
@@ -141,14 +140,14 @@ class _ExploredVariant(NamedTuple):
     points: list[Point]
 
     @property
-    def trials(self) -> list[Trial]:
+    def trials(self) -> list[ExploreTrial]:
         return [self.trial((point,)) for point in self.points]
 
-    def trial(self, faults: FaultSet) -> Trial:
+    def trial(self, faults: FaultSet) -> ExploreTrial:
         """Return the trial with these faults."""
         where, kind = names_of(faults)
-        documents = tuple(one.as_json() for one in faults)
-        return Trial(self.scenario, self.params, where, kind, documents)
+        documents = tuple(point.as_json() for point in faults)
+        return ExploreTrial(self.scenario, self.params, where, kind, documents)
 
 
 def _explored(request: ExploreRequest) -> Iterator[_ExploredVariant]:
@@ -167,8 +166,8 @@ def _explored(request: ExploreRequest) -> Iterator[_ExploredVariant]:
 
 
 def _explore_sets(
-    request: ExploreRequest, explored: _ExploredVariant, outcomes: Sequence[Outcome]
-) -> list[Outcome]:
+    request: ExploreRequest, explored: _ExploredVariant, outcomes: Sequence[TrialResult]
+) -> list[TrialResult]:
     """Try sets of faults on one variant. Each set that breaks it is reduced to the minimum."""
     by_trial = {outcome.trial: outcome for outcome in outcomes}
     tried = []
@@ -179,17 +178,15 @@ def _explore_sets(
             SingleFaultResult(point, outcome.survived and outcome.verdict != NOT_AFFECTED, passed)
         )
     sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
-    results: list[Outcome] = []
-    tried_before: set[Trial] = set()
-    trials = [explored.trial(one) for one in sets]
-    with Progress(len(trials), "pairs and timings") as bar:
-        for one, outcome in zip(sets, map_jobs(run_trial, trials, request.jobs), strict=False):
-            if not outcome.survived:
-                small = smallest(one, lambda part: not run_trial(explored.trial(part)).survived)
-                outcome = run_trial(explored.trial(small))
-            if outcome.trial not in tried_before:
-                tried_before.add(outcome.trial)
-                results.append(outcome)
+    results: list[TrialResult] = []
+
+    def run(tries: Sequence[FaultSet]) -> Iterator[TrialResult]:
+        return map_jobs(run_trial, [explored.trial(faults) for faults in tries], request.jobs)
+
+    with Progress(len(sets), "pairs and timings") as bar:
+        for result in try_sets(sets, run, lambda outcome: not outcome.survived):
+            if result is not None:
+                results.append(result)
             bar.step()
     return results
 
@@ -208,7 +205,7 @@ def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
     return survey
 
 
-def run_trial(trial: Trial) -> Outcome:
+def run_trial(trial: ExploreTrial) -> TrialResult:
     """Run a scenario with one or more additional faults."""
     changes = tuple(Change("faults", trial.kind, fault) for fault in trial.faults)
     scenario = with_changes(load_scenario(trial.scenario, dict(trial.params)), changes)
@@ -220,7 +217,7 @@ def run_trial(trial: Trial) -> Outcome:
     added = [next(fault for fault in newest_first if fault.spec == spec) for spec in specs]
     report = run_scenario(scenario, simulation=sim)
     verdict, passed = _verdict(sim, added, report), tuple((*key, n) for key, n in survey.items())
-    return Outcome(trial, report.title, verdict, tuple(report.failures()), passed)
+    return TrialResult(trial, report.title, verdict, tuple(report.failures()), passed)
 
 
 def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
@@ -241,7 +238,7 @@ def _verdict(sim: Simulation, faults: Sequence[Fault], report: Report) -> str:
     return NOTICED
 
 
-def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -> None:
+def _print_outcomes(outcomes: list[TrialResult], sets: list[TrialResult], out: TextIO) -> None:
     if not outcomes:
         print(
             "nothing was tried: the run had no call, frame, delivery or order that a fault could"
@@ -272,14 +269,14 @@ def _print_outcomes(outcomes: list[Outcome], sets: list[Outcome], out: TextIO) -
         )
 
 
-def _survived(count: int, outcomes: Sequence[Outcome], what: str = "point") -> str:
+def _survived(count: int, outcomes: Sequence[TrialResult], noun: str = "point") -> str:
     lost = sum(not outcome.survived for outcome in outcomes)
-    return f"{counted(count, what)}: {len(outcomes) - lost} survived, {lost} did not"
+    return f"{counted(count, noun)}: {len(outcomes) - lost} survived, {lost} did not"
 
 
-def _rows(outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
+def _rows(outcomes: list[TrialResult]) -> Iterator[dict[str, Any]]:
     """Yield one row per point: how many trials had each verdict, and the faults that broke it."""
-    by_point: dict[tuple[str, str], list[Outcome]] = {}
+    by_point: dict[tuple[str, str], list[TrialResult]] = {}
     for outcome in outcomes:
         by_point.setdefault((outcome.title, outcome.trial.where), []).append(outcome)
     for (title, where), tried in by_point.items():

@@ -1,5 +1,5 @@
-"""What is tried after every fault at every point: pairs of faults, and the same fault with another
-delay, the most promising first.
+"""What `sim explore` and `pytest --explore` try after every fault at every point: pairs of faults,
+and the same fault with another delay, the most promising first.
 
 Trying every pair would square the number of runs, and most pairs are uninformative: what breaks a
 run by itself breaks it in combination, and two distant faults rarely interact. The other pairs are
@@ -16,12 +16,14 @@ is reduced: unnecessary faults are removed, and delays become as short as possib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from sim.search.delta import minimal
 from sim.search.fault_points import FAULT_KINDS, Point, points
+
+R = TypeVar("R")
 
 Survey: TypeAlias = Mapping[tuple[str, str], int]
 FaultSet: TypeAlias = tuple[Point, ...]
@@ -46,7 +48,7 @@ class SingleFaultResult(NamedTuple):
 
 def names_of(points_: Sequence[Point]) -> tuple[str, str]:
     """Return the points and the kinds of a set in words."""
-    return " + ".join(one.where for one in points_), " + ".join(one.kind for one in points_)
+    return " + ".join(each.where for each in points_), " + ".join(each.kind for each in points_)
 
 
 def sets_of(
@@ -56,23 +58,22 @@ def sets_of(
 
     `base` are the points that a run without faults passes, `faults` a pattern of their kinds.
     """
-    survived = [one for one in tried if one.survived]
-    order = list(dict.fromkeys(one.point.where for one in tried))
+    survived = [result for result in tried if result.survived]
+    order = list(dict.fromkeys(result.point.where for result in tried))
     ranked: list[tuple[int, int, int, FaultSet]] = []
-    for one in survived:
-        first = order.index(one.point.where)
-        for place, point in enumerate(_newly_reached(base, one.passed, wire=wire, faults=faults)):
-            ranked.append(
-                (0, _kind_rank(one.point) + _kind_rank(point), first + place, (one.point, point))
-            )
-        for turn, other in enumerate(timings(one.point)):
-            ranked.append((1, turn, first, (other,)))
-    for one, two in combinations(survived, 2):
-        apart = abs(order.index(one.point.where) - order.index(two.point.where))
+    for result in survived:
+        first, index = result.point, order.index(result.point.where)
+        reached = _newly_reached(base, result.passed, wire=wire, faults=faults)
+        for number, point in enumerate(reached, start=index):
+            ranked.append((0, _kind_rank(first) + _kind_rank(point), number, (first, point)))
+        for turn, other in enumerate(timings(first)):
+            ranked.append((1, turn, index, (other,)))
+    for left, right in combinations((result.point for result in survived), 2):
+        index = order.index(left.where)
+        apart = abs(index - order.index(right.where))
         if apart:
             rank = 2 if apart == 1 else 1 + apart
-            turn = _kind_rank(one.point) + _kind_rank(two.point)
-            ranked.append((rank, turn, order.index(one.point.where), (one.point, two.point)))
+            ranked.append((rank, _kind_rank(left) + _kind_rank(right), index, (left, right)))
     ranked.sort(key=lambda row: row[:3])
     return [row[3] for row in ranked]
 
@@ -83,9 +84,28 @@ def timings(point: Point) -> Iterator[Point]:
         yield _lasting(point, delay)
 
 
-def smallest(found: FaultSet, breaks: Callable[[FaultSet], bool]) -> FaultSet:
+def try_sets(
+    sets: Sequence[FaultSet],
+    run: Callable[[Sequence[FaultSet]], Iterable[R]],
+    breaks: Callable[[R], bool],
+) -> Iterator[R | None]:
+    """Run with each set; one that breaks the run is reduced first. Yield the result of each, or
+    None for a set that was reduced to one before.
+    """
+    reduced: set[tuple[str, ...]] = set()
+    for faults, result in zip(sets, run(sets), strict=False):
+        small = faults
+        if breaks(result):
+            small = smallest(faults, lambda part: any(map(breaks, run([part]))))
+            (result,) = run([small])
+        key = tuple(point.as_json() for point in small)
+        yield None if key in reduced else result
+        reduced.add(key)
+
+
+def smallest(faults: FaultSet, breaks: Callable[[FaultSet], bool]) -> FaultSet:
     """Return the smallest subset of faults that breaks a run, with the shortest delays."""
-    kept = tuple(minimal(found, lambda part: breaks(tuple(part))))
+    kept = tuple(minimal(faults, lambda part: breaks(tuple(part))))
     for number, point in enumerate(kept):
         for shorter in _shorter(point):
             other = (*kept[:number], shorter, *kept[number + 1 :])

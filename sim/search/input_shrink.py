@@ -61,12 +61,12 @@ def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
     """Pass inputs to a simulation at its start, each frame to the corresponding stream."""
     streams: dict[int, int] = {}
     for recorded in inputs:
-        one = recorded.input
-        if isinstance(one, StreamFrame | StreamHungUp):
-            if one.stream not in streams:
+        input_ = recorded.input
+        if isinstance(input_, StreamFrame | StreamHungUp):
+            if input_.stream not in streams:
                 continue
-            one = replace(one, stream=streams[one.stream])
-        outcome = sim.enter(one)
+            input_ = replace(input_, stream=streams[input_.stream])
+        outcome = sim.enter(input_)
         if recorded.stream:
             streams[recorded.stream] = outcome.stream
 

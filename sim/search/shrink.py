@@ -109,8 +109,8 @@ class Shrinker:
 
     `because` names the cause: "faults", "quirks", "assumptions", "preset", "reading", "seed=1" or a
     step; "nothing" drops rule 2 above, "" finds the cause. `on_trial` is called with the number of
-    steps that are left. Raises UsageError if the scenario does not fail, or does not depend on that
-    cause.
+    steps that are left. Raises UsageError if the scenario does not fail, or fails without that
+    cause as well.
     """
 
     def __init__(
@@ -132,11 +132,11 @@ class Shrinker:
         self._any_failure = any_failure
         self._trials_max = trials
         self._on_trial = on_trial
-        self._known: dict[bytes, bool] = {}
+        self._results: dict[bytes, bool] = {}
         self.trials = 0
-        whole = scenario.plain()
-        self._rest = {key: value for key, value in whole.items() if key not in NOT_IN_RESULT}
-        self._steps: Steps = list(enumerate(whole.get("steps", ())))
+        document = scenario.plain()
+        self._rest = {key: value for key, value in document.items() if key not in NOT_IN_RESULT}
+        self._steps: Steps = list(enumerate(document.get("steps", ())))
         self._smallest = self._rest, self._steps
         self._smallest_size = len(json.encode(_document(self._rest, self._steps)))
         self.interrupted = False
@@ -233,19 +233,19 @@ class Shrinker:
         """Return whether a candidate fails like the whole. One that cannot run does not."""
         document = _document(rest, steps)
         key = json.encode(document)
-        if key not in self._known:
+        if key not in self._results:
             if self.trials >= self._trials_max:
                 return False
             self.trials += 1
             self._on_trial(len(self._steps))
-            self._known[key] = (
+            self._results[key] = (
                 not _has_dangling_reference(document)
                 and self._shows_failure(document, steps, any_failure=self._any_failure) is True
                 and (not self.because or self._depends_on(self.because, rest, steps))
             )
-            if self._known[key] and len(key) < self._smallest_size:
+            if self._results[key] and len(key) < self._smallest_size:
                 self._smallest, self._smallest_size = (rest, steps), len(key)
-        return self._known[key]
+        return self._results[key]
 
     def _depends_on(self, cause: str, rest: Document, steps: Steps) -> bool:
         """Return whether the run works without a cause and then does not show the failure."""
@@ -301,12 +301,12 @@ def _has_dangling_reference(document: Document) -> bool:
     return not saved.issuperset(REFERENCE.findall(json.encode(document).decode()))
 
 
-def _close_gaps(whole: Steps, kept: Steps) -> Steps:
+def _close_gaps(steps: Steps, kept: Steps) -> Steps:
     """Return the kept steps at their instants, adding the time of removed ones to the next."""
     numbers = {number for number, _ in kept}
     result: Steps = []
     gap = 0
-    for number, step in whole:
+    for number, step in steps:
         at = step.get("at", "+0s")
         relative = at.startswith("+")
         gap = gap + parse_span(at[1:]) if relative else 0

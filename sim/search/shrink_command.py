@@ -26,9 +26,9 @@ from sim.read.replay import at_the_start, journal_lines, simulation_at
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario, scenario_from_source
 from sim.search.bisect import question
-from sim.search.campaign import matching_variants
 from sim.search.input_shrink import feed, session_of, smallest
 from sim.search.shrink import Shrinker, ShrunkScenario
+from sim.search.variants import matching_variants
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import with_choices
 from sim.world.format.yaml_tree import read_text, value_of
@@ -55,11 +55,11 @@ class ShrinkRequest(Struct, frozen=True, kw_only=True):
 class ShrinkResult(NamedTuple):
     """A file that was written, the sizes before and after, and whether nothing more can be removed.
 
-    `because` is the cause that was kept, `says` the failure.
+    `because` is the cause that was kept; `failures` says what failed.
     """
 
     path: Path
-    says: list[str]
+    failures: list[str]
     before: dict[str, int]
     after: dict[str, int]
     because: str = ""
@@ -69,7 +69,8 @@ class ShrinkResult(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Return the result as a document for programs."""
-        return {**self._asdict(), "path": str(self.path)}
+        rest = self._asdict()
+        return {"path": str(rest.pop("path")), "says": rest.pop("failures"), **rest}
 
 
 def shrink(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
@@ -220,9 +221,9 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
 
 
 def _print_shrunk(
-    whole: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
+    original: dict[str, Any], shrunk: ShrunkScenario, path: Path, out: TextIO, *, interrupted: bool
 ) -> None:
-    before, after = _sizes(whole), _sizes(shrunk.document)
+    before, after = _sizes(original), _sizes(shrunk.document)
     print_table(
         [
             {"": name, "before": before[name], "after": after[name]}

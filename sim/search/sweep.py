@@ -29,7 +29,7 @@ from sim.world.format.variation import Change, alternatives
 FAILURES_MAX = 10
 
 
-class Row(Struct, kw_only=True):
+class SweepRow(Struct, kw_only=True):
     """All runs of one scenario with one combination of its matrix and one change."""
 
     scenario: str
@@ -78,7 +78,7 @@ class Sweep(NamedTuple):
     exercised, if requested.
     """
 
-    rows: list[Row]
+    rows: list[SweepRow]
     failures: list[tuple[Job, Report]]
     interrupted: bool = False
     features: frozenset[str] = frozenset()
@@ -127,14 +127,14 @@ class Sweep(NamedTuple):
 def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     """Run the plan, print the table and what to do next. After an interrupt, print what was run."""
     jobs = jobs_of(plan)
-    rows: dict[tuple[str, str], Row] = {}
+    rows: dict[tuple[str, str], SweepRow] = {}
     failures: list[tuple[Job, Report]] = []
     features: set[str] = set()
     with Progress(len(jobs), "runs") as bar:
         for job, report in zip(jobs, finished(plan), strict=True):
             scenario = replace(report, changes="").title
             row = rows.setdefault(
-                (scenario, report.changes), Row(scenario=scenario, change=report.changes)
+                (scenario, report.changes), SweepRow(scenario=scenario, change=report.changes)
             )
             row.add(report)
             features.update(report.features)
@@ -152,7 +152,7 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     return Sweep(list(rows.values()), failures, bar.interrupted, frozenset(features))
 
 
-def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
+def _summary(plan: RunPlan, rows: list[SweepRow], failures: list[Report]) -> Iterator[str]:
     """Yield the results in lines that fit; commands are on lines of their own."""
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
@@ -181,7 +181,7 @@ def _summary(plan: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator
         )
 
 
-def _assumptions_relied_on(rows: list[Row]) -> Iterator[str]:
+def _assumptions_relied_on(rows: list[SweepRow]) -> Iterator[str]:
     fail_unchanged = {row.scenario for row in rows if not row.change and row.failed}
     relying = [
         row for row in rows if row.change and row.failed and row.scenario not in fail_unchanged

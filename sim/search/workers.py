@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from multiprocessing import active_children, get_context, resource_tracker
 from typing import Protocol, TypeVar
@@ -30,6 +30,11 @@ class Mapper(Protocol):
     """
 
     def __call__(self, work: Callable[[T], R], jobs: Sequence[T], /) -> Iterator[R]: ...
+
+
+def workers(processes: int, cluster: str = "") -> AbstractContextManager[Mapper]:
+    """Return a mapper over processes of this machine, or over a cluster if it has an address."""
+    return cluster_of(cluster) if cluster else processes_of(processes)
 
 
 def map_jobs(work: Callable[[T], R], jobs: Sequence[T], processes: int) -> Iterator[R]:
@@ -94,19 +99,11 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def map_jobs_on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str) -> Iterator[R]:
-    """Yield the result of `work` for every job, in order, from a Dask scheduler at an address such
-    as tcp://10.0.0.1:8786.
-
-    The cluster's workers must have this package.
-    """
-    with cluster_of(address) as mapper:
-        yield from mapper(work, jobs)
-
-
 @contextmanager
 def cluster_of(address: str) -> Iterator[Mapper]:
-    """Yield a mapper that uses the workers of a Dask scheduler, for several lists of jobs."""
+    """Yield a mapper that uses the workers of a Dask scheduler at an address such as
+    tcp://10.0.0.1:8786. They must have this package.
+    """
     try:
         from distributed import Client
     except ImportError:

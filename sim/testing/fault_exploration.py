@@ -2,7 +2,7 @@
 
 A first run without faults records the fault points of the test. The test then runs once for every
 fault at every point, and survives the fault if it passes. With `--explore-pairs N` up to N sets of
-faults follow (`analysis/search/fault_sets.py`). A test that does not end is stopped, because its
+faults follow (`sim/search/fault_sets.py`). A test that does not end is stopped, because its
 client waits without a timeout of its own.
 """
 
@@ -24,7 +24,7 @@ from _pytest.runner import runtestprotocol
 from sim.read.commands import python_command
 from sim.read.progress import Progress, reporting
 from sim.search.fault_points import Point, points
-from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, smallest
+from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, try_sets
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
 ARMED: pytest.StashKey[list[str]] = pytest.StashKey()
@@ -64,7 +64,7 @@ class Trial(NamedTuple):
             "verdict": self.verdict,
             "why": self.why,
             "fault": self.faults[0].document(),
-            "faults": [fault.document() for fault in self.faults],
+            "faults": [point.document() for point in self.faults],
         }
 
 
@@ -122,46 +122,29 @@ class Explorer:
         """Run a test under every fault. After an interrupt the trials so far remain."""
         base, alone = dict(survey), []
         with self._progress(tried := self._points(base), f"trials of {item.name}") as progress:
-            for fault in progress.each(tried):
-                trial, passed = self._try(item, nextitem, (fault,), limit_s)
+            for point in progress.each(tried):
+                trial, passed = self._try(item, nextitem, (point,), limit_s)
                 self.trials.append(trial)
-                alone.append(SingleFaultResult(fault, trial.verdict == SURVIVED, passed))
-        most = self._config.getoption("explore_pairs")
-        sets = self._sets(base, alone)[:most] if most else []
+                alone.append(SingleFaultResult(point, trial.verdict == SURVIVED, passed))
+        most, kinds = (self._config.getoption(f"explore_{name}") for name in ("pairs", "faults"))
+        sets = sets_of(base, alone, wire=True, faults=kinds)[:most] if most else []
+
+        def run(tries: Sequence[FaultSet]) -> Iterator[Trial]:
+            return (self._try(item, nextitem, faults, limit_s)[0] for faults in tries)
+
+        results = try_sets(sets, run, lambda trial: trial.verdict != SURVIVED)
         with self._progress(sets, f"pairs and timings of {item.name}") as progress:
-            for faults in progress.each(sets):
-                self._try_set(item, nextitem, faults, limit_s)
+            for _ in progress.each(sets):
+                if (result := next(results)) is not None:
+                    self.sets.append(result)
 
     @contextmanager
-    def _progress(self, things: Sequence[Any], label: str) -> Iterator[Progress]:
+    def _progress(self, things: Sequence[Any], text: str) -> Iterator[Progress]:
         with (
             reporting(cast(TextIO, _Terminal(self._config.get_terminal_writer()))),
-            Progress(len(things), label, keeps=False) as progress,
+            Progress(len(things), text, keeps=False) as progress,
         ):
             yield progress
-
-    def _sets(
-        self, base: dict[tuple[str, str], int], alone: list[SingleFaultResult]
-    ) -> list[FaultSet]:
-        faults = self._config.getoption("explore_faults")
-        return sets_of(base, alone, wire=True, faults=faults)
-
-    def _try_set(
-        self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
-    ) -> None:
-        """Try a set of faults. A set that is not survived is made as small as possible."""
-
-        def trial_of(part: FaultSet) -> Trial:
-            return self._try(item, nextitem, part, limit_s)[0]
-
-        trial = trial_of(faults)
-        if trial.verdict != SURVIVED:
-            small = smallest(faults, lambda part: trial_of(part).verdict != SURVIVED)
-            trial = trial_of(small)
-        if all(
-            (earlier.test, earlier.faults) != (trial.test, trial.faults) for earlier in self.sets
-        ):
-            self.sets.append(trial)
 
     def _points(self, survey: dict[tuple[str, str], int]) -> list[Point]:
         names = ("operations", "faults", "max_occurrences")
@@ -181,7 +164,7 @@ class Explorer:
     ) -> tuple[str, str]:
         if hasattr(item, "_initrequest"):
             item._initrequest()  # so that its fixtures are built again
-        item.stash[ARMED] = [fault.as_json() for fault in faults]
+        item.stash[ARMED] = [point.as_json() for point in faults]
         item.stash[BROKEN] = []
         try:
             with _limited(limit_s):
@@ -236,7 +219,7 @@ class Explorer:
             file, colons, name = lost[0].test.partition("::")
             test = f"{self._config.rootpath / file}{colons}{name}"
             faults = [
-                word for fault in lost[0].faults for word in ("--exchange-fault", fault.as_json())
+                word for point in lost[0].faults for word in ("--exchange-fault", point.as_json())
             ]
             write(f"next: {python_command('pytest', test, *faults)}")
         path = self._config.getoption("explore_json")

@@ -53,7 +53,7 @@ from sim.run.actors.operator.views import view
 from sim.run.client.client import connect
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
-from sim.search.generator import Document, Terms
+from sim.search.moves.view import Document, Terms
 from sim.testing.start_date import with_start
 from sim.testing.strategies import clock_jumps, faults, order_steps
 

@@ -1,7 +1,7 @@
 """hypothesis strategies for users: valid requests, requests with exactly one thing wrong, markets,
 faults, jumps of the clock, whole scenarios.
 
-`sim.search.generator` has the rules of what may be drawn, and `sim sweep --fuzz` uses them
+`sim.search.moves` has the rules of what may be drawn, which `sim sweep --fuzz` and `sim hunt` use
 too; `HypothesisChoices` lets hypothesis take their decisions.
 
 ```python
@@ -30,8 +30,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sim.core.model.quantities import decimal_text
-from sim.search import generator
-from sim.search.generator import Document, MarketSteps, Terms
+from sim.search.moves import orders
+from sim.search.moves.table import MOVES
+from sim.search.moves.view import LIMIT, SCRIPTED, Act, Document, Terms, View
 
 Documents = SearchStrategy[Document]
 T = TypeVar("T")
@@ -40,7 +41,7 @@ MOST_CONTRACTS = 50
 
 
 class HypothesisChoices:
-    """`generator.Choices` by hypothesis, which tries small values first and shrinks to them."""
+    """`sim.kernel.entropy.Choices` by hypothesis, which tries small values first."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self._draw = draw
@@ -100,10 +101,10 @@ def sizes(terms: Terms, most: int = MOST_CONTRACTS) -> SearchStrategy[int]:
 @st.composite
 def exchange_orders(draw: st.DrawFn, terms: Terms) -> Document:
     """Bodies of POST /v1/trading/orders that are accepted: limit orders that need no book."""
-    body = generator.exchange_order(
+    body = orders.exchange_order(
         HypothesisChoices(draw),
         terms,
-        types=(generator.LIMIT,),
+        types=(LIMIT,),
         extras=({},),
         most=MOST_CONTRACTS * terms.qty_scale,
         price=lambda terms, _: draw(prices(terms)),
@@ -144,9 +145,7 @@ def nearly_valid_exchange_orders(draw: st.DrawFn, terms: Terms) -> MalformedRequ
 def retail_orders(draw: st.DrawFn, terms: Terms) -> Document:
     """Bodies of POST /v1/orders on the retail API that are accepted."""
     choices, intents = HypothesisChoices(draw), ("BUY_LONG", "BUY_SHORT")
-    body = generator.retail_order(
-        choices, terms, intents, price=lambda terms, _: draw(prices(terms))
-    )
+    body = orders.retail_order(choices, terms, intents, price=lambda terms, _: draw(prices(terms)))
     return {**body, "quantity": float(terms.contracts(draw(sizes(terms))))}
 
 
@@ -177,11 +176,11 @@ def nearly_valid_retail_orders(draw: st.DrawFn, terms: Terms) -> MalformedReques
 
 @st.composite
 def order_steps(
-    draw: st.DrawFn, terms: Terms, participants: tuple[str, ...] = generator.SCRIPTED
+    draw: st.DrawFn, terms: Terms, participants: tuple[str, ...] = SCRIPTED
 ) -> Document:
     """Orders of scripted participants: `order` of a step, body of POST /_sim/v1/orders."""
     most = MOST_CONTRACTS * terms.qty_scale
-    order = generator.scripted_order(
+    order = orders.scripted_order(
         HypothesisChoices(draw), terms, participants, most, lambda terms, _: draw(prices(terms))
     )
     if order["tif"] in ("ioc", "fok"):
@@ -272,7 +271,7 @@ _MATCHES: tuple[Document, ...] = (
     {},
     *({"nth": n} for n in (1, 2, 5)),
     *({"every": n} for n in (1, 3)),
-    *generator.PROBABILITIES,
+    *orders.PROBABILITIES,
 )
 
 
@@ -284,7 +283,7 @@ def faults(
 
     They affect only these planes and operations; none means all.
     """
-    return generator.fault(HypothesisChoices(draw), planes, operations, _MATCHES)
+    return orders.fault(HypothesisChoices(draw), planes, operations, _MATCHES)
 
 
 def fault_plans(
@@ -297,12 +296,22 @@ def fault_plans(
 _CALLED = ("gateway", "retail", "exchange")
 
 
+_MARKET_MOVES = (
+    *("order by script", "order by script", "instrument.state", "instrument.settle"),
+    *("cancel", "wait"),
+)
+
+
 @st.composite
 def _market_steps(draw: st.DrawFn, terms: list[Terms]) -> Document:
-    """A step of scripted participants, of markets or of time. Orders come twice as often."""
-    steps = MarketSteps(HypothesisChoices(draw), terms)
-    kinds = (steps.order, steps.order, steps.state, steps.settlement, steps.cancel, steps.wait)
-    return draw(st.sampled_from(kinds))()
+    """A step of scripted participants, of markets or of time, which may be refused.
+
+    Orders come twice as often.
+    """
+    move = MOVES[draw(st.sampled_from(_MARKET_MOVES))]
+    step = next(move.draw(HypothesisChoices(draw), View((), (), terms, now=0)))
+    document = step.step() if isinstance(step, Act) else step
+    return {**document, "expect": {"refused": "maybe"}}
 
 
 @st.composite

@@ -9,8 +9,6 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec import structs
 
 from sim.core.model.commands import PlaceOrder
@@ -19,7 +17,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.refusals import Refusal
 from sim.core.trading import admission
-from sim.core.trading.admission import CHECKS, OrderAdmission
+from sim.core.trading.admission import CHECKS
 from sim.core.trading.order_draft import draft_order
 from tests.trading_harness import Market
 
@@ -136,52 +134,3 @@ CONTRADICTING = {frozenset(("post-only", "minimum quantity"))}  # the combinatio
 def test_of_two_mistakes_the_one_that_stands_first_is_reported(first: str, second: str) -> None:
     expected, refusal = refused(first), refused(second, first)
     assert (type(refusal), refusal.rule) == (type(expected), expected.rule)
-
-
-# ---- ordinary orders
-
-TERMS = st.fixed_dictionaries(
-    {"qty": st.sampled_from((1, 2, 3, 5, 900, 1_000_000, 1_500_001)), "price": st.integers(0, 101)},
-    optional={
-        "tif": st.sampled_from(TimeInForce),
-        "clord_id": st.sampled_from(("taken", "free")),
-        "smp_id": st.just("same"),
-        "smp": st.sampled_from(SelfMatchPrevention),
-        "channel": st.sampled_from(Channel),
-        "type": st.sampled_from((OrderType.LIMIT, OrderType.MARKET_TO_LIMIT, OrderType.STOP)),
-        "min_qty": st.just(2),
-        "post_only": st.booleans(),
-    },
-)
-INSTRUMENTS = st.builds(
-    Instrument,
-    symbol=st.just("X"),
-    tick=st.sampled_from((1, 2)),
-    min_qty=st.sampled_from((1, 3)),
-    price_low=st.sampled_from((1, 10)),
-    price_high=st.sampled_from((60, 98)),
-    size_high=st.sampled_from((None, 1_000)),
-    notional_low=st.sampled_from((None, 100)),
-)
-
-
-def outcome(instrument: Instrument, terms: dict[str, Any]) -> object:
-    """What comes of an order in a market where its own participant offers 6 at 60."""
-    found = Market(instrument)
-    found.sell("t", 6, 60, smp_id="same", clord_id="taken")
-    try:
-        order = found.buy("t", **terms)
-    except Refusal as refusal:
-        return type(refusal), refusal.rule, refusal.message
-    return structs.asdict(order), found.reports()
-
-
-@given(INSTRUMENTS, TERMS)
-@settings(max_examples=60)
-def test_an_order_that_passes_at_a_glance_fares_as_one_that_passes_row_by_row(
-    instrument: Instrument, terms: dict[str, Any]
-) -> None:
-    at_a_glance = outcome(instrument, terms)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(OrderAdmission, "_is_ordinary", lambda self, candidate: False)
-        assert outcome(instrument, terms) == at_a_glance

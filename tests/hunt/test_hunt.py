@@ -17,7 +17,7 @@ from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
 
 BUDGET = "250"
-STORM = 1_000  # inputs
+RANDOM_INPUTS = 1_000
 
 
 def hunt(folder: Path, *more: str) -> tuple[int, dict[str, Any]]:
@@ -37,46 +37,50 @@ def without_time(document: dict[str, Any]) -> dict[str, Any]:
 def test_the_same_seed_and_budget_are_the_same_hunt(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = []
+    documents = []
     for jobs in ("1", "2"):
         options = ("--inputs", BUDGET, "--seed", "3", "--keep-going", "--jobs", jobs)
-        told.append(hunt(tmp_path / jobs, *options)[1])
-        told[-1]["found"] = [one["says"] for one in told[-1]["found"]]
-    assert without_time(told[0]) == without_time(told[1])
-    assert told[0]["inputs"] >= int(BUDGET)
-    assert told[0]["features"]["operations"] > 20
+        documents.append(hunt(tmp_path / jobs, *options)[1])
+        documents[-1]["found"] = [finding["says"] for finding in documents[-1]["found"]]
+    assert without_time(documents[0]) == without_time(documents[1])
+    assert documents[0]["inputs"] >= int(BUDGET)
+    assert documents[0]["features"]["operations"] > 20
 
 
 @pytest.mark.long
-def test_a_hunt_meets_far_more_than_random_storms_of_as_many_inputs(tmp_path: Path) -> None:
-    storms: set[str] = set()
+def test_a_hunt_meets_far_more_than_random_steps_of_as_many_inputs(tmp_path: Path) -> None:
+    random: set[str] = set()
     inputs = 0
-    while inputs < STORM:
+    while inputs < RANDOM_INPUTS:
         scenario = with_random_steps(load_scenario("quickstart"), inputs, 100)
         simulation = Simulation(scenario, seed=inputs)
         reader = FeatureReader(simulation)
         while not simulation.script.done and (due := simulation.next_due()) is not None:
-            storms.update(reader.after_input(simulation.advance_to(due)))
+            random.update(reader.after_input(simulation.advance_to(due)))
         inputs += simulation.seq
-    hunted = hunt(tmp_path, "--inputs", str(STORM), "--keep-going")[1]
+    hunted = hunt(tmp_path, "--inputs", str(RANDOM_INPUTS), "--keep-going")[1]
     features, rules = hunted["features"], hunted["rules"]
     assert len(rules) == features["rules"] and set(rules).isdisjoint(hunted["never"]["rules"])
     assert len(rules) + len(hunted["never"]["rules"]) == len(RULES)
-    assert all(0 < one["inputs"] <= hunted["inputs"] for one in rules.values())
+    assert all(0 < row["inputs"] <= hunted["inputs"] for row in rules.values())
     assert rules["L5"]["feature"] == "action:instrument.state|done"  # an operator set a state
-    met = totals(storms)
+    met = totals(random)
     assert features["operations"] >= 3 * met["operations"]
     assert features["answers"] >= 2 * met["answers"]
     assert features["rules"] > met["rules"]
 
 
-def test_a_hunt_goes_on_from_its_corpus(tmp_path: Path) -> None:
+def test_a_hunt_repeats_its_corpus_and_goes_on_with_new_rounds(tmp_path: Path) -> None:
     corpus = ("--corpus", str(tmp_path / "corpus"), "--seed", "3", "--keep-going")
     _, first = hunt(tmp_path, "--inputs", "300", *corpus)
-    _, second = hunt(tmp_path, "--inputs", "1", *corpus)
-    assert second["moments"] >= first["moments"] > 0
+    kept = sorted((tmp_path / "corpus").glob("sequence-*.json"))
+    _, repeated = hunt(tmp_path, "--inputs", "1", *corpus)
+    assert first["moments"] == repeated["moments"] == len(kept) > 0
     for group in ("operations", "edges"):
-        assert second["features"][group] >= first["features"][group] * 9 // 10
+        assert repeated["features"][group] == first["features"][group]
+    _, further = hunt(tmp_path, "--inputs", "3000", *corpus)
+    assert further["moments"] > first["moments"]
+    assert further["features"]["operations"] > first["features"]["operations"]
 
 
 def test_a_corpus_of_another_seed_is_refused(
@@ -86,8 +90,8 @@ def test_a_corpus_of_another_seed_is_refused(
     main(["hunt", *corpus, "--seed", "3", "--save-failures", str(tmp_path)])
     code = main(["hunt", *corpus, "--seed", "4", "--save-failures", str(tmp_path)])
     assert code == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "belongs to another scenario, seed (3) or version" in said
+    err = " ".join(capsys.readouterr().err.split())
+    assert "belongs to another scenario, seed (3) or version" in err
 
 
 @pytest.mark.reading("documented")  # workers follow no patched simulation
@@ -110,7 +114,7 @@ def test_junit_has_a_case_for_each_kind_of_trouble_and_the_canary(tmp_path: Path
     cases = {case.attrib["name"]: case for case in suite.findall("testcase")}
     assert {"invariant", "contradiction", "replay", "canary"} <= set(cases)
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
-    assert failed == {one["kind"] for one in document["found"]} | (
+    assert failed == {finding["kind"] for finding in document["found"]} | (
         set() if document["canary"]["found"] else {"canary"}
     )
 
@@ -119,41 +123,41 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the canary in every episode it is no canary any more, but a find like any other."""
-    from sim.search.hunt import arena, campaign, canary
-    from sim.search.hunt.arena import Arena, Checkpoint
+    from sim.search.hunt import campaign, canary
+    from sim.search.hunt.episode import Episode
 
-    begin = Arena.__init__
+    begin = Episode.__init__
 
-    def planted(self: Arena, stand: Checkpoint, *, looking: bool = True) -> None:
-        canary.plant(stand.simulation)
-        begin(self, stand, looking=looking)
+    def planted(self: Episode, simulation: Simulation) -> None:
+        canary.plant(simulation)
+        begin(self, simulation)
 
-    monkeypatch.setattr(arena.Arena, "__init__", planted)
+    monkeypatch.setattr(Episode, "__init__", planted)
     monkeypatch.setattr(campaign, "CANARY_EVERY", 10_000)
     monkeypatch.setattr("sim.search.hunt.oracles.replays", lambda simulation: iter(()))
     scenario = tmp_path / "tiny.yaml"
     scenario.write_text("name: tiny\nextends: [quickstart]\nworld: {games: 0}\n")
     code, document = hunt(tmp_path, str(scenario), "--inputs", "20000", "--seed", "1")
     assert code == 1
-    (found,) = document["found"]
-    assert found["kind"] == "invariant"
-    assert "orders" in found["says"]
-    journal = Path(found["journal"])
+    (finding,) = document["found"]
+    assert finding["kind"] == "invariant"
+    assert "orders" in finding["says"]
+    journal = Path(finding["journal"])
     assert len(journal.read_bytes().splitlines()) < 40
     assert main(["replay", str(journal)]) == 0
-    assert main(["check", found["scenario"]]) == 0
-    said = capsys.readouterr().out
-    assert "FOUND invariant" in said
-    assert "blind: the canary" in said
+    assert main(["check", finding["scenario"]]) == 0
+    out = capsys.readouterr().out
+    assert "FOUND invariant" in out
+    assert "blind: the canary" in out
 
 
 def test_a_hunt_that_was_interrupted_tells_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sim.search.hunt.campaign import Campaign
+    from sim.search.hunt.campaign import ROUND, Campaign
 
     def interrupted(self: Campaign) -> bool:
-        if self.state.rounds == 1:
+        if self.state.episodes >= ROUND:
             raise KeyboardInterrupt
         return False
 
@@ -165,14 +169,14 @@ def test_a_hunt_that_was_interrupted_tells_what_it_has(
     assert "interrupted" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("given", [("--inputs", "x"), ("--minutes", "-1"), ("--jobs", "0")])
+@pytest.mark.parametrize("option", [("--inputs", "x"), ("--minutes", "-1"), ("--jobs", "0")])
 def test_a_mistake_of_the_command_line_is_told(
-    given: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["hunt", *given])
+        main(["hunt", *option])
     assert ended.value.code == 2
-    assert f"sim hunt: {given[0]}: " in capsys.readouterr().err
+    assert f"sim hunt: {option[0]}: " in capsys.readouterr().err
 
 
 def test_a_scenario_that_does_not_exist_is_told(capsys: pytest.CaptureFixture[str]) -> None:

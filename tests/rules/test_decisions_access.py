@@ -285,3 +285,11 @@ def test_t4_an_operation_that_is_not_simulated_is_refused(
     monkeypatch.delitem(handlers(), "HealthAPI.HealthCheck")
     assert firm_client(world).get("/v1/health").status == 501
     return refusal(world)
+
+
+@decides
+def test_r13_a_long_window_of_prices_is_clamped() -> Decided:
+    world = world_of()
+    window = {"assets": "crypto:btc", "from": 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
+    assert world.gateway.get("/v1/asset-prices/history", params=window).status == 200
+    return event(world, "RuleApplied", subject="crypto:btc")

@@ -375,6 +375,14 @@ def test_w4_a_call_during_the_window_is_refused() -> Decided:
 
 
 @decides
+def test_w8_a_health_check_during_the_window_is_refused() -> Decided:
+    world = _before_the_weekly_window()
+    world.advance_to("2026-07-09T02:00:00-04:00")
+    assert trader(world).get("/v1/health").status == 503
+    return refusal(world)
+
+
+@decides
 def test_w5_a_stream_ends_as_the_window_begins() -> Decided:
     world = _before_the_weekly_window()
     stream = following(world)

@@ -51,6 +51,16 @@ def test_s1_a_message_of_a_stream_may_come_twice() -> Decided:
 
 
 @decides
+def test_s2_a_token_continues_after_its_message() -> Decided:
+    world = world_of()
+    first = drop_copy(world)
+    entered(world, listed(world), "buy", 40)
+    token = first.frames[-1].resume_token
+    second = drop_copy(world, resume_token=token)
+    return event(world, "RuleApplied", subject=f"stream/{second.number}")
+
+
+@decides
 def test_s3_a_malformed_resume_token_is_refused() -> Decided:
     world = world_of()
     with pytest.raises(RpcError) as refused:

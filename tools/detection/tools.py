@@ -21,13 +21,14 @@ from sim.kernel import resources
 from sim.read.errors import UsageError
 from sim.read.headless_run import run_scenario
 from sim.run.client.client import RpcError, connect
-from sim.search.campaign import matching_variants
 from sim.search.explore import ExploreRequest, _explored, run_trial
 from sim.search.fuzz import with_random_steps
-from sim.search.hunt import arena
-from sim.search.hunt.campaign import Campaign, HuntFinding, HuntPlan
+from sim.search.hunt import checks, episode
+from sim.search.hunt.campaign import Campaign, HuntPlan
 from sim.search.hunt.oracles import Oracles
+from sim.search.hunt.results import HuntFinding
 from sim.search.hunt.roots import roots_of
+from sim.search.variants import matching_variants
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
 from sim.testing.certify.profile import load_profile
 from tests.clients.reference import GaveUp
@@ -84,22 +85,20 @@ def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
             yield "explore", str(broken)
 
 
-def hunt(
-    over: Over, bug: str = "", *, guided: bool = True, column: str = "hunt"
-) -> Iterator[Sentence]:
+def hunt(over: Over, bug: str = "", *, column: str = "hunt") -> Iterator[Sentence]:
     """`sim hunt`, which stops after the round in which its processor time is used up."""
-    said: list[HuntFinding] = []
+    findings: list[HuntFinding] = []
 
     class Listener:
-        def news(self, features: Any, so_far: Any) -> None: ...
-        def trouble(self, new: HuntFinding, so_far: Any) -> None:
-            said.append(new)
+        def features(self, first_met: Any, so_far: Any) -> None: ...
+        def finding(self, new: HuntFinding, so_far: Any) -> None:
+            findings.append(new)
 
         def round(self, so_far: Any) -> None: ...
 
-    plan = HuntPlan(roots=roots_of(), seed=1, guided=guided, canary=False)
-    Campaign(plan, Listener(), lambda: bool(said) or over()).run()
-    yield from ((column, f"{one.trouble.kind}: {one.trouble.says}") for one in said)
+    plan = HuntPlan(roots=roots_of(), seed=1, canary=False)
+    Campaign(plan, Listener(), lambda: bool(findings) or over()).run()
+    yield from ((column, f"{each.trouble.kind}: {each.trouble.text}") for each in findings)
 
 
 def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
@@ -107,7 +106,7 @@ def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
     for name in ("_invariants", "_answer", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
     _without_twin()
-    yield from hunt(over, guided=False, column="witness")
+    yield from hunt(over, column="witness")
 
 
 def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
@@ -115,8 +114,8 @@ def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
     for name in ("_invariants", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
     _without_twin()
-    vars(arena)["judge"] = lambda observations: Witness({})
-    yield from hunt(over, guided=False, column="conformance")
+    vars(checks)["judge"] = lambda observations: Witness({})
+    yield from hunt(over, column="conformance")
 
 
 class _Silent:
@@ -130,8 +129,9 @@ class _Silent:
 
 def _without_twin() -> None:
     """Run episodes without a twin and without repeated calls."""
-    vars(arena).update(dict.fromkeys(("torn", "disagreement"), lambda *args: iter(())))
-    vars(arena)["Twin"] = _Silent
+    for name in ("of_protocols", "of_pages"):
+        setattr(episode.Agreement, name, lambda *args: iter(()))
+    vars(checks)["Twin"] = _Silent
 
 
 class Properties:

@@ -11,6 +11,7 @@ from sim.core.exchange import Exchange
 from sim.core.market_data.assets import Ticker
 from sim.core.market_data.candles import Bucket, align_window, candles
 from sim.core.model.refusals import InvalidRequest, cut
+from sim.core.model.why import because
 from sim.kernel.instants import NS_PER_S
 
 ASSETS_MAX = 10
@@ -73,6 +74,8 @@ def _series(
 ) -> wire.AssetPriceSeries:
     now = exchange.now // NS_PER_S
     window = align_window(start, end, bucket, now)
+    if window.start > start:
+        exchange.ctx.apply(because("R13", asked=start, answered=window.start), f"crypto:{symbol}")
     ticker = exchange.assets.get(f"crypto:{symbol}")
     return wire.AssetPriceSeries(
         asset=wire.AssetId(asset_class=wire.AssetClass.ASSET_CLASS_CRYPTO, symbol=symbol),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -57,24 +57,12 @@ DOWNLOAD: Stages = RPC
 ANSWERED: Stages = (stages.apply_fault, stages.edge, stages.log)
 DOWNLOADED: Stages = (stages.apply_fault, stages.log)
 
-# Stages without effect unless there is a fault or an open maintenance window. Without either,
-# calls skip them, because a function call for each would cost a cheap request several percent.
-DISTURBANCES = frozenset(
-    {stages.fault, stages.maintenance, stages.fault_on_symbol, stages.apply_fault}
-)
 
+class Path(NamedTuple):
+    """The stages of one kind of call, and its closing stages."""
 
-class Path:
-    """The stages and closing stages of one kind of call, and the stages without the skipped
-    ones.
-    """
-
-    __slots__ = ("closing", "quiet_closing", "quiet_stages", "stages")
-
-    def __init__(self, walked: Stages, closing: Stages) -> None:
-        self.stages, self.closing = walked, closing
-        self.quiet_stages = tuple(stage for stage in walked if stage not in DISTURBANCES)
-        self.quiet_closing = tuple(stage for stage in closing if stage not in DISTURBANCES)
+    stages: Stages
+    closing: Stages
 
 
 _REST, _RPC = Path(REST, ANSWERED), Path(RPC, ANSWERED)
@@ -187,21 +175,16 @@ class Pipeline:
 
 def _walk(call: Call, state: CallState, path: Path) -> None:
     """Pass a call through stages until one refuses it, then through the closing stages."""
-    exchange = state.services.exchange
-    if exchange.maintenance.active or exchange.faults.armed:
-        walked, closing = path.stages, path.closing
-    else:
-        walked, closing = path.quiet_stages, path.quiet_closing
-    stage = walked[0]
+    stage = path.stages[0]
     try:
-        for stage in walked:
+        for stage in path.stages:
             stage(call, state)
     except Refusal as refusal:
         # The traceback refers to this frame and the state, which refers to the refusal: a reference
         # cycle that only the garbage collector would free.
         refusal.__traceback__ = None
         state.refuse(refusal, stage.__name__)
-    for stage in closing:
+    for stage in path.closing:
         stage(call, state)
 
 

@@ -96,9 +96,12 @@ def fault(call: Call, state: CallState) -> None:
 
 
 def maintenance(call: Call, state: CallState) -> None:
-    """Refuse while a maintenance window is open (rule W4)."""
+    """Refuse while a maintenance window is open (rules W4, W8)."""
     if state.services.exchange.maintenance.active and state.surface in _STOPS_FOR_MAINTENANCE:
-        raise refusals.Unavailable(rule="W4", remedy="wait for the end of the maintenance window")
+        operation = state.operation
+        checks_health = operation is not None and operation.service.name.endswith("HealthAPI")
+        rule, remedy = "W8" if checks_health else "W4", "wait for the end of the maintenance window"
+        raise refusals.Unavailable(rule=rule, remedy=remedy)
 
 
 def route(call: Call, state: CallState) -> None:

@@ -20,12 +20,16 @@ from sim.api.streams.shared_frames import nesting
 from sim.contract.messages import Message
 from sim.core.catalogue.assumptions import RESUME_TOKEN_TTL
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
+from sim.core.model.why import Why
 from sim.kernel.instants import Instant
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import AdmittedSubscription
 
 R = TypeVar("R")
+
+
+_RESUMED = Why("S2")
 
 
 class ReplayStream(KeyedStream):
@@ -110,6 +114,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
     def begin(self, stream: ReplayStream) -> None:
         self.join(stream)
         if stream.after is not None:
+            self.exchange.ctx.apply(_RESUMED, f"stream/{stream.id}")
             self.send_rows(stream, self.rows_after(stream.firm, stream.after), stream.after)
 
     def send_rows(

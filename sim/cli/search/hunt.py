@@ -1,9 +1,10 @@
-"""Search for bugs of the exchange itself, guided by coverage.
+"""Search for bugs of the exchange itself.
 
-Episodes of random inputs continue from moments that reached something new: an operation, an answer,
-a state change, a rule, a frame. Invariants and the contract are checked after every input, and what
-clients observed after every episode. The hunt stops at the first bug and writes the smallest
-journal and scenario that still show it. Exit code 1 if it finds a bug.
+Episodes of random moves begin in a small world: orders, streams, deals, people, actions of an
+operator. What they meet first is printed: an operation, an answer, a state change, a rule, a frame.
+Invariants and the contract are checked after every input, and what clients observed after every
+episode. The hunt stops at the first bug and writes the smallest journal and scenario that still
+show it. Exit code 1 if it finds a bug.
 
 The same seed and --inputs give the same hunt, whatever --jobs; --minutes only stops it.
 
@@ -16,7 +17,9 @@ examples:
 from __future__ import annotations
 
 import argparse
+from math import inf
 from pathlib import Path
+from time import monotonic
 
 from sim.cli.arguments import (
     FAILED,
@@ -54,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--inputs", inputs, type=count, default=0, metavar="N")
     seed = "seed of the hunt and of its runs (default: 1)"
     add_option(parser, "--seed", seed, type=count, default=1, metavar="N")
-    corpus = "keep moments in this folder, and continue from those already there"
+    corpus = "keep what met something first in this folder; repeat what is there, then go on"
     add_path(parser, "--corpus", "DIR", corpus)
     saved = f"folder for the journals and scenarios of bugs (default: {SAVED})"
     add_path(parser, "--save-failures", "DIR", saved)
@@ -71,11 +74,9 @@ def run(args: argparse.Namespace) -> int:
     from sim.read.progress import Progress
     from sim.run.loader.load import load_scenario
     from sim.search.hunt.campaign import Campaign, HuntPlan
-    from sim.search.hunt.checkpoints import checkpoints_of
-    from sim.search.hunt.finds import Finds
+    from sim.search.hunt.findings import FindingWriter
     from sim.search.hunt.report import Printer, document, junit_of, lines
-    from sim.search.hunt.roots import roots_of
-    from sim.search.hunt.stopping import Stopwatch
+    from sim.search.hunt.roots import roots_of, starts_of
 
     if args.scenario:
         load_scenario(args.scenario)
@@ -92,16 +93,18 @@ def run(args: argparse.Namespace) -> int:
         cluster=args.cluster,
         keep_going=args.keep_going,
     )
-    campaign = Campaign(plan, Printer(out), Stopwatch(args.minutes).over)
+    end = monotonic() + 60 * args.minutes if args.minutes else inf
+    campaign = Campaign(plan, Printer(out), lambda: monotonic() >= end)
     with Progress(0, "rounds", log=False) as rounds:
         campaign.run(rounds.step)
-    state, finds = campaign.state, []
+    state = campaign.state
     state.interrupted = rounds.interrupted
     with Progress(0, "trials", log=False) as bar:
-        writing = Finds(checkpoints_of(plan.roots, plan.seed), folder, lambda left: bar.step())
-        finds = [writing.write(trouble) for trouble in state.finds]
-    print(*lines(state, finds), sep="\n", file=out)
+        starts = starts_of(plan.roots, plan.seed)
+        writer = FindingWriter(starts, folder, lambda left: bar.step())
+        findings = [writer.write(finding) for finding in state.findings]
+    print(*lines(state, findings), sep="\n", file=out)
     if args.junit is not None:
-        args.junit.write_bytes(junit_of(state, finds, plan.seed))
-    give_json(args, document(state, finds, plan.seed))
-    return FAILED if finds else 0
+        args.junit.write_bytes(junit_of(state, findings, plan.seed))
+    give_json(args, document(state, findings, plan.seed))
+    return FAILED if findings else 0

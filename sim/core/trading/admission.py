@@ -29,10 +29,6 @@ needs the book: state, identity, shape, price, quantity, money, and resting orde
 quantity, without which there is no order to check. Validation changes nothing in the exchange. It
 only completes the order with what the book decides: a derived price, the price of a market order,
 the quantity that cash buys.
-
-Most orders are ordinary: a limit order of a well-funded account in an open instrument, with a valid
-price and quantity and nothing else. `_is_ordinary` recognises them cheaply. It may miss an order
-that the rows would admit, and then they run; it must never pass one that they would refuse.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ from typing import NamedTuple
 from sim.core.accounts.account_state import AccountState
 from sim.core.accounts.ledger import TRADING
 from sim.core.catalogue.assumptions import REQUIRE_REFERENCE_PRICE
-from sim.core.catalogue.bounds import CONTRACTS, REBATES
+from sim.core.catalogue.bounds import REBATES
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.states import ENTRY_STATES, check_entry
 from sim.core.matching.book import Book
@@ -59,8 +55,6 @@ from sim.core.matching.self_match import (
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import (
-    GTT,
-    LIMIT,
     MARKET_TO_LIMIT,
     OPEN,
     REJECT_AGGRESSOR,
@@ -94,7 +88,7 @@ from sim.core.trading.order_checks import (
     check_stop,
     check_volume,
 )
-from sim.core.trading.order_draft import draft_order, draft_plain_order, has_rare_terms
+from sim.core.trading.order_draft import draft_order
 
 POST_ONLY_TEXT = "Order may participate but not initiate in the market"
 
@@ -102,23 +96,20 @@ POST_ONLY_TEXT = "Order may participate but not initiate in the market"
 class Candidate:
     """An order that is being checked, with everything that the checks look at.
 
-    `plain` means that its command has no rare terms. The state is that at the moment of validation.
+    The state is that at the moment of validation.
     The book is created by the first row that needs it, so an order refused earlier materialises no
     dormant instrument.
     """
 
-    __slots__ = ("book", "command", "instrument", "order", "plain", "state")
+    __slots__ = ("book", "command", "instrument", "order", "state")
 
     book: Book
     state: InstrumentState
 
-    def __init__(
-        self, command: PlaceOrder, order: Order, instrument: Instrument, *, plain: bool
-    ) -> None:
+    def __init__(self, command: PlaceOrder, order: Order, instrument: Instrument) -> None:
         self.command = command
         self.order = order
         self.instrument = instrument
-        self.plain = plain
 
 
 class OrderAdmission:
@@ -151,52 +142,21 @@ class OrderAdmission:
         """
         check_shape(command)
         instrument, now = self._instruments.require(command.symbol), self._ctx.now
-        if has_rare_terms(command):
-            if command.cash_qty:
-                check_cash(command, instrument)
-            order = draft_order(command, instrument, now)
-            return Candidate(command, order, instrument, plain=False)
-        order = draft_plain_order(command, instrument, now)
-        return Candidate(command, order, instrument, plain=True)
+        if command.cash_qty:
+            check_cash(command, instrument)
+        return Candidate(command, draft_order(command, instrument, now), instrument)
 
     def drafted(self, command: PlaceOrder, order: Order) -> Candidate:
         """Return the candidate for an order that was drafted earlier and had to wait."""
         instrument = self._instruments.require(order.symbol)
-        return Candidate(command, order, instrument, plain=False)
+        return Candidate(command, order, instrument)
 
     def validate(self, candidate: Candidate) -> None:
         """Run every check on a draft, and complete it with what the book decides."""
         symbol = candidate.order.symbol
         candidate.state = self._lifecycle.state(symbol)
-        if candidate.plain and self._is_ordinary(candidate):
-            candidate.book = self._books.get(symbol)
-            return
         for check in _RUN:
             check(self, candidate)
-
-    def _is_ordinary(self, candidate: Candidate) -> bool:
-        """Return whether it is obvious that every row admits a plain order."""
-        order, instrument = candidate.order, candidate.instrument
-        price, qty, symbol = order.price, order.qty, order.symbol
-        traded = self._statistics.traded_ever(symbol)
-        return (
-            candidate.state is OPEN
-            and not self._lifecycle.under_maintenance
-            and self._ledger.require(order.account).kind == TRADING
-            and not (order.clord_id and self._orders.by_clord_id(order.participant, order.clord_id))
-            and order.type is LIMIT
-            and order.tif is not GTT
-            and order.smp is not REJECT_AGGRESSOR
-            and 0 < price >= instrument.price_low
-            and price <= instrument.price_high
-            and not price % instrument.tick
-            and not qty % instrument.min_qty
-            and instrument.size_low is instrument.size_high is None
-            and instrument.notional_low is instrument.notional_high is None
-            and traded + qty <= CONTRACTS.high * instrument.qty_scale
-            and not self._ledger.rebates_spent
-            and self._risk.certainly_affords(order, instrument)
-        )
 
     def check_clord_id(self, order: Order) -> None:
         """Refuse the client order id of an order that is still open (rule M6)."""

@@ -132,6 +132,11 @@ class EngineQueue:
             self._last.clear()
         return command
 
+    @property
+    def order_ids(self) -> set[str]:
+        """The orders with a command in the queue."""
+        return {command.order_id for command in self._state.queued.values()}
+
     def timed_out(self, command: QueuedCommand, order: Order) -> bool:
         """Return whether the stopgap rejects a command that leaves the queue (rule M37)."""
         return (

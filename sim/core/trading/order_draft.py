@@ -32,22 +32,8 @@ _RARE = (
 _rare_terms = attrgetter(*_RARE)
 
 
-def has_rare_terms(command: PlaceOrder) -> bool:
-    """Return whether a command uses any of the rare terms."""
-    return any(_rare_terms(command))
-
-
 def draft_order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
     """Return the order that a command describes, before any check. It has no id."""
-    order = draft_plain_order(command, instrument, now)
-    for name, value in zip(_RARE, _rare_terms(command), strict=True):
-        if value:
-            setattr(order, name, value)
-    return order
-
-
-def draft_plain_order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
-    """Return the order for a command without rare terms."""
     order = Order(
         id="",
         symbol=instrument.symbol,  # the same text object for all its orders
@@ -84,4 +70,8 @@ def draft_plain_order(command: PlaceOrder, instrument: Instrument, now: Instant)
         order.smp = REJECT_AGGRESSOR  # rules M30, M26
     elif command.smp:
         order.smp = command.smp
+    if any(rare := _rare_terms(command)):
+        for name, value in zip(_RARE, rare, strict=True):
+            if value:
+                setattr(order, name, value)
     return order

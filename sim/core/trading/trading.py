@@ -277,6 +277,11 @@ class Trading:
         """Every trade."""
         return self.execution_log.trades
 
+    @property
+    def queued_orders(self) -> set[str]:
+        """The ids of the orders with a command that the engine has not taken yet (rule M36)."""
+        return self._engine_queue.order_ids
+
     def state(self, symbol: str) -> InstrumentState:
         """Return the lifecycle state of an instrument. Refuses an unknown symbol as not found."""
         return self.lifecycle.state(symbol)

@@ -57,10 +57,13 @@ class NamedKeys(NamedTuple):
 
 
 class SeenRows(Struct):
-    """What has been written so far: the instruments, and the number of orders."""
+    """What has been written so far: the instruments, the number of orders, and the orders that a
+    command was waiting for.
+    """
 
     symbols: set[str]
     orders: int = 0
+    queued: set[str] = set()
 
 
 def keys_named_by(events: Iterable[dict[str, Any]]) -> NamedKeys:
@@ -87,14 +90,17 @@ def keys_named_by(events: Iterable[dict[str, Any]]) -> NamedKeys:
 
 
 def _orders(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
-    """Yield orders. An order in the engine's queue has no events yet, so new ones are counted."""
-    orders = engine.exchange.trading.orders
+    """Yield orders. A command in the engine's queue has no events yet, so new orders are counted,
+    and those that a command waits for, or waited for before, are read again.
+    """
+    orders, queued = engine.exchange.trading.orders, engine.exchange.trading.queued_orders
     before, previous.orders = previous.orders, len(orders)
+    waiting, previous.queued = queued | previous.queued, queued
     if changed is None:
         some = list(orders.all())
     else:
         some = [orders.rows[place] for place in range(before, len(orders))]
-        some += map(orders.require, sorted(changed.orders))
+        some += map(orders.require, sorted(changed.orders | waiting))
     return [((order.created, order.id), order_answer(order)) for order in some]
 
 

@@ -1,4 +1,6 @@
-"""What clients do in an episode: a gene becomes inputs, in the state in which it is used."""
+"""What clients do in an episode besides the moves of `moves/`: calls and streams drawn from the
+contract, tokens, and what they do again.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from msgspec.structs import replace
 
 from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
 from sim.api.pipeline.inputs import (
+    Advanced,
     Input,
     RestCall,
     RpcCall,
@@ -23,24 +26,12 @@ from sim.contract.contract import Operation, Plane, load_contract
 from sim.core.identity.assertion_problems import PROBLEMS
 from sim.core.identity.credentials import ASSERTION_TYPE, GRANT_TYPE
 from sim.kernel.entropy import Stream
-from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
-from sim.run.simulation import Simulation
-from sim.search.generator import exchange_order, retail_order
+from sim.kernel.instants import NS_PER_S, days
 from sim.search.hunt.callers import PEER, Callers, CallIdentity
-from sim.search.hunt.operators import Operators
+from sim.search.hunt.live_view import LiveView
 from sim.search.hunt.requests import Requests
+from sim.search.moves.streams import SOCKETS, socket_request
 
-_INSERT = {
-    "exchange": "OrderEntryAPI.InsertOrder",
-    "grpc": "OrderEntryAPI.InsertOrder",
-    "retail": "RetailOrdersAPI.CreateOrder",
-}
-_SOCKETS = {
-    "RetailStreamsAPI.MarketsStream": ("MARKET_DATA", "MARKET_DATA_LITE", "TRADE"),
-    "RetailStreamsAPI.PrivateStream": (
-        *("ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE", "RFQ"),
-    ),
-}
 _ACCOUNTS = ("account", "participantAccountId")
 _SOCKET_FRAMES: tuple[Any, ...] = (
     {"ping": {}},
@@ -52,42 +43,30 @@ _SOCKET_FRAMES: tuple[Any, ...] = (
 
 
 class Clients:
-    """Turns genes into inputs of clients.
+    """Draws inputs of clients. `open` are the streams that they hold, by id."""
 
-    `open` are the streams that clients hold, by id; `tokens_of_streams` is the last resume token of
-    each.
-    """
-
-    def __init__(self, simulation: Simulation, requests: Requests, operators: Operators) -> None:
-        self._simulation = simulation
-        self._requests = requests
-        self.operators = operators
-        self.callers = Callers(simulation)
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
+        self._simulation = view.simulation
+        self.requests = Requests(view.vocabulary)
+        self.callers = Callers(view.simulation)
         self.open: dict[int, Operation] = {}
-        self.tokens_of_streams: dict[int, str] = {}
         self._last: RestCall | RpcCall | None = None
 
-    def forget(self) -> None:
-        """Forget the last call."""
-        self._last = None
-
     def inputs(self, kind: str, choices: Stream) -> Iterator[Input]:
-        """Yield the inputs of a kind of gene.
+        """Yield the inputs of a kind of move.
 
         An input may depend on the outcome of the previous one.
         """
-        self._requests.now = self._simulation.now
-        words = kind.split(" ")
-        match words:
+        self.requests.now = self._simulation.now
+        match kind.split(" "):
             case ["call", plane, name]:
                 operation = load_contract().by_name(name)
-                body = self._requests.document(choices, operation)
-                who = self.callers.on(choices, operation, _plane(plane))
+                body = self.requests.document(choices, operation)
+                caller = self.callers.on(choices, operation, _plane(plane))
                 if plane in ("grpc", "exchange") and choices.chance(3, 4):
-                    body = self._with_own_account(body, who)
-                yield self.call(choices, plane, operation, body, who)
-            case ["order", plane] if plane in _INSERT:
-                yield self._order(choices, plane)
+                    body = self._with_own_account(body, caller)
+                yield self.call(choices, plane, operation, body, caller)
             case ["stream", name]:
                 yield from self._stream(choices, load_contract().by_name(name))
             case ["frame"] if self.open:
@@ -97,6 +76,10 @@ class Clients:
                 yield StreamHungUp(choices.choice(list(self.open)), PEER)
             case ["token"]:
                 yield self._token(choices)
+            case ["outlive"]:
+                yield from self._outlive(choices)
+            case ["removed"]:
+                yield from self._removed(choices)
             case ["again"] if self._last is not None:
                 yield self._last
 
@@ -108,84 +91,52 @@ class Clients:
         plane: str,
         operation: Operation,
         body: dict[str, Any],
-        who: CallIdentity | None = None,
+        caller: CallIdentity,
     ) -> RestCall | RpcCall:
-        """Return a call of an operation on a plane, by a drawn caller unless given.
-
-        For a read on both protocols the caller is given, and the request is the same on both.
-        """
+        """Return a call of an operation on a plane, which may be grpc."""
         if plane == "grpc":
-            who = who or self.callers.on(choices, operation, None)
             message = message_of(operation, body)
             method = choices.choice(operation.full_methods)
-            self._last = RpcCall(method, message, who.participant, who.credential, PEER)
+            self._last = RpcCall(method, message, caller.participant, caller.credential, PEER)
             return self._last
-        over = cast(Plane, plane)
-        who = who or self.callers.on(choices, operation, over)
-        verb, path, query, content = self._requests.address(choices, operation, over, body)
+        verb, path, query, content = self.requests.address(choices, operation, body)
         bare = redact_rest(
-            self._simulation.engine, over, verb, path, query, {}, content, PEER, None
+            self._simulation.engine, cast(Plane, plane), verb, path, query, {}, content, PEER, None
         )
-        self._last = replace(bare, participant=who.participant, credential=who.credential)
+        self._last = replace(bare, participant=caller.participant, credential=caller.credential)
         return self._last
 
-    def _with_own_account(self, value: Any, who: CallIdentity) -> Any:
+    def _with_own_account(self, value: Any, caller: CallIdentity) -> Any:
         """Return a request in which accounts are the caller's own."""
-        user = self._simulation.exchange.firms.user(who.participant) if who.participant else None
+        firms = self._simulation.exchange.firms
+        user = firms.user(caller.participant) if caller.participant else None
         if user is None:
             return value
         if isinstance(value, list):
-            return [self._with_own_account(item, who) for item in value]
+            return [self._with_own_account(item, caller) for item in value]
         if isinstance(value, dict):
             return {
-                name: user.account if name in _ACCOUNTS else self._with_own_account(inner, who)
+                name: user.account if name in _ACCOUNTS else self._with_own_account(inner, caller)
                 for name, inner in value.items()
             }
         return value
 
-    def _order(self, choices: Stream, plane: str) -> Input:
-        """Return a valid order, in one of few markets, that is likely to trade."""
-        terms = self.operators.market(choices)
-        operation = load_contract().by_name(_INSERT[plane])
-        if plane == "retail":
-            body = retail_order(choices, terms)
-            if choices.chance(1, 4):
-                body["synchronousExecution"] = True
-        else:
-            body = exchange_order(choices, terms)
-            body["clordId"] = f"h-{choices.below(40)}"
-            if choices.chance(1, 3):
-                body |= self._condition(choices, body)
-            if choices.chance(1, 4):
-                body["selfMatchPreventionInstruction"] = choices.choice(
-                    (
-                        "SELF_MATCH_PREVENTION_INSTRUCTION_REJECT_AGGRESSOR",
-                        "SELF_MATCH_PREVENTION_INSTRUCTION_CANCEL_RESTING",
-                        "SELF_MATCH_PREVENTION_INSTRUCTION_REMOVE_BOTH",
-                    )
-                )
-                body["selfMatchPreventionId"] = "s"
-        return self.call(choices, plane, operation, body)
+    def _removed(self, choices: Stream) -> Iterator[Input]:
+        """Call an operation before and after a nearby date on which it is added or removed."""
+        now = self._simulation.now
+        dates = [
+            (at, operation)
+            for operation in load_contract().operations
+            if operation.kind == "unary" and operation.planes
+            for at in (operation.since, operation.until)
+            if at is not None and abs(at - now) < days(1)
+        ]
+        if dates:
+            at, operation = choices.choice(dates)
+            yield Advanced(max(now, at + NS_PER_S * choices.choice((-1, 0, 0, 60))))
+            yield from self.inputs(f"call {operation.planes[0]} {operation.name}", choices)
 
-    def _condition(self, choices: Stream, body: dict[str, Any]) -> dict[str, Any]:
-        """Return fields of rarely used kinds of orders."""
-        ends = format_instant(
-            self._simulation.now + choices.choice((NS_PER_S, minutes(2), days(1)))
-        )
-        stop = {"type": "ORDER_TYPE_STOP", "stopPrice": body.get("price", "50")}
-        fields: dict[str, Any] = choices.choice(
-            (
-                {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": ends},
-                {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME"},
-                stop,
-                {**stop, "type": "ORDER_TYPE_STOP_LIMIT", "price": body.get("price", "50")},
-                {"cashOrderQty": str(choices.between(1, 4_000)), "orderQty": "0"},
-                {"immediatelyExecutableLimit": True, "price": "0"},
-                {"bestLimit": True, "price": "0"},
-                {"type": "ORDER_TYPE_MARKET_TO_LIMIT", "ignorePriceValidityChecks": True},
-            )
-        )
-        return fields
+    # ---- tokens
 
     def _token(self, choices: Stream) -> RestCall:
         """Return a token request. Its assertion is good, or has one of the possible problems."""
@@ -194,7 +145,7 @@ class Clients:
         good = choices.chance(2, 3)
         problem = "" if good else choices.choice(list(PROBLEMS))
         nonce = f"{choices.below(1 << 40) if choices.chance(7, 8) else 1:032x}"
-        known = "known" if choices.chance(9, 10) else "other"
+        audience = "known" if choices.chance(9, 10) else "other"
         form = {
             "grant_type": GRANT_TYPE if choices.chance(9, 10) else "password",
             "client_id": client if choices.chance(9, 10) else "other",
@@ -203,25 +154,40 @@ class Clients:
             "audience": self._simulation.exchange.credentials.environment.audience,
         }
         text = "&".join(f"{name}={value}" for name, value in form.items())
-        credential = VerifiedCredential("assertion", client, problem, {"audience": known}, nonce)
+        claims = {"audience": audience}
+        credential = VerifiedCredential("assertion", client, problem, claims, nonce)
         return RestCall(
             "auth", "POST", "/oauth/token", body=text, credential=credential, peer=PEER, form=True
         )
+
+    def _outlive(self, choices: Stream) -> Iterator[Input]:
+        """Use an access token before and after its expiry (§5.1)."""
+        yield self._token(choices)
+        if not self.callers.tokens:
+            return
+        token = self.callers.tokens[-1]
+        issued = self._simulation.exchange.credentials.token(token.key)
+        if issued is not None:
+            end = issued.expires + NS_PER_S * choices.choice((-1, 0, 1, 60))
+            yield Advanced(max(end, self._simulation.now))
+            operation = load_contract().by_name("AccountsAPI.GetWhoAmI")
+            plane = choices.choice(("exchange", "grpc"))
+            yield self.call(choices, plane, operation, {}, CallIdentity(token, None))
 
     # ---- streams
 
     def _stream(self, choices: Stream, operation: Operation) -> Iterator[Input]:
         if operation.content == "web_socket":
-            who = self.callers.on(choices, operation, "retail")
+            caller = self.callers.on(choices, operation, "retail")
             path = operation.bindings[0][1]
-            yield StreamOpened(path, b"", None, who.credential, PEER, True)
+            yield StreamOpened(path, b"", None, caller.credential, PEER, True)
             count = choices.choice((1, 1, 2))
         else:
-            who = self.callers.on(choices, operation, None)
+            caller = self.callers.on(choices, operation, None)
             method, message = choices.choice(operation.full_methods), b""
             if operation.kind == "server":
-                message = message_of(operation, self._requests.document(choices, operation))
-            yield StreamOpened(method, message, who.participant, who.credential, PEER)
+                message = message_of(operation, self.requests.document(choices, operation))
+            yield StreamOpened(method, message, caller.participant, caller.credential, PEER)
             count = int(operation.kind == "bidi")
         number = max(self.open, default=0)
         if self.open.get(number) is operation:
@@ -230,20 +196,11 @@ class Clients:
 
     def _frame(self, choices: Stream, operation: Operation) -> bytes:
         if operation.content != "web_socket":
-            return message_of(operation, self._requests.document(choices, operation))
+            return message_of(operation, self.requests.document(choices, operation))
         if choices.chance(1, 5):
             return json.encode(choices.choice(_SOCKET_FRAMES))
-        kinds = _SOCKETS[operation.name]
-        request: dict[str, Any] = {
-            "requestId": f"r{choices.below(3)}",
-            "subscriptionType": f"SUBSCRIPTION_TYPE_{choices.choice(kinds)}",
-        }
-        if choices.chance(2, 3):
-            known = self._requests.vocabulary.known("symbol")
-            request["marketSlugs"] = [choices.choice(known) for _ in range(choices.below(3))]
-        if choices.chance(1, 4):
-            request["responsesDebounced"] = choices.chance(1, 2)
-        return json.encode({"subscribe": request})
+        kinds = SOCKETS[operation.bindings[0][1]]
+        return json.encode(socket_request(choices, self._view, kinds))
 
 
 def _plane(name: str) -> Plane | None:

@@ -1,174 +1,101 @@
-"""The corpus: moments at which something new was met, and the distribution of energy.
+"""The corpus of a hunt: a folder with the sequences that met a feature first.
 
-Energy is a whole number. That of a moment grows with the news that it brought and falls with its
-age and with every visit. That of a kind of gene grows with the news that it brought recently. A
-minimum always remains, because what can be found changes.
+The next hunt with the same scenarios and seed repeats them, which takes it where the earlier ones
+have been, and goes on with the rounds that these did not draw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import DecodeError, Struct, json
 
-from sim.kernel.entropy import Stream
 from sim.read.errors import UsageError
-from sim.search.hunt.checkpoints import MomentPath
-from sim.search.hunt.genes import Gene, kinds
+from sim.search.hunt.results import DrawnMove
 
 T = TypeVar("T")
 
-FORMAT = 1
-_NEWS_WORTH, _NEWS_MAX = 64, 16
-_HALF_LIFE = 24  # rounds in which the energy of a moment halves
-_AGE_MAX = 6  # halvings
-_CREDIT, _CREDIT_MAX = 12, 240
-_TRIED, _UNTRIED = 4, 200
-_EXPENSIVE = "gateway"  # its catalogue reads cost a hundred times as much as an order
-
-
-class CorpusEntry(Struct):
-    """A moment of the corpus: how it is reached from another (-1: from a root), and its news.
-
-    `picks` counts visits; `born` is the round that found it.
-    """
-
-    root: int
-    parent: int
-    genes: list[Gene]
-    news: list[str]
-    picks: int = 0
-    born: int = 0
+FORMAT = 2
 
 
 class CorpusHeader(Struct):
-    """The first line of a corpus on disk."""
+    """What the sequences belong to, and the number of `rounds` that were drawn so far."""
 
     corpus: int
     roots: list[str]
     seed: int
+    rounds: int = 0
+
+
+class KeptSequence(Struct):
+    """Moves from the start of a root, as far as the last one that met a feature first."""
+
+    root: int
+    moves: list[DrawnMove]
+    features: list[str]
 
 
 class Corpus:
-    """Entries by number. With a folder, every new one is also written there."""
+    """The kept sequences of a hunt. Without a folder they are only counted."""
 
-    def __init__(self, roots: Sequence[str], seed: int, folder: Path | None = None) -> None:
-        self.entries: list[CorpusEntry] = []
-        self._roots = list(roots)
+    def __init__(self, roots: Sequence[str], seed: int, folder: Path | None) -> None:
+        """Open or begin a corpus. Refuses one of another scenario, seed or version."""
+        self.count = 0
         self._folder = folder
-        self.credit = dict.fromkeys(kinds(), _CREDIT)
-        self.uses = dict.fromkeys(kinds(), 0)
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._check_head(folder / "corpus.json", seed)
-
-    def _check_head(self, path: Path, seed: int) -> None:
-        head = CorpusHeader(FORMAT, self._roots, seed)
-        if not path.exists():
-            path.write_bytes(json.encode(head))
+        self._header = CorpusHeader(FORMAT, list(roots), seed)
+        if folder is None:
             return
-        try:
-            stored = json.decode(path.read_bytes(), type=CorpusHeader)
-        except DecodeError as error:
-            raise UsageError(f"{path} is not a corpus of a hunt: {error}") from None
-        if stored.roots != head.roots or stored.seed != seed:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not self._file.exists():
+            self.end_round(0)
+            return
+        stored = _read(self._file, CorpusHeader)
+        if (stored.corpus, stored.roots, stored.seed) != (FORMAT, list(roots), seed):
             raise UsageError(
-                f"the corpus in {path.parent} belongs to another scenario, seed"
-                f" ({stored.seed}) or version; use another folder"
+                f"the corpus in {folder} belongs to another scenario, seed ({stored.seed}) or"
+                " version; use another folder"
             )
-
-    def stored(self) -> list[CorpusEntry]:
-        """Return the entries on disk, in their order."""
-        if self._folder is None:
-            return []
-        entries = []
-        for path in sorted(self._folder.glob("moment-*.json")):
-            try:
-                entries.append(json.decode(path.read_bytes(), type=CorpusEntry))
-            except DecodeError as error:
-                raise UsageError(f"{path} is not a moment of a corpus: {error}") from None
-        return entries
-
-    def add(self, entry: CorpusEntry, *, write: bool = True) -> int:
-        """Add a moment and return its number."""
-        number = len(self.entries)
-        self.entries.append(entry)
-        if write and self._folder is not None:
-            stored = CorpusEntry(entry.root, entry.parent, entry.genes, entry.news)
-            path = self._folder / f"moment-{number:06}.json"
-            part = path.with_suffix(".part")
-            part.write_bytes(json.encode(stored))
-            part.rename(path)
-        return number
-
-    def place(self, number: int) -> MomentPath:
-        """Return the moment of an entry."""
-        way = []
-        entry = self.entries[number]
-        while True:
-            way.append((number, tuple(entry.genes)))
-            if entry.parent < 0:
-                return MomentPath(entry.root, tuple(reversed(way)))
-            number = entry.parent
-            entry = self.entries[number]
+        self._header = stored
 
     @property
-    def root_count(self) -> int:
-        """The number of roots."""
-        return len(self._roots)
+    def rounds(self) -> int:
+        """How many rounds earlier hunts drew."""
+        return self._header.rounds
 
-    # ---- energy
+    def stored(self) -> Iterator[KeptSequence]:
+        """Yield the sequences of earlier hunts, oldest first."""
+        for path in sorted(self._folder.glob("sequence-*.json")) if self._folder else ():
+            self.count += 1
+            yield _read(path, KeptSequence)
 
-    def choose(self, choices: Stream, now: int) -> int:
-        """Return the number of an entry from which to continue."""
-        number = weighted(
-            choices, [(n, self._energy(entry, now)) for n, entry in enumerate(self.entries)]
-        )
-        self.entries[number].picks += 1
-        return number
+    def add(self, kept: KeptSequence) -> None:
+        """Keep a sequence."""
+        if self._folder is not None:
+            _write(self._folder / f"sequence-{self.count:06}.json", kept)
+        self.count += 1
 
-    @staticmethod
-    def _energy(entry: CorpusEntry, now: int) -> int:
-        worth = _NEWS_WORTH * min(len(entry.news), _NEWS_MAX)
-        age = min((now - entry.born) // _HALF_LIFE, _AGE_MAX)
-        return (worth >> age) // (1 + entry.picks) + 1
+    def end_round(self, rounds: int) -> None:
+        """Note how many rounds are drawn."""
+        self._header.rounds = rounds
+        if self._folder is not None:
+            _write(self._file, self._header)
 
-    def weight(self, kind: str) -> int:
-        """Return the energy of a kind of gene.
-
-        A rarely used one counts as if it had brought news.
-        """
-        return self.credit[kind] + (_UNTRIED if self.uses[kind] < _TRIED else 0)
-
-    def used(self, kind: str) -> None:
-        """Note that a kind of gene was used."""
-        if kind in self.uses:
-            self.uses[kind] += 1
-
-    def earned(self, kind: str, news: int) -> None:
-        """Give a kind of gene credit for news."""
-        if kind not in self.credit:
-            return
-        self.credit[kind] = min(self.credit[kind] + _CREDIT * news, _CREDIT_MAX)
-
-    def fade(self) -> None:
-        """Reduce the weight of old news."""
-        for kind, credit in self.credit.items():
-            self.credit[kind] = max(credit * 15 // 16, 2)
+    @property
+    def _file(self) -> Path:
+        assert self._folder is not None
+        return self._folder / "corpus.json"
 
 
-def weighted(choices: Stream, options: Sequence[tuple[T, int]]) -> T:
-    """Return one of the options, with a probability in proportion to its weight."""
-    left = choices.below(max(1, sum(max(weight, 1) for _, weight in options)))
-    for option, weight in options:
-        left -= max(weight, 1)
-        if left < 0:
-            return option
-    raise AssertionError("a draw is below the sum of weights")
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        return json.decode(path.read_bytes(), type=kind)
+    except DecodeError as error:
+        raise UsageError(f"{path} is not of a hunt's corpus: {error}") from None
 
 
-def is_expensive(group: str) -> bool:
-    """Return whether inputs of a swarm's group cost far more than others."""
-    return group == _EXPENSIVE
+def _write(path: Path, content: Struct) -> None:
+    part = path.with_suffix(".part")
+    part.write_bytes(json.encode(content))
+    part.rename(path)

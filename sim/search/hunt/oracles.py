@@ -1,8 +1,8 @@
 """What must hold after every input: the invariants, and the conformance of answers with our own
 contract.
 
-Single answers are checked here; the witness checks whether answers are consistent, at the end of an
-episode.
+Single answers are checked here. Whether answers are consistent is checked by the witness at the end
+of an episode.
 """
 
 from __future__ import annotations
@@ -26,18 +26,22 @@ KINDS = (
     *("invariant", "contradiction", "conformance", "internal error"),
     *("agreement", "twin", "replay"),
 )
-_SHOWN = 3  # differences reported for one answer
+_SHOWN_MAX = 3  # differences reported for one answer
 
 
 class Trouble(Struct, frozen=True):
     """Something that must not be: its kind, and a sentence.
 
-    `subject` is what it is about: two troubles of the same kind and subject are one find.
+    `subject` is what it is about: two troubles of the same kind and subject are one finding.
     """
 
     kind: str
     subject: str
-    says: str
+    text: str
+
+    def is_like(self, other: Trouble) -> bool:
+        """Return whether both are the same finding."""
+        return (self.kind, self.subject) == (other.kind, other.subject)
 
 
 class Oracles:
@@ -45,7 +49,7 @@ class Oracles:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._seen = moment(simulation.exchange.trading)
+        self._before = moment(simulation.exchange.trading)
         self._inputs = 0
 
     def after_input(self, input_: Any, outcome: Outcome) -> Iterator[Trouble]:
@@ -58,16 +62,16 @@ class Oracles:
 
     def at_the_end(self) -> Iterator[Trouble]:
         """Yield what is wrong at the end of an episode."""
-        for one in violations(self._simulation.exchange.trading):
-            yield Trouble("invariant", one.invariant, str(one))
+        for broken in violations(self._simulation.exchange.trading):
+            yield Trouble("invariant", broken.invariant, str(broken))
 
     def _invariants(self) -> Iterator[Trouble]:
         trading = self._simulation.exchange.trading
         self._inputs += 1
-        changed = changes(trading, self._seen) if self._inputs % WHOLE_EVERY else None
-        self._seen = moment(trading)
-        for one in violations(trading, changed):
-            yield Trouble("invariant", one.invariant, str(one))
+        changed = changes(trading, self._before) if self._inputs % WHOLE_EVERY else None
+        self._before = moment(trading)
+        for broken in violations(trading, changed):
+            yield Trouble("invariant", broken.invariant, str(broken))
 
     def _answer(
         self, call: RestCall | RpcCall, reply: Reply, entry: LoggedCall, faulty: bool
@@ -97,9 +101,10 @@ class Oracles:
             operation = load_contract().by_name(name)
             dialect = self._simulation.engine.pipeline.replies.dialect(plane)
             wrong = shape_of(operation.response, dialect).check(body) or []
-        for one in wrong[:_SHOWN]:
-            says = f"{name} on {plane}: {status}, {one.where}: {one.recorded!r}, not {one.own!r}"
-            yield Trouble("conformance", f"{name} {one.where}", says)
+        for misfit in wrong[:_SHOWN_MAX]:
+            difference = f"{misfit.recorded!r}, not {misfit.own!r}"
+            text = f"{name} on {plane}: {status}, {misfit.where}: {difference}"
+            yield Trouble("conformance", f"{name} {misfit.where}", text)
 
 
 def replays(simulation: Simulation) -> Iterator[Trouble]:
@@ -108,5 +113,5 @@ def replays(simulation: Simulation) -> Iterator[Trouble]:
         header, lines = lines_leading_to(simulation)
         verify(simulation_of(header), lines)
     except Divergence as difference:
-        said = "; ".join(difference.lines())
-        yield Trouble("replay", difference.part, f"input {difference.number - 1}: {said}")
+        text = f"input {difference.number - 1}: {'; '.join(difference.lines())}"
+        yield Trouble("replay", difference.part, text)

@@ -1,4 +1,4 @@
-"""The output of a hunt: news as it comes, finds, and the verdict at the end."""
+"""The output of a hunt: new features as they come, findings, and the verdict at the end."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from sim.read.decisions import RULES
 from sim.read.features.features import GROUPS, describe, totals
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
-from sim.search.hunt.campaign import CampaignState, HuntFinding
-from sim.search.hunt.finds import Find
 from sim.search.hunt.oracles import KINDS
+from sim.search.hunt.results import CampaignState, HuntFinding, SavedFinding
 
-_SHOWN_MAX = 4  # news of one kind that are printed one by one
+_SHOWN_MAX = 4  # features of one kind that are printed one by one
 _MISSING_MAX = 12
 
 
 class Printer:
-    """Prints news: the first few of each group one by one, later ones as counts per round."""
+    """Prints new features: the first few of a group one by one, later ones as counts per round."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._printed: Counter[str] = Counter()
         self._more: Counter[str] = Counter()
 
-    def news(self, features: Sequence[str], so_far: CampaignState) -> None:
-        """Print news, or count it."""
-        for feature in features:
+    def features(self, first_met: Sequence[str], so_far: CampaignState) -> None:
+        """Print features, or count them."""
+        for feature in first_met:
             group = feature.partition(":")[0]
             if f"{group}s" not in GROUPS:
                 continue
@@ -40,10 +39,10 @@ class Printer:
             else:
                 self._more[group] += 1
 
-    def trouble(self, new: HuntFinding, so_far: CampaignState) -> None:
+    def finding(self, new: HuntFinding, so_far: CampaignState) -> None:
         """Print that something is wrong."""
-        said = f"{so_far.inputs:>8}  FOUND {new.trouble.kind}: {new.trouble.says}"
-        print(*wrapped(said, " " * 10, first=""), sep="\n", file=self._out, flush=True)
+        text = f"{so_far.inputs:>8}  FOUND {new.trouble.kind}: {new.trouble.text}"
+        print(*wrapped(text, " " * 10, first=""), sep="\n", file=self._out, flush=True)
 
     def round(self, so_far: CampaignState) -> None:
         """Print the counts."""
@@ -53,43 +52,50 @@ class Printer:
             self._more.clear()
 
 
-def document(state: CampaignState, finds: Sequence[Find], seed: int) -> dict[str, Any]:
+def document(state: CampaignState, findings: Sequence[SavedFinding], seed: int) -> dict[str, Any]:
     """Return a hunt as a document for programs."""
     return {
         "seed": seed,
         "inputs": state.inputs,
         "cpu_s": round(state.cpu_s, 3),
         "episodes": state.episodes,
-        "moments": state.moments,
+        "moments": state.kept,
         "interrupted": state.interrupted,
-        "features": totals(state.news),
+        "features": totals(state.features),
         "rules": rules_met(state),
         "never": {name: list(rows) for name, rows in never(state).items()},
         "canary": {"found": state.canary is not None, "inputs": state.canary},
         "found": [
-            {"kind": one.kind, "says": one.says, "journal": one.journal, "scenario": one.scenario}
-            for one in finds
+            {
+                "kind": finding.kind,
+                "says": finding.text,
+                "journal": finding.journal,
+                "scenario": finding.scenario,
+            }
+            for finding in findings
         ],
     }
 
 
-def junit_of(state: CampaignState, finds: Sequence[Find], seed: int) -> bytes:
+def junit_of(state: CampaignState, findings: Sequence[SavedFinding], seed: int) -> bytes:
     """Return JUnit XML: a case for each kind of trouble, and one for the canary."""
     cases = []
     for kind in KINDS:
-        said = [f"{one.says} ({one.journal})" for one in finds if one.kind == kind]
-        failure = said[0] if said else ""
-        cases.append(Case("hunt", kind, state.cpu_s, failure, text="\n".join(said)))
+        texts = [
+            f"{finding.text} ({finding.journal})" for finding in findings if finding.kind == kind
+        ]
+        failure = texts[0] if texts else ""
+        cases.append(Case("hunt", kind, state.cpu_s, failure, text="\n".join(texts)))
     blind = "" if state.canary is not None else "blind: the canary was not found"
     cases.append(Case("hunt", "canary", state.canary_cpu_s, blind))
-    counts = {name: str(number) for name, number in totals(state.news).items()}
+    counts = {name: str(number) for name, number in totals(state.features).items()}
     return junit([Suite(f"sim hunt seed {seed}", cases, {"inputs": str(state.inputs), **counts})])
 
 
 def rules_met(state: CampaignState) -> dict[str, dict[str, Any]]:
     """Return each numbered rule that was met: after how many inputs first, and by which feature."""
     first: dict[str, dict[str, Any]] = {}
-    for feature, inputs in state.news.items():
+    for feature, inputs in state.features.items():
         group, _, rule = feature.partition(":")
         if group == "rule":
             first.setdefault(rule, {"inputs": inputs, "feature": feature})
@@ -98,40 +104,39 @@ def rules_met(state: CampaignState) -> dict[str, dict[str, Any]]:
 
 def never(state: CampaignState) -> dict[str, list[str]]:
     """Return what was never met, by kind."""
-    met = {feature.split("|")[0].partition(":")[2] for feature in state.news}
+    met = {feature.split("|")[0].partition(":")[2] for feature in state.features}
     edges = (f"lifecycle|{was.name}|{to.name}" for was, to in EDGES)
     rules = rules_met(state)
     return {
         "rules": [rule for rule in RULES if rule not in rules],
-        "operations": [one.name for one in load_contract().operations if one.name not in met],
-        "edges": [edge.replace("|", " ") for edge in edges if f"edge:{edge}" not in state.news],
+        "operations": [each.name for each in load_contract().operations if each.name not in met],
+        "edges": [edge.replace("|", " ") for edge in edges if f"edge:{edge}" not in state.features],
     }
 
 
-def lines(state: CampaignState, finds: Sequence[Find], *, canary: bool = True) -> Iterator[str]:
+def lines(state: CampaignState, findings: Sequence[SavedFinding]) -> Iterator[str]:
     """Yield the verdict for people."""
     counts = ", ".join(
         counted(number, name.removesuffix("s")) if name in GROUPS else f"{number} {name}"
-        for name, number in totals(state.news).items()
+        for name, number in totals(state.features).items()
     )
     yield ""
-    where = f"{state.inputs:,} inputs in {counted(state.episodes, 'episode')}"
-    yield f"{where}, {state.cpu_s:.1f} s of processor time"
+    budget = f"{state.inputs:,} inputs in {counted(state.episodes, 'episode')}"
+    yield f"{budget}, {state.cpu_s:.1f} s of processor time"
     yield from wrapped(f"met {counts}", "  ", first="")
-    yield counted(state.moments, "moment") + " in the corpus"
     for name, rows in never(state).items():
         if rows:
             more = f" and {len(rows) - _MISSING_MAX} more" if len(rows) > _MISSING_MAX else ""
-            said = f"{counted(len(rows), name.removesuffix('s'))} never met: "
-            yield from wrapped(said + ", ".join(rows[:_MISSING_MAX]) + more, "  ", first="")
-    if canary and state.canary is not None:
+            text = f"{counted(len(rows), name.removesuffix('s'))} never met: "
+            yield from wrapped(text + ", ".join(rows[:_MISSING_MAX]) + more, "  ", first="")
+    if state.canary is not None:
         yield f"the canary was found after {state.canary:,} inputs"
-    elif canary:
-        said = "blind: the canary, a bug made on purpose, was not found; hunt longer before you"
-        yield from wrapped(f"{said} trust that nothing was", "  ", first="")
-    for find in finds:
-        said = f"{find.kind}: {find.says} ({counted(find.inputs, 'input')})"
-        yield from wrapped(said, "  ", first="")
-        yield from (f"  {line}" for line in find.lines())
-    if not finds:
+    else:
+        text = "blind: the canary, a bug made on purpose, was not found; hunt longer before you"
+        yield from wrapped(f"{text} trust that nothing was", "  ", first="")
+    for finding in findings:
+        text = f"{finding.kind}: {finding.text} ({counted(finding.inputs, 'input')})"
+        yield from wrapped(text, "  ", first="")
+        yield from (f"  {command}" for command in finding.commands())
+    if not findings:
         yield "nothing was found"

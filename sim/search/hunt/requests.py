@@ -8,18 +8,18 @@ import copy
 import re
 from functools import cache
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from msgspec import json
 
-from sim.contract.contract import Binding, Operation, Plane
+from sim.contract.contract import Operation
 from sim.contract.messages import Message, find, find_message
-from sim.contract.operation import VARIABLE
 from sim.contract.wire_fields import Field, fields_of
 from sim.kernel import resources
 from sim.kernel.entropy import Stream
 from sim.kernel.instants import Instant, Span, days, format_instant, hours, minutes
 from sim.search.hunt.vocabulary import Vocabulary, snake
+from sim.search.moves.view import PEOPLE, address, query_fields, variables
 
 DEPTH_MAX = 3
 _NUMBERS = (0, 1, 1, 2, 3, 5, 10, 41, 45, 48, 50, 50, 52, 55, 100, 500, 1_000, -1, 2**31 - 1)
@@ -27,11 +27,11 @@ _DECIMALS = ("0", "0.45", "0.48", "0.50", "0.5", "0.52", "1", "5", "10.00", "0.0
 _SPANS: tuple[Span, ...] = (0, minutes(1), hours(1), days(1), days(8), days(50), days(100))
 # Names with few values, so that sessions replace each other and a second call finds the first.
 _FEW: dict[str, tuple[Any, ...]] = {
-    "clord_id": tuple(f"h-{n}" for n in range(6)),
-    "idempotency_key": tuple(f"k-{n}" for n in range(4)),
-    "external_reference": tuple(f"r-{n}" for n in range(4)),
-    "external_id": tuple(f"person-{n}" for n in range(5)),
-    "cross_id": tuple(f"x-{n}" for n in range(4)),
+    "clord_id": tuple(f"order-{n}" for n in range(6)),
+    "idempotency_key": tuple(f"key-{n}" for n in range(4)),
+    "external_reference": tuple(f"key-{n}" for n in range(4)),
+    "external_id": tuple(f"person-{n}" for n in range(PEOPLE)),
+    "cross_id": tuple(f"cross-{n}" for n in range(4)),
     "ssn": tuple(f"9001122{n:02}" for n in range(5)),
     "date_of_birth": (
         *("1988-04-12", "1988-04-12", "1985-09-02", "1985-09-05", "1985-09-25", "1985-10-02"),
@@ -52,37 +52,6 @@ _FEW: dict[str, tuple[Any, ...]] = {
 }
 # Names of identifiers. Other texts of an example are not replaced.
 _IDENTIFIES = re.compile(r"(^id|^name|_id|_ids|symbols?|slugs?|accounts?|user|token|cursor)$")
-# Bodies of calls that exist over gRPC only.
-_ORDER = {
-    "type": "ORDER_TYPE_LIMIT",
-    "side": "SIDE_BUY",
-    "symbol": "rain",
-    "orderQty": "5",
-    "price": "50",
-    "timeInForce": "TIME_IN_FORCE_FILL_OR_KILL",
-    "clordId": "vendor-1",
-    "account": "firms/atlas-fcm/accounts/8f3a61c4",
-    "manualOrderIndicator": "MANUAL_ORDER_INDICATOR_AUTOMATED",
-}
-_FEE = {"value": "0.05", "currency": "USD"}
-_OVER_GRPC: dict[str, Any] = {
-    "OrderFundingService.CreateVendorOrder": {
-        "order": _ORDER,
-        "vendorFee": _FEE,
-        "idempotencyKey": "k-0",
-    },
-    "OrderFundingService.CreateFundedOrder": {"order": _ORDER, "idempotencyKey": "k-0"},
-    "CashMovementService.CreateCashMovement": {
-        "idempotencyKey": "k-0",
-        "transfer": {
-            "reason": "TRANSFER_REASON_DEPOSIT",
-            "participantAccountId": "firms/atlas-fcm/accounts/8f3a61c4",
-            "amount": "10.00",
-            "currency": "USD",
-            "externalReference": "r-0",
-        },
-    },
-}
 _TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
 
 
@@ -90,7 +59,7 @@ _TIMES = re.compile(r"(time|_at|date|from|to|since|until|start|end)$")
 def _examples() -> dict[str, Any]:
     """Return the bodies of examples by operation."""
     planes = json.decode(resources.path("fixtures", "openapi-examples.json").read_bytes())
-    return _OVER_GRPC | {
+    return {
         name: example["body"]
         for examples in planes.values()
         for name, example in examples.items()
@@ -119,11 +88,11 @@ class Requests:
     def complete(self, choices: Stream, operation: Operation) -> dict[str, Any]:
         """Return a request with every name in its path, and nothing that a query cannot express."""
         body = self.document(choices, operation)
-        for _, template, takes in operation.bindings:
-            for name in VARIABLE.findall(template):
+        for _, template, takes_body in operation.bindings:
+            for name in variables(template):
                 if name not in map(snake, body):
                     body[name] = self._variable(choices, operation, name)
-            if not takes:
+            if not takes_body:
                 body = {
                     name: value
                     for name, value in body.items()
@@ -144,7 +113,7 @@ class Requests:
         name = snake(key)
         if name in _FEW:
             return choices.choice(_FEW[name]) if choices.chance(3, 4) else value
-        if isinstance(value, str) and _IDENTIFIES.search(name) and self.vocabulary.known(name):
+        if isinstance(value, str) and _IDENTIFIES.search(name) and self.vocabulary.values(name):
             return self.vocabulary.draw(choices, name, operation)
         return value
 
@@ -218,9 +187,9 @@ class Requests:
         return self._number(choices, name)
 
     def _number(self, choices: Stream, name: str) -> int:
-        known = [value for value in self.vocabulary.known(name) if isinstance(value, int)]
-        if known and choices.chance(1, 2):
-            return int(choices.choice(known))
+        values = [value for value in self.vocabulary.values(name) if isinstance(value, int)]
+        if values and choices.chance(1, 2):
+            return int(choices.choice(values))
         if _TIMES.search(name):
             return (self.now - choices.choice(_SPANS)) // 1_000_000_000
         return choices.choice(_NUMBERS)
@@ -237,58 +206,25 @@ class Requests:
         return format_instant(self.now + (span if choices.chance(1, 3) else -span))
 
     def _bytes(self, choices: Stream, name: str, operation: str) -> str:
-        known = self.vocabulary.known(name)
-        return str(choices.choice(known)) if known and choices.chance(5, 6) else "AAAA"
+        values = self.vocabulary.values(name)
+        return str(choices.choice(values)) if values and choices.chance(5, 6) else "AAAA"
 
     # ---- addresses
 
     def address(
-        self, choices: Stream, operation: Operation, plane: Plane, body: dict[str, Any]
+        self, choices: Stream, operation: Operation, body: dict[str, Any]
     ) -> tuple[str, str, str, bytes]:
         """Return verb, path, query and body of a request over HTTP."""
-        verb, template, takes = choices.choice(_bindings(operation, plane))
-        fields = dict(body)
-
-        def filled(match: re.Match[str]) -> str:
-            key = match[1]
-            value = _pop_field(fields, key)
-            if value is None or isinstance(value, dict | list):
-                value = self._variable(choices, operation, key)
-            return quote(str(value), safe="/" if "=" in match[0] else "")
-
-        path = VARIABLE.sub(filled, template)
+        verb, path, fields, takes_body = address(
+            choices, operation, body, lambda name: self._variable(choices, operation, name)
+        )
         if operation.content == "form":
-            return verb, path, "", urlencode(_query_fields(fields)).encode()
-        if takes:
+            return verb, path, "", urlencode(query_fields(fields)).encode()
+        if takes_body:
             return verb, path, "", json.encode(fields)
-        return verb, path, urlencode(_query_fields(fields), doseq=True), b""
+        return verb, path, urlencode(query_fields(fields), doseq=True), b""
 
     def _variable(self, choices: Stream, operation: Operation, name: str) -> Any:
         if name in _FEW:
             return choices.choice(_FEW[name])
         return self.vocabulary.draw(choices, name.rpartition(".")[2], operation.name)
-
-
-def _bindings(operation: Operation, plane: Plane) -> tuple[Binding, ...]:
-    return operation.bindings if plane in operation.planes else ()
-
-
-def _pop_field(fields: dict[str, Any], name: str) -> Any:
-    """Remove a field that is part of the path, and return it."""
-    for key in list(fields):
-        if snake(key) == name:
-            return fields.pop(key)
-    return None
-
-
-def _query_fields(fields: dict[str, Any], under: str = "") -> dict[str, Any]:
-    """Return fields as query parameters; those of messages by their dotted path."""
-    flat: dict[str, Any] = {}
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            flat |= _query_fields(value, f"{under}{name}.")
-        elif isinstance(value, list):
-            flat[under + name] = [item for item in value if not isinstance(item, dict | list)]
-        else:
-            flat[under + name] = str(value).lower() if isinstance(value, bool) else value
-    return flat

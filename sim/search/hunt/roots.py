@@ -4,10 +4,15 @@ tight limits and without any, and both sides of each date.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+from io import BytesIO
+
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import days, format_instant, hours, parse_instant
 from sim.read import dates
 from sim.run.loader.load import load_scenario
+from sim.run.simulation import Simulation
 
 # A hunt forks and searches its world thousands of times, and the cost of lists depends on its size.
 # So this world has one or two of each kind: partners with all scopes and with few, retail users, a
@@ -68,10 +73,8 @@ _DATED = ("rule", "operation")
 
 
 def roots_of(scenario: str = "") -> tuple[str, ...]:
-    """Return the scenarios with which a hunt begins, as texts; "" is a small world and the default
-    one.
-
-    Most time is spent on the first ones.
+    """Return the scenarios with which a hunt begins, as texts: a small world and the default one if
+    the user names none ("").
     """
     base = SMALL_WORLD if not scenario else f"name: hunt\nextends: [{scenario}]\n"
     free, tight = (_limited(base, limit) for limit in ("off", _TIGHT))
@@ -87,3 +90,31 @@ def roots_of(scenario: str = "") -> tuple[str, ...]:
 def _limited(base: str, limit: str) -> str:
     limits = ", ".join(f'{name}: "{limit}"' for name in LIMITS)
     return f"{base}limits: {{{limits}}}\n"
+
+
+# ---- simulations
+
+
+class Starts:
+    """The root scenarios of a hunt as texts, each built once and copied for every episode."""
+
+    def __init__(self, roots: Sequence[str], seed: int) -> None:
+        self._roots = roots
+        self._seed = seed
+        self._built: dict[int, Simulation] = {}
+
+    def copy(self, root: int) -> Simulation:
+        """Return a copy of a root at its start."""
+        if root not in self._built:
+            self._built[root] = self.fresh(root, BytesIO())
+        return self._built[root].fork()
+
+    def fresh(self, root: int, journal: BytesIO) -> Simulation:
+        """Return a root at its start, with its journal from the beginning."""
+        return Simulation(load_scenario(self._roots[root]), seed=self._seed, journal=journal)
+
+
+@lru_cache(maxsize=1)
+def starts_of(roots: tuple[str, ...], seed: int) -> Starts:
+    """Return the starts of a hunt in this process."""
+    return Starts(roots, seed)

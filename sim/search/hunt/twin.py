@@ -65,8 +65,8 @@ class Twin:
         paid = sum(price * qty for price, qty in order.filled_at.items())
         average = round(Fraction(paid, bought))
         if average != order.avg_px:
-            says = f"fills of {order.id} average {average}, and its report says {order.avg_px}"
-            yield Trouble("twin", "average price", says)
+            text = f"fills of {order.id} average {average}, and its report says {order.avg_px}"
+            yield Trouble("twin", "average price", text)
 
     def _fee(self, execution: Execution) -> Iterator[Trouble]:
         """Check the fee of an order's first fill against the formula (rules P11, P12)."""
@@ -85,10 +85,10 @@ class Twin:
         }
         if execution.commission not in {each * (units // 100) for each in cents} | {0}:
             charged = Fraction(100 * execution.commission, units)
-            says = (
+            text = (
                 f"the fee of {execution.id} is {float(charged)} cents, by formula {sorted(cents)}"
             )
-            yield Trouble("twin", "fee", says)
+            yield Trouble("twin", "fee", text)
 
     def _name(self, execution: Execution) -> Iterator[Trouble]:
         """Check that a client order id belongs to one open order only (rule M6)."""
@@ -101,8 +101,8 @@ class Twin:
             if other.clord_id == order.clord_id and other.participant == order.participant
         ]
         if len(same) > 1:
-            says = f"{order.clord_id} of {order.participant} names {' and '.join(same)}"
-            yield Trouble("twin", "client order id", says)
+            text = f"{order.clord_id} of {order.participant} names {' and '.join(same)}"
+            yield Trouble("twin", "client order id", text)
 
     # ---- calls
 
@@ -124,8 +124,8 @@ class Twin:
             return
         issued = self._simulation.exchange.credentials.token(credential.key)
         if issued is not None and now >= issued.expires:
-            says = f"{entry.operation} accepted a token at {format_instant(now)} that ended at "
-            yield Trouble("twin", "ended token", says + format_instant(issued.expires))
+            text = f"{entry.operation} accepted a token at {format_instant(now)} that ended at "
+            yield Trouble("twin", "ended token", text + format_instant(issued.expires))
 
     def _removed(self, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
         """Check that an operation removed on a date is not served from that date on (§9)."""
@@ -134,8 +134,8 @@ class Twin:
             return
         until = load_contract().by_name(entry.operation).until
         if until is not None and now >= until:
-            says = f"{entry.operation} answers at {format_instant(now)}, removed on "
-            yield Trouble("twin", "removed operation", says + format_instant(until))
+            text = f"{entry.operation} answers at {format_instant(now)}, removed on "
+            yield Trouble("twin", "removed operation", text + format_instant(until))
 
     def _balance(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
         """Check that the balance of a retail account is the sum of its movements (rule P17)."""
@@ -145,12 +145,12 @@ class Twin:
         if key is None or reply.pending_on:
             return
         rows = self._simulation.exchange.trading.ledger.entries(key.account)
-        total = sum(row.after - row.before for row in rows) + (rows[0].before if rows else 0)
-        for shown in _document(reply).get("balances", ()):
-            balance = Fraction(str(shown["currentBalance"]))
+        total = sum(moved.after - moved.before for moved in rows) + (rows[0].before if rows else 0)
+        for row in _document(reply).get("balances", ()):
+            balance = Fraction(str(row["currentBalance"]))
             if rows and abs(balance - Fraction(total, DOLLAR)) >= Fraction(1, 100):
-                says = f"{key.account} shows {balance}, its movements sum to {total / DOLLAR}"
-                yield Trouble("twin", "retail balance", says)
+                text = f"{key.account} shows {balance}, its movements sum to {total / DOLLAR}"
+                yield Trouble("twin", "retail balance", text)
 
     def _canceled(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
         """Check that an order whose cancel is acknowledged no longer works, unless queued (M34)."""
@@ -162,26 +162,25 @@ class Twin:
             return
         timers = self._simulation.exchange.ctx.timers.pending()
         if not any(timer.kind == ENGINE_TIMER for timer in timers):
-            says = f"the cancel of {order.id} was answered {reply.status}, but it is open"
-            yield Trouble("twin", "cancel", says)
+            text = f"the cancel of {order.id} was answered {reply.status}, but it is open"
+            yield Trouble("twin", "cancel", text)
 
     def _limited(self) -> Iterator[Trouble]:
         """Check that a call refused by a limit costs nothing (rule R3).
 
-        Of two refused calls in a row, the second must leave at most the usage that the first one
-        left.
+        The second of two refused calls in a row must leave at most the usage that the first left.
         """
         now, seq = self._simulation.now, self._simulation.seq
         limits = self._simulation.exchange.rate_limits
-        used = {(one.limit, one.method, one.subject): one.used for one in limits.usage()}
-        before, known = self._used
+        used = {(row.limit, row.method, row.subject): row.used for row in limits.usage()}
+        before, usage = self._used
         self._used = seq, used
         if before != seq - 1:
             return
         for name, count in used.items():
-            if count > known.get(name, count):
-                says = f"a refused call at {format_instant(now)} counts against {name[0]}: "
-                yield Trouble("twin", "refused call", f"{says}{known[name]}, then {count}")
+            if count > usage.get(name, count):
+                text = f"a refused call at {format_instant(now)} counts against {name[0]}: "
+                yield Trouble("twin", "refused call", f"{text}{usage[name]}, then {count}")
 
 
 def _succeeded(call: RestCall | RpcCall, reply: Reply) -> bool:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from sim.kernel.entropy import Stream
+from sim.kernel.entropy import Choices
 from sim.run.simulation import Simulation
 
 KEPT = 12  # values kept for a name
@@ -60,40 +60,31 @@ class Vocabulary:
         for key in parties.api_keys:
             self.add("account", key.account)
 
-    def copy(self) -> Vocabulary:
-        """Return an independent copy with the same values."""
-        other = Vocabulary.__new__(Vocabulary)
-        other._values = {name: deque(known, KEPT) for name, known in self._values.items()}
-        return other
-
     def add(self, name: str, value: Any) -> None:
         """Add a value of a name."""
-        known = self._values.get(name)
-        if known is None:
-            known = self._values[name] = deque(maxlen=KEPT)
-        if value not in known:
-            known.append(value)
+        values = self._values.setdefault(name, deque(maxlen=KEPT))
+        if value not in values:
+            values.append(value)
 
     def learn(self, answer: Any, operation: str) -> None:
         """Add the values of an answer, which is JSON."""
         for name, value in _leaves(answer, _subject(operation)):
             self.add(_SAME.get(name, name), value)
 
-    def known(self, name: str) -> list[Any]:
+    def values(self, name: str) -> list[Any]:
         """Return the values of a name, oldest first."""
         return list(self._values.get(_SAME.get(name, name), ()))
 
-    def draw(self, choices: Stream, name: str, operation: str) -> Any:
+    def draw(self, choices: Choices, name: str, operation: str) -> Any:
         """Return a value for a text field, usually one that exists, newer ones more often."""
         subject = _subject(operation)
         names = [f"{subject}_{name}", name] if name in ("id", "slug", "name") else [name]
-        if name.endswith("_id") and not self.known(name):
+        if name.endswith("_id") and not self.values(name):
             names.append("id")
-        for one in names:
-            known = self._values.get(_SAME.get(one, one))
-            if known and choices.chance(11, 12):
-                near = choices.log_between(1, len(known))
-                return known[-near]
+        for each in names:
+            values = self.values(each)
+            if values and choices.chance(11, 12):
+                return values[-choices.log_between(1, len(values))]
         return choices.choice(_WRONG)
 
 

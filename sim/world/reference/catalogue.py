@@ -150,7 +150,11 @@ class Catalogue:
         for event, market in zip(self._slots, markets, strict=True):
             self._event_places.pop(self.events[event].slug, None)
             self._places.pop(self.rows[market].slug, None)
-        events += [_NO_EVENT] * (len(self._slots) - len(events))
+        alike = {series: self._slots[row] for row, (series, _) in reversed([*enumerate(slots)])}
+        empty = self._slots[len(slots) :]
+        examples = [*(alike[series] for series, _ in slots), *[*empty[:1]] * len(empty)]
+        self._examples[self._slots.start : self._slots.stop] = examples
+        events += [_NO_EVENT] * len(empty)
         for event, market, now in zip(self._slots, markets, events, strict=True):
             self.events[event] = now
             row = self.rows[market] = row_of(now.markets[0]) if now.markets else _NO_ROW
@@ -174,8 +178,10 @@ class Catalogue:
     # ---- filters
 
     def events_where(self, test: Callable[[Event], bool]) -> Flags:
-        """Flag events that pass a test. The test may use only properties that all games of a league
-        share.
+        """Flag events that pass a test.
+
+        The test may use only properties that all games of a league, or all events of a recurring
+        series, share.
         """
         passed = {
             place: bool(self.events[place].slug) and test(self.whole_event(place))

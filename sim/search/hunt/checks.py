@@ -14,7 +14,7 @@ from sim.search.hunt.twin import Twin
 
 
 class EpisodeChecks:
-    """Checks a simulation from its current moment on. `observations` are what clients saw."""
+    """Checks a simulation from its current moment on. `observations` are what clients observed."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._reader = FeatureReader(simulation)
@@ -34,18 +34,18 @@ class EpisodeChecks:
     def at_the_end(self) -> Iterator[Trouble]:
         """Yield what is wrong at the end.
 
-        What clients saw is checked only if nothing else is wrong.
+        What clients observed is checked only if nothing else is wrong.
         """
         wrong = list(self._oracles.at_the_end())
         yield from wrong
         if wrong:
             return
         for check, verdict in judge(self.observations).checks.items():
-            for one in verdict.contradictions[:1]:
-                yield Trouble("contradiction", check, f"{check}: {one.sentence}")
+            for contradiction in verdict.contradictions[:1]:
+                yield Trouble("contradiction", check, f"{check}: {contradiction.sentence}")
 
 
-def of_frame(seen: ClientObservation) -> Iterator[str]:
+def frame_features(frame: ClientObservation) -> Iterator[str]:
     """Yield the kind of a frame: the names in it that have a value."""
-    names = sorted(name for name, value in seen.body.items() if value not in (None, "", [], {}))
-    yield f"stream:{seen.operation.name}|{' '.join(names)}"
+    names = sorted(name for name, value in frame.body.items() if value not in (None, "", [], {}))
+    yield f"stream:{frame.operation.name}|{' '.join(names)}"

@@ -1,0 +1,327 @@
+"""One episode: turns moves into inputs of a simulation, and checks every outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import json
+from msgspec.structs import replace
+
+from sim.api.pipeline.inputs import (
+    Advanced,
+    AnswerDue,
+    Close,
+    Controlled,
+    Effect,
+    Input,
+    Outcome,
+    Post,
+    Reply,
+    Resolve,
+    RestCall,
+    RpcCall,
+    StreamHungUp,
+    StreamOpened,
+    WebhookAnswered,
+)
+from sim.api.pipeline.verification import bearer
+from sim.contract.contract import load_contract
+from sim.core.model.refusals import Refusal
+from sim.evidence.witness.journal import Watch
+from sim.evidence.witness.observation import ClientObservation
+from sim.kernel.entropy import Stream
+from sim.kernel.instants import Span, format_instant, is_supported_instant, parse_span
+from sim.run.actors.script.calls import ClientCalls
+from sim.run.simulation import Simulation
+from sim.search.hunt.agreement import Agreement
+from sim.search.hunt.callers import PEER
+from sim.search.hunt.checks import EpisodeChecks, frame_features
+from sim.search.hunt.clients import Clients
+from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
+from sim.search.hunt.live_view import LiveView
+from sim.search.hunt.oracles import Trouble
+from sim.search.hunt.results import DrawnMove, EpisodeResult
+from sim.search.hunt.vocabulary import Vocabulary
+from sim.search.hunt.watchdog import Watchdog
+from sim.search.moves.table import MOVES
+from sim.search.moves.view import Act, Document, Steps, parsed
+from sim.world.format.steps import Step
+
+DUE_MAX = 20  # maximum number of due instants that pass in one gap
+RESUME_TOKEN = 500  # bytes; a request at least this long holds a resume token (rule S4)
+FRAMES_READ = 10  # frames of an operation from which values are learned
+_CHUNKS_MAX = 200  # parts of a download that are read
+_TOKENS_MAX = 4
+
+
+class Episode:
+    """Carries out the moves of one episode. The simulation belongs to it from then on."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._view = LiveView(simulation, Vocabulary(simulation))
+        self._clients = Clients(self._view)
+        self._script = ClientCalls(simulation.engine)
+        self._agreement = Agreement(self._clients, simulation, self._undisturbed_reply)
+        self._checks = EpisodeChecks(simulation)
+        self._watch = Watch(simulation)
+        self._watchdog = Watchdog()
+        self._values: dict[str, str] = {}  # saved from answers, by the names of `${name}`
+        self._stream_names: dict[int, str] = {}
+        self._posts: list[Post] = []
+        self._held: list[str] = []
+        self._event_ids: set[str] = set()
+        self._features: list[str] = []
+        self._frames: dict[str, int] = {}
+        self._disturbed = False  # whether a fault or a quirk had an effect on the last call
+        self.result = EpisodeResult()
+
+    def run(self, moves: Sequence[DrawnMove]) -> EpisodeResult:
+        """Carry out moves until something is wrong, and end the episode."""
+        before = self._simulation.seq
+        with self._watchdog.watching():
+            for move in moves:
+                self._features = []
+                self.result.features.append(self._features)
+                self._move(move)
+                if self.result.troubles:
+                    break
+            if not self.result.over:
+                self._end()
+        self.result.inputs = self._simulation.seq - before
+        return self.result
+
+    def _end(self) -> None:
+        """Close every stream and check everything once more."""
+        for number in list(self._clients.open):
+            self._enter(StreamHungUp(number, PEER))
+        if not self.result.troubles:
+            self.result.troubles += self._checks.at_the_end()
+
+    # ---- moves
+
+    def _move(self, move: DrawnMove) -> None:
+        choices = move.choices()
+        self._wait(move.gap)
+        if self.result.over:
+            return
+        kind = move.kind
+        if kind in MOVES:
+            if MOVES[kind].is_possible(self._view):
+                self._take(choices, MOVES[kind].draw(choices, self._view))
+        elif draw := LIVE_MOVES.get(kind) or EDGE_MOVES.get(kind):
+            self._take(choices, draw(choices, self._view))
+        elif kind == "agree":
+            self.result.troubles += self._agreement.of_protocols(choices)
+        elif kind == "pages":
+            self.result.troubles += self._agreement.of_pages(choices)
+        elif kind == "wait":
+            if self._held and choices.chance(1, 4):
+                self._enter(AnswerDue(self._held.pop()))
+        else:
+            for input_ in self._clients.inputs(kind, choices):
+                self._enter(input_)
+        self._answer_webhooks(choices)
+
+    def _take(self, choices: Stream, steps: Steps) -> None:
+        """Take the steps of a move, each in the state in which the one before left the exchange."""
+        if not self._view.markets():
+            return
+        for step in steps:
+            if isinstance(step, Act):
+                arguments = json.encode(step.body, order="sorted").decode()
+                self._enter(Controlled(step.action, step.subject, arguments, PEER))
+            elif "advance" in step:
+                self._wait(parse_span(step["advance"]))
+            else:
+                self._client_step(step)
+            self._answer_webhooks(choices)
+            if self.result.over:
+                return
+
+    def _client_step(self, document: Document) -> None:
+        """Do what a client does in a step of a scenario, unless it needs a value of an answer that
+        did not come.
+        """
+        step = self._script.filled(parsed(Step, document), self._values)
+        if self._script.unsaved(step):
+            return
+        try:
+            inputs = self._script.inputs(step)
+        except Refusal:
+            return
+        while inputs:
+            input_ = replace(inputs.pop(0), peer=PEER)
+            outcome = self._enter(input_)
+            if outcome is None:
+                return
+            if isinstance(input_, StreamOpened):
+                if not outcome.stream or step.subscribe is None:
+                    return
+                self._stream_names[outcome.stream] = step.subscribe.name
+                inputs = self._script.opened(step.subscribe, outcome.stream, inputs)
+            elif step.save and outcome.reply is not None and not outcome.reply.pending_on:
+                reply = self._script.readable(input_, outcome.reply)
+                list(self._script.keep(step.save, reply, self._values))
+
+    def _wait(self, gap: Span) -> None:
+        """Let a span pass, or a number of due instants."""
+        simulation = self._simulation
+        until = simulation.now + max(gap, 0)
+        most = DUE_MAX if gap > 0 else -gap
+        while most and not self.result.over:
+            due = simulation.next_due()
+            if due is None or (gap > 0 and due > until):
+                break
+            self._enter(Advanced(due))
+            most -= 1
+        if most and gap > 0 and is_supported_instant(until) and not self.result.over:
+            self._enter(Advanced(max(until, simulation.now)))
+
+    def _answer_webhooks(self, choices: Stream) -> None:
+        """Answer pending webhook attempts, usually with success."""
+        posts, self._posts = self._posts, []
+        for post in posts:
+            status = choices.choice((200, 200, 200, 200, 204, 500, 404, 0))
+            error = "" if status else "connection refused"
+            if choices.chance(1, 12):
+                self._posts.append(post)
+            elif not self.result.over:
+                self._enter(WebhookAnswered(post.attempt, status, error, None, PEER))
+
+    # ---- inputs
+
+    def _undisturbed_reply(self, input_: Input) -> Reply | None:
+        """Enter a call. Return its reply, unless a fault or a quirk had an effect on it."""
+        self._disturbed = False
+        outcome = self._enter(input_)
+        if outcome is None or outcome.injections or self._disturbed:
+            return None
+        return outcome.reply
+
+    def _enter(self, input_: Input) -> Outcome | None:
+        """Enter an input and check its outcome. Return None if it was refused or failed."""
+        if self.result.over:
+            return None
+        number = self._watchdog.input = self._simulation.seq + 1
+        try:
+            outcome = self._simulation.enter(input_)
+            if outcome.reply is not None and outcome.reply.chunks is not None:
+                for _ in zip(range(_CHUNKS_MAX), outcome.reply.chunks, strict=False):
+                    pass  # a client reads a download to its end
+        except Refusal as refusal:
+            name = input_.action if isinstance(input_, Controlled) else type(input_).__name__
+            feature = f"refusal:{name}|{refusal.rule}"
+            self._features += (feature, f"rule:{refusal.rule}")
+            return None
+        except Exception as error:
+            kind = type(error).__name__
+            text = f"input {number}, {named(input_)}: {kind}: {error}"
+            self.result.troubles.append(Trouble("internal error", kind, text))
+            self.result.over = True
+            return None
+        finally:
+            self._watchdog.input = 0
+        self._check(input_, outcome)
+        return outcome
+
+    def _check(self, input_: Input, outcome: Outcome) -> None:
+        """Note what an outcome shows, and what is wrong with it."""
+        self._note_streams(input_, outcome)
+        self._note_reply(input_, outcome.reply)
+        for effect in outcome.effects:
+            self._note_effect(effect)
+        self._watch.outcome(input_, outcome)
+        self._learn_values()
+        features = self._checks.features(outcome)
+        self._features += features
+        self.result.troubles += self._checks.troubles(input_, outcome)
+        quirks = any(feature.startswith("quirk:") for feature in features)
+        self._disturbed = self._disturbed or quirks or bool(outcome.injections)
+
+    def _note_streams(self, input_: Input, outcome: Outcome) -> None:
+        if isinstance(input_, StreamOpened) and outcome.stream:
+            name = self._simulation.engine.hub.operations().get(outcome.stream)
+            if name is not None:
+                self._clients.open[outcome.stream] = load_contract().by_name(name)
+                self._features.append(f"stream:{name}|opened")
+                if len(input_.message) > RESUME_TOKEN:
+                    self._features.append(f"stream:{name}|resumed")
+        elif isinstance(input_, StreamHungUp):
+            self._script.streams.leave(input_.stream)
+            operation = self._clients.open.pop(input_.stream, None)
+            if operation is not None:
+                self._features.append(f"stream:{operation.name}|hung up")
+
+    def _note_reply(self, input_: Input, reply: Reply | None) -> None:
+        if reply is None:
+            return
+        if reply.pending_on:
+            self._held.append(reply.pending_on)
+        if isinstance(input_, RestCall) and input_.plane == "auth" and reply.status == 200:
+            answer = json.decode(reply.body)
+            if "access_token" in answer:
+                tokens = self._clients.callers.tokens
+                tokens.append(bearer(f"Bearer {answer['access_token']}"))
+                del tokens[:-_TOKENS_MAX]
+
+    def _note_effect(self, effect: Effect) -> None:
+        """Note the end of a stream, a webhook attempt, or the answer to a pending call."""
+        if isinstance(effect, Close):
+            self._script.streams.leave(effect.stream)
+            operation = self._clients.open.pop(effect.stream, None)
+            if operation is not None:
+                code = effect.code if operation.grpc else effect.web_socket_code
+                self._features.append(f"stream:{operation.name}|ended {code}")
+        elif isinstance(effect, Post) and not effect.receiver:
+            self._posts.append(effect)
+            signed = "signed" if effect.secret else "unsigned"
+            self._features.append(f"webhook:sent {signed}")
+            if effect.event_id in self._event_ids:
+                self._features.append("webhook:again")
+            self._event_ids.add(effect.event_id)
+        elif isinstance(effect, Resolve) and effect.pending_on in self._held:
+            self._held.remove(effect.pending_on)
+            self._features.append(f"answer:late|{effect.reply.status}|{effect.reply.code}")
+
+    def _learn_values(self) -> None:
+        """Learn values from what clients observed, and note the kinds of frames."""
+        for observation in self._watch.take():
+            self._checks.observations.append(observation)
+            if observation.body is not None and self._is_read(observation):
+                self._view.vocabulary.learn(observation.body, observation.operation.name)
+            if observation.kind == "frame" and isinstance(observation.body, dict):
+                self._features += frame_features(observation)
+                self._keep_resume_token(observation)
+
+    def _keep_resume_token(self, observation: ClientObservation) -> None:
+        token = observation.body.get("resumeToken")
+        if token and observation.stream is not None:
+            name = self._stream_names.get(observation.stream.number, "")
+            self._view.tokens[name] = token
+
+    def _is_read(self, observation: ClientObservation) -> bool:
+        """Return whether to learn from an observation.
+
+        Of frames, only from the first of each operation.
+        """
+        if observation.kind == "answer":
+            return True
+        name = observation.operation.name
+        self._frames[name] = self._frames.get(name, 0) + 1
+        return self._frames[name] <= FRAMES_READ
+
+
+def named(input_: Any) -> str:
+    """Describe an input. An input at which the exchange fails is not in any journal."""
+    match input_:
+        case Controlled():
+            return f"{input_.action} {input_.subject} {input_.arguments}".replace("  ", " ")
+        case RestCall():
+            return f"{input_.verb} {input_.path} {input_.body}".rstrip()
+        case RpcCall() | StreamOpened():
+            return input_.method
+        case Advanced():
+            return f"time to {format_instant(input_.to)}"
+    return type(input_).__name__

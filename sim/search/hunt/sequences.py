@@ -1,0 +1,67 @@
+"""Random sequences of moves: the kinds of moves, and how often each is drawn.
+
+| Kind | Does |
+|---|---|
+| a name of `MOVES` or `LIVE_MOVES` | a move of `moves/`, or one that needs a live exchange |
+| edge START END | moves a market along an edge of the lifecycle |
+| call PLANE OPERATION | a call that is drawn from the contract; the plane may be grpc |
+| stream OPERATION | opens a stream, or a WebSocket, and sends its first frames |
+| frame, hangup | a client's frame on an open stream; the client disconnects |
+| again | repeats the previous call |
+| agree | a read on REST and on gRPC, which must agree |
+| pages | a list in one page and in two, which must be the same |
+| token, outlive | a token request, with a good or a bad assertion; a token at its expiry |
+| removed | an operation at the date that adds or removes it |
+| wait | nothing but the gap |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from sim.contract.contract import Operation, load_contract
+from sim.kernel.entropy import Stream
+from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
+from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
+from sim.search.hunt.results import DrawnMove
+from sim.search.moves.table import MOVES
+
+LENGTH = 16  # moves in a sequence
+# Gaps before a move. A negative one is not a span, but a number of due instants to pass first.
+GAPS: tuple[Span, ...] = (
+    *(0,) * 40,
+    *(NS_PER_MS, NS_PER_MS, 200 * NS_PER_MS, NS_PER_S, NS_PER_S, 6 * NS_PER_S, 31 * NS_PER_S),
+    *(minutes(2), minutes(11), hours(1), hours(7), days(1), days(8)),
+    *(-1, -1, -1, -2, -5),
+)
+CLIENTS = ("frame", "hangup", "again", "agree", "pages", "token", "outlive", "removed", "wait")
+
+
+@cache
+def groups() -> tuple[tuple[str, ...], ...]:
+    """Return the kinds of moves in groups of which one is drawn as often as another."""
+    calls: dict[str, None] = {}
+    for operation in load_contract().operations:
+        calls.update(dict.fromkeys(_kinds_of(operation)))
+    clients = (*calls, *CLIENTS * 4)
+    return tuple(MOVES), (*LIVE_MOVES, *EDGE_MOVES), clients, clients
+
+
+def random_sequence(choices: Stream) -> list[DrawnMove]:
+    """Return a sequence of random moves."""
+    return [
+        DrawnMove(
+            choices.choice(choices.choice(groups())), choices.bits() >> 1, choices.choice(GAPS)
+        )
+        for _ in range(LENGTH)
+    ]
+
+
+def _kinds_of(operation: Operation) -> Iterator[str]:
+    if operation.content == "web_socket" or (operation.grpc and operation.kind != "unary"):
+        yield f"stream {operation.name}"
+    if operation.content != "web_socket":
+        yield from (f"call {plane} {operation.name}" for plane in operation.planes)
+    if operation.grpc and operation.kind == "unary":
+        yield f"call grpc {operation.name}"

@@ -1,0 +1,183 @@
+"""Orders that belong together: replaced, triggered, prevented, refused, settled."""
+
+from __future__ import annotations
+
+from sim.kernel.entropy import Choices
+from sim.search.moves.view import (
+    Act,
+    Document,
+    Steps,
+    Terms,
+    View,
+    call,
+    insert,
+    retail_limit_order,
+    self_match_prevention,
+    trade,
+)
+
+
+def book(choices: Choices, terms: Terms) -> Steps:
+    """Place two scripted orders on each side of a book."""
+    for side, low in (("buy", 46), ("sell", 51)):
+        for _ in range(2):
+            order = {
+                "as": "maker",
+                "symbol": terms.symbol,
+                "side": side,
+                "price": f"0.{choices.between(low, low + 3)}",
+                "qty": str(choices.between(5, 40)),
+            }
+            yield Act("order.place", "", order)
+
+
+def replace(choices: Choices, view: View) -> Steps:
+    """Place an order, change its price or quantity, and cancel it, perhaps twice."""
+    user, terms, order = view.user(choices), view.market(choices), view.label("order")
+    if choices.chance(1, 2):
+        other = view.other(choices, user)
+        yield insert(choices, terms, other, "SELL", choices.between(50, 55))
+    yield {
+        **insert(choices, terms, user, "BUY", choices.between(40, 49)),
+        "save": {order: "orderId"},
+    }
+    names = {"orderId": f"${{{order}}}", "symbol": terms.symbol}
+    for _ in range(choices.between(1, 3)):
+        changes: Document = dict(names)
+        if choices.chance(2, 3):
+            changes["price"] = terms.cents(choices.between(40, 56))
+        if choices.chance(2, 3):
+            changes["orderQty"] = str(choices.between(1, 40) * terms.minimum)
+        yield call(choices, "OrderEntryAPI.CancelReplaceOrder", changes, user.name)
+        if choices.chance(1, 2):
+            yield call(choices, "OrderEntryAPI.CancelOrder", names, user.name)
+
+
+def same_name(choices: Choices, view: View) -> Steps:
+    """Place two orders with the same client order id: while the first works, and afterwards."""
+    user, terms = view.user(choices), view.market(choices)
+    for _ in range(choices.between(1, 3)):
+        order = view.label("order")
+        first = insert(choices, terms, user, "BUY", choices.between(2, 4), clordId="same")
+        yield {**first, "save": {order: "orderId"}}
+        yield insert(choices, terms, user, "BUY", choices.between(2, 4), clordId="same")
+        names = {"orderId": f"${{{order}}}", "symbol": terms.symbol}
+        yield call(choices, "OrderEntryAPI.CancelOrder", names, user.name)
+
+
+def self_match(choices: Choices, view: View) -> Steps:
+    """Place orders of one account on both sides, with a mode of self-match prevention."""
+    user, terms = view.user(choices), view.market(choices)
+    fields = self_match_prevention(choices)
+    for side, cents in (("BUY", 52), ("BUY", 51), ("SELL", 50)):
+        yield insert(choices, terms, user, side, cents, **fields)
+
+
+def stops(choices: Choices, view: View) -> Steps:
+    """Place stop orders, and trade to trigger them."""
+    user, terms = view.user(choices), view.market(choices)
+    other = view.other(choices, user)
+    for kind in ("ORDER_TYPE_STOP", "ORDER_TYPE_STOP_LIMIT"):
+        price = None if kind == "ORDER_TYPE_STOP" else terms.cents(55)
+        fields = {"type": kind, "stopPrice": terms.cents(50), "price": price}
+        yield insert(choices, terms, user, "BUY", 55, **fields)
+    for cents in (50, 51, 52):
+        yield insert(choices, terms, other, "SELL", cents)
+    yield insert(choices, terms, user, "BUY", 50)
+
+
+def out_of_bounds(choices: Choices, view: View) -> Steps:
+    """Place orders outside the band, off the tick, with zero quantity, and without money."""
+    user, terms = view.user(choices), view.market(choices)
+    wrong = (
+        {"price": terms.cents(100)},
+        {"price": "0"},
+        {"price": "-5"},
+        {"price": f"{terms.cents(50)}1"},
+        {"orderQty": "0"},
+        {"orderQty": "99999999"},
+        {"orderQty": str(2**40)},
+    )
+    for _ in range(2):
+        side = choices.choice(("BUY", "SELL"))
+        yield insert(choices, terms, user, side, 50, **choices.choice(wrong))
+
+
+def slow_engine(choices: Choices, view: View) -> Steps:
+    """Place, replace and cancel orders while the engine is slow."""
+    latency = choices.choice(("500ms", "2s", "6s"))
+    yield Act("assumption.set", "engine.latency", {"value": latency})
+    yield from replace(choices, view)
+    yield {"advance": choices.choice(("1s", "8s"))}
+    yield from out_of_bounds(choices, view)
+    yield {"advance": "40s"}
+
+
+def sweep(choices: Choices, view: View) -> Steps:
+    """Place retail market orders into a book, in both directions."""
+    terms = view.market(choices)
+    yield from book(choices, terms)
+    price = {"value": "0.50", "currency": "USD"}
+    for intent in ("BUY_LONG", "SELL_LONG", choices.choice(("BUY_SHORT", "SELL_SHORT"))):
+        body = {
+            "marketSlug": terms.symbol,
+            "intent": f"ORDER_INTENT_{intent}",
+            "type": "ORDER_TYPE_MARKET",
+            "quantity": choices.between(1, 9),
+            "tif": "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL",
+            "slippageTolerance": {"currentPrice": price, "ticks": 9},
+        }
+        yield call(choices, "RetailOrdersAPI.CreateOrder", body, choices.choice(view.keys[:2]))
+
+
+def account(choices: Choices, view: View) -> Steps:
+    """Trade a retail order of one contract as maker, and read its owner's account."""
+    key, terms = choices.choice(view.keys[:2]), view.market(choices)
+    cents = choices.between(47, 50)
+    yield retail_limit_order(choices, terms, key, f"0.{cents}", 1)
+    yield insert(choices, terms, view.users[0], "SELL", cents)
+    yield call(choices, "RetailAccountAPI.GetBalances", {}, key)
+
+
+def settle(choices: Choices, view: View) -> Steps:
+    """Trade, settle, and perhaps correct the settlement."""
+    terms = view.market(choices)
+    yield from trade(choices, view, terms)
+    for _ in range(choices.between(1, 3)):
+        price = choices.choice(("0", "0.25", "1"))
+        yield Act("instrument.settle", terms.symbol, {"price": price})
+        yield {"advance": "2m"}
+
+
+def related(choices: Choices, view: View) -> Steps:
+    """Open, reduce and reverse positions of one account in several markets, also in related ones
+    that share collateral (rule P8).
+    """
+    user = view.user(choices)
+    for terms in view.related():
+        for side, opposite in (("SELL", "BUY"), ("SELL", "BUY"), ("BUY", "SELL")):
+            yield insert(choices, terms, view.other(choices, user), opposite, 50)
+            yield insert(choices, terms, user, side, 50)
+
+
+def poor(choices: Choices, view: View) -> Steps:
+    """Place orders of an account in several markets, of which one fill uses up the money (P5)."""
+    user = view.user(choices)
+    if (left := view.dollars(user) - 3) > 0:
+        yield Act("account.fund", user.account, {"amount": f"-{left}.00"})
+    for _ in range(3):
+        yield insert(choices, view.market(choices), user, "BUY", 50, orderQty="4")
+    order = {
+        "as": "taker",
+        "symbol": view.market(choices).symbol,
+        "side": "sell",
+        "price": "0.40",
+        "qty": "20",
+    }
+    yield Act("order.place", "", order)
+    yield Act("account.fund", user.account, {"amount": "-999999.00"})
+
+
+def wait(choices: Choices, view: View) -> Steps:
+    """Let time pass."""
+    yield {"advance": choices.choice(("1ms", "1s", "1s", "10s", "2m", "1h", "3h"))}
