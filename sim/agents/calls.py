@@ -28,7 +28,7 @@ class ClientAnswer(NamedTuple):
     body: Any
 
 
-class Caller:
+class ExchangeCaller:
     """Makes calls on one exchange. Tokens are reused until shortly before they expire."""
 
     def __init__(self, exchange: ServedExchange) -> None:

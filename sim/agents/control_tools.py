@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from sim.agents.answers import answer, quoted
-from sim.agents.session import Session
+from sim.agents.session import AgentSession
 from sim.agents.tools import ExchangeName
 
 _FIRED_SHOWN, _ROWS_SHOWN, _FINDINGS_SHOWN = 20, 30, 3
@@ -19,7 +19,7 @@ _HISTORY = ("seq", "at", "kind", "title", "caller", "subject", "result")
 _RULE = ("rule", "section", "says", "verdict")
 
 
-def order(session: Session, exchange: ExchangeName = "", **arguments: Any) -> str:
+def order(session: AgentSession, exchange: ExchangeName = "", **arguments: Any) -> str:
     """Place an order of any participant, such as the other side of a trade. Prices in dollars,
     amounts in contracts. It is no call of a client: use `call` for one.
     """
@@ -29,7 +29,7 @@ def order(session: Session, exchange: ExchangeName = "", **arguments: Any) -> st
     return answer(f"Order `{number}`:", placed, then=then)
 
 
-def advance(session: Session, exchange: ExchangeName = "", **arguments: Any) -> str:
+def advance(session: AgentSession, exchange: ExchangeName = "", **arguments: Any) -> str:
     """Move virtual time forward; everything due on the way happens. Never sleep instead."""
     moved = session.find(exchange).control("POST", "/clock/advance", arguments)
     fired = moved["fired"]
@@ -42,7 +42,7 @@ def advance(session: Session, exchange: ExchangeName = "", **arguments: Any) -> 
 
 
 def history(
-    session: Session,
+    session: AgentSession,
     seq: Annotated[int | None, "one input, whole"] = None,
     exchange: ExchangeName = "",
     **arguments: Any,
@@ -68,7 +68,7 @@ def history(
 
 
 def explain(
-    session: Session,
+    session: AgentSession,
     subject: Annotated[
         str, "x-request-id or number of a call, order id, account, symbol, stream/7, …"
     ],
@@ -86,7 +86,7 @@ def explain(
     return answer(f"Why {quoted(subject)} is as it is, then what led to it:", rows, then=then)
 
 
-def judge(session: Session, exchange: ExchangeName = "", **arguments: Any) -> str:
+def judge(session: AgentSession, exchange: ExchangeName = "", **arguments: Any) -> str:
     """Check the calls so far against the documented rules for clients: double orders, missing ids,
     tokens, retries, limits.
     """
@@ -108,7 +108,7 @@ def judge(session: Session, exchange: ExchangeName = "", **arguments: Any) -> st
 
 
 def fault(
-    session: Session,
+    session: AgentSession,
     operation: Annotated[str, "such as InsertOrder; default: every one"] = "",
     act: Annotated[
         dict[str, Any] | None, 'such as {"status": 503}, {"delay": "31s"}, {"reset": true}'

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from msgspec import json
 
 from sim.agents.answers import ToolError, answer, block, quoted
-from sim.agents.session import Session
+from sim.agents.session import AgentSession
 from sim.agents.tools import ExchangeName, scenario_of
 
 SHRINK_S, SWEEP_S = 90.0, 120.0
@@ -23,7 +23,7 @@ _NOTHING_FAILS = 2
 
 
 def investigate(
-    session: Session,
+    session: AgentSession,
     scenario: Annotated[str, "a scenario that fails: bundled name, file, or YAML text"] = "",
     expect: Annotated[
         str, "or: what should hold on the exchange, such as {open_orders: {as: maker, count: 1}}"
@@ -64,7 +64,7 @@ def investigate(
     )
 
 
-def _text_of(session: Session, scenario: str) -> str:
+def _text_of(session: AgentSession, scenario: str) -> str:
     """Return the text of an existing scenario.
 
     A bundled name or a file becomes a scenario that extends it.

@@ -18,7 +18,7 @@ import msgspec
 from sim.agents import control_tools, tools
 from sim.agents.answers import ToolError, line, quoted
 from sim.agents.investigation import investigate
-from sim.agents.session import Session
+from sim.agents.session import AgentSession
 from sim.core.model.refusals import Refusal
 from sim.server.control.openapi import PREFIX, control_openapi
 
@@ -116,7 +116,7 @@ def _description(schema: Schema) -> str:
     return f"{schema.get('description', '')}{choices}"
 
 
-def perform(session: Session, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+def perform(session: AgentSession, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     """Return the answer of a tool, and whether it failed."""
     tool = TOOLS.get(name)
     if tool is None:

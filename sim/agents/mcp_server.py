@@ -20,7 +20,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
 from sim.agents.listing import TOOLS, perform
-from sim.agents.session import Session
+from sim.agents.session import AgentSession
 
 INSTRUCTIONS = (
     "A deterministic sandbox of a prediction-market exchange, to test and debug its clients."
@@ -34,11 +34,11 @@ _CHECKED_EVERY_S = 30.0
 class Sessions:
     """One session for each connection that has one, and one for requests that stand alone."""
 
-    def __init__(self, make: Callable[[bool], Session]) -> None:
+    def __init__(self, make: Callable[[bool], AgentSession]) -> None:
         self._make = make
-        self._by_id: dict[str, Session] = {}
+        self._by_id: dict[str, AgentSession] = {}
 
-    def of(self, number: str) -> Session:
+    def of(self, number: str) -> AgentSession:
         """Return the session of a connection; "" is the one for requests that stand alone."""
         if number not in self._by_id:
             self._by_id[number] = self._make(not number)
@@ -117,7 +117,7 @@ async def _watched(sessions: Sessions) -> AsyncIterator[None]:
 
 async def serve_stdio(lease_s: float, version: str) -> None:
     """Serve over standard input and output until the input ends."""
-    sessions = Sessions(lambda alone: Session(lease_s))
+    sessions = Sessions(lambda alone: AgentSession(lease_s))
     server = make_server(sessions, version)
     _end_at_once_on_signals(sessions)
     async with _watched(sessions), stdio_server() as (read, write):
@@ -143,7 +143,7 @@ async def serve_http(
 
     from sim.server.listeners import bind_one, reachable
 
-    sessions = Sessions(lambda alone: Session(lease_s, confined=True, shared=alone))
+    sessions = Sessions(lambda alone: AgentSession(lease_s, confined=True, shared=alone))
     app = make_server(sessions, version).streamable_http_app(host=host)
     listening = bind_one(host, port, "mcp")
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.agents.answers import ToolError, quoted
-from sim.agents.calls import Caller
+from sim.agents.calls import ExchangeCaller
 from sim.testing.control import ControlError
 from sim.testing.exchange_fixture import ServedExchange
 
@@ -34,7 +34,7 @@ class RunningExchange:
         self.name = name
         self.served = served
         self.used = time.monotonic()
-        self.caller = Caller(served)
+        self.caller = ExchangeCaller(served)
         self.origin = origin
 
     def control(self, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
@@ -45,7 +45,7 @@ class RunningExchange:
             raise ToolError(f"{quoted(error)}.") from None
 
 
-class Session:
+class AgentSession:
     """At most `EXCHANGES_MAX` exchanges by name. Tools use the session one after the other.
 
     `confined` denies access to files. The users of a `shared` session are independent: names cannot

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 
 from sim.agents.answers import ToolError, answer, quoted
 from sim.agents.guides import found_sections
-from sim.agents.session import RunningExchange, Session
+from sim.agents.session import AgentSession, RunningExchange
 from sim.core.model.refusals import Refusal
 from sim.kernel import resources
 from sim.read.catalogues import CATALOGUES, name_of, rows
@@ -30,7 +30,7 @@ _VIEWS = {"accounts": "account", "orders": "id", "trades": "id", "instruments": 
 
 
 def start(
-    session: Session,
+    session: AgentSession,
     scenario: Annotated[str, "bundled name, file, or YAML text; default: quickstart"] = "",
     seed: Annotated[int | None, "default: the scenario's"] = None,
 ) -> str:
@@ -63,7 +63,7 @@ def start(
     )
 
 
-def scenario_of(session: Session, source: str) -> Scenario:
+def scenario_of(session: AgentSession, source: str) -> Scenario:
     """Return a scenario by bundled name, as YAML text, or, unless confined, by path."""
     from sim.run.loader.load import load_scenario, load_submitted
     from sim.world.format.yaml_tree import ScenarioError
@@ -77,14 +77,14 @@ def scenario_of(session: Session, source: str) -> Scenario:
         ) from None
 
 
-def stop(session: Session, exchange: ExchangeName = "") -> str:
+def stop(session: AgentSession, exchange: ExchangeName = "") -> str:
     """End an exchange and its branches. Its state is lost."""
     ended = session.stop(session.find(exchange).name)
     left = f" Still running: {', '.join(session.names)}." if session.names else ""
     return f"Ended: {', '.join(ended)}.{left}"
 
 
-def status(session: Session, exchange: ExchangeName = "") -> str:
+def status(session: AgentSession, exchange: ExchangeName = "") -> str:
     """Virtual time, what is due next, calls, refusals, faults, steps of the scenario."""
     if not session.names and not session.shared:
         return "No exchange is running.\n\nNext: `start`."
@@ -112,7 +112,7 @@ def status(session: Session, exchange: ExchangeName = "") -> str:
 
 
 def call(
-    session: Session,
+    session: AgentSession,
     plane: Annotated[str, "which plane", *_CALLED],
     path: Annotated[str, "with its query, such as /v1/markets?limit=2"],
     verb: Annotated[str, "default: GET", *_VERBS] = "GET",
@@ -136,7 +136,7 @@ def call(
 
 
 def branch(
-    session: Session,
+    session: AgentSession,
     seq: Annotated[int | None, "the input after which the copy begins; default: now"] = None,
     exchange: ExchangeName = "",
 ) -> str:
@@ -161,7 +161,7 @@ def branch(
 
 
 def compare(
-    session: Session, other: Annotated[str, "the second exchange"], exchange: ExchangeName = ""
+    session: AgentSession, other: Annotated[str, "the second exchange"], exchange: ExchangeName = ""
 ) -> str:
     """How the accounts, orders, trades and instruments of two exchanges differ."""
     left, right = session.find(exchange), session.find(other)
@@ -194,7 +194,7 @@ def _differences(left: RunningExchange, right: RunningExchange) -> Iterator[dict
 
 
 def catalogue(
-    session: Session,
+    session: AgentSession,
     kind: Annotated[str, "default: operations", *CATALOGUES, "scenarios"] = "operations",
     pattern: Annotated[str, "part of a name, or with wildcards"] = "*",
     exchange: ExchangeName = "",
@@ -223,7 +223,7 @@ def catalogue(
     return answer(headline, entries, then="`docs` searches the guides.")
 
 
-def docs(session: Session, query: Annotated[str, "some words"]) -> str:
+def docs(session: AgentSession, query: Annotated[str, "some words"]) -> str:
     """Search the guides: how to sign, stream, write scenarios, use the control plane."""
     sections = found_sections(query)
     if not sections:

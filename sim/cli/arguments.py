@@ -28,8 +28,8 @@ DEFAULT_BASE, LAST_BASE = 18080, 65529
 
 
 class Command(Protocol):
-    """The interface of a module that is a command. The last part of its name is the name of the
-    command.
+    """The interface of a module that is a command. The last part of its name is the name
+    of the command.
     """
 
     __name__: str
@@ -191,8 +191,8 @@ def add_params(parser: argparse.ArgumentParser, help_text: str) -> None:
 
 def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
     """Add the options that change a scenario before it runs: parameters, preset and reading."""
-    one = "set a parameter; of a matrix, only the combinations with this value are used"
-    add_params(parser, one)
+    params = "set a parameter; of a matrix, only the combinations with this value are used"
+    add_params(parser, params)
     preset = "apply this preset of quirks and faults, instead of the scenario's"
     add_option(parser, "--preset", preset, choices=PRESETS, default="")
     add_reading(parser)
@@ -215,8 +215,8 @@ def add_jobs(parser: argparse.ArgumentParser, default: int, help_text: str) -> N
 
 
 def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> None:
-    """Add the options of many runs: processes, a results file to resume from, journals of
-    failures.
+    """Add the options of many runs: processes, a results file to resume from,
+    journals of failures.
     """
     add_jobs(parser, jobs, f"number of processes (default: {jobs_text})")
     add_text(parser, "--results", "FILE", "write one JSON line per run as it finishes")
@@ -231,8 +231,8 @@ def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> 
 
 
 def from_options(kind: Callable[..., T], args: argparse.Namespace, **others: Any) -> T:
-    """An object of a class whose fields have the names of options; `others` add or override
-    fields.
+    """An object of a class whose fields have the names of options; `others` add
+    or override fields.
     """
     from inspect import signature
 
@@ -294,8 +294,8 @@ def read_scenario(name: str, args: argparse.Namespace) -> Scenario:
 
 
 def check_scenarios(args: argparse.Namespace) -> None:
-    """Read every scenario before the first one runs. ScenarioError has the problems of all of
-    them.
+    """Read every scenario before the first one runs. ScenarioError has the problems of
+    all of them.
     """
     from sim.world.format.yaml_tree import ScenarioError
 

@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from sim.read.exchange_coverage import document, lines, merged, read
 
-    whole = merged(read(Path(name).read_bytes(), name) for name in args.files)
+    coverage = merged(read(Path(name).read_bytes(), name) for name in args.files)
     out = text_output(args)
-    if give_json(args, document(whole)):
+    if give_json(args, document(coverage)):
         return 0
-    print(*lines(whole), sep="\n", file=out)
+    print(*lines(coverage), sep="\n", file=out)
     return 0

@@ -117,8 +117,8 @@ class Journey:
     # ---- the client's side of each protocol
 
     async def authenticate(self) -> int:
-        """Get a token with an assertion signed by the firm's RSA key. Returns its lifetime in
-        seconds.
+        """Get a token with an assertion signed by the firm's RSA key. Returns its
+        lifetime in seconds.
         """
         import time
 
@@ -167,11 +167,11 @@ class Journey:
         )
         return call(request, metadata=tuple(self.headers.items()), timeout=10)
 
-    def say(self, who: str, what: str, result: object = "", *details: str) -> None:
+    def say(self, party: str, action: str, result: object = "", *details: str) -> None:
         """Print a line of the timeline; a long result is on the next line."""
-        line = f"{self.exchange.now:%H:%M:%SZ}  {who:<12}  {what:<33} {result}".rstrip()
+        line = f"{self.exchange.now:%H:%M:%SZ}  {party:<12}  {action:<33} {result}".rstrip()
         if len(line) > _WIDTH and result:
-            self.say(who, what, "", str(result), *details)
+            self.say(party, action, "", str(result), *details)
             return
         print(line, file=self.out)
         for detail in details:
@@ -242,8 +242,8 @@ class Journey:
         await socket.close()
 
     async def follow(self) -> tuple[Any, aiohttp.ClientWebSocketResponse]:
-        """Open the partner's stream of orders and the user's socket, and read the first frame of
-        each.
+        """Open the partner's stream of orders and the user's socket, and read the first
+        frame of each.
         """
         from sim.contract.messages import exchange_v1 as wire
 
@@ -287,7 +287,7 @@ class Journey:
             "synchronousExecution": True,
         }
         crossed = await self.retail("POST", "/v1/orders", json=order)
-        kinds = [one["type"].removeprefix("EXECUTION_TYPE_") for one in crossed["executions"]]
+        kinds = [row["type"].removeprefix("EXECUTION_TYPE_") for row in crossed["executions"]]
         expect(kinds == ["NEW", "FILL"], kinds)
         self.say("retail user", f"buys {QTY} NO (sells YES at ${PRICE})", ", ".join(kinds))
 

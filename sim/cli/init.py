@@ -81,8 +81,8 @@ def _texts(ci: str) -> dict[str, str]:
 
 
 def _package() -> str:
-    """The requirement that installs this sandbox again: the source that pip got, else the
-    release.
+    """The requirement that installs this sandbox again: the source that pip got,
+    else the release.
     """
     import json
     from importlib import metadata

@@ -17,7 +17,9 @@ def wants_json_lines(argv: Sequence[str]) -> bool:
     """Whether the command line, or else the environment, selects lines of JSON."""
     pairs = zip(argv, [*argv, ""][1:], strict=True)
     given_options = [f"{name}={value}" if name == "--log-format" else name for name, value in pairs]
-    formats = [one.partition("=")[2] for one in given_options if one.startswith("--log-format=")]
+    formats = [
+        option.partition("=")[2] for option in given_options if option.startswith("--log-format=")
+    ]
     return (formats or [os.environ.get("SIM_LOG_FORMAT", "")])[-1] == "json"
 
 

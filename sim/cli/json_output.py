@@ -22,15 +22,15 @@ _OPENS_A_DOCUMENT = (b"{", b"[")
 _OPENS_A_JOURNAL = (b'{"journal":', b'{"recording":')
 
 
-def add_json(parser: argparse._ActionsContainer, what: str) -> None:
-    """Add `--json [FILE]`; `what` describes the document (`give_json`)."""
-    text = f"print {what} as one JSON document and nothing else; with FILE, write it there as well"
+def add_json(parser: argparse._ActionsContainer, noun: str) -> None:
+    """Add `--json [FILE]`; `noun` describes the document (`give_json`)."""
+    text = f"print {noun} as one JSON document and nothing else; with FILE, write it there as well"
     add_option(parser, "--json", text, metavar="FILE", nargs="?", const=STDOUT, type=_target)
 
 
 def _target(text: str) -> str:
-    """The file of `--json`. ArgumentTypeError for an input file, or one that was written by
-    hand.
+    """The file of `--json`. ArgumentTypeError for an input file, or one that was
+    written by hand.
     """
     if text == STDOUT:
         return text

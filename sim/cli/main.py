@@ -104,8 +104,8 @@ def _main(argv: list[str]) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run a command. If it was interrupted and has printed its results so far, the exit code is
-    130.
+    """Run a command. If it was interrupted and has printed its results so far, the exit
+    code is 130.
     """
     if args.problems:
         print(args.problems, end="", file=sys.stderr)
@@ -234,8 +234,8 @@ def _problems_of(command: Command, args: argparse.Namespace) -> Iterable[str]:
 
 
 def _missing_files(args: argparse.Namespace) -> Iterator[str]:
-    """Missing input files, if there are other mistakes; otherwise the command reports them in
-    detail.
+    """Missing input files, if there are other mistakes; otherwise the command reports
+    them in detail.
     """
     for key in ("scenario", "scenarios", "journal", "journals", "files", "recording"):
         named = getattr(args, key, None)

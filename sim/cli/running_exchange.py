@@ -75,8 +75,8 @@ def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict
 
 
 def now_ns(args: argparse.Namespace, facts: dict[str, Any]) -> int:
-    """The instant for the timestamp of a request: the machine's, or with --virtual the
-    exchange's.
+    """The instant for the timestamp of a request: the machine's, or with
+    --virtual the exchange's.
     """
     import time
 

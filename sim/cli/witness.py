@@ -60,4 +60,4 @@ def run(args: argparse.Namespace) -> int:
     if args.junit is not None:
         args.junit.write_bytes(junit_of(witnesses))
     give_json(args, document(witnesses))
-    return FAILED if any(one.contradictions for one in witnesses.values()) else 0
+    return FAILED if any(witness.contradictions for witness in witnesses.values()) else 0

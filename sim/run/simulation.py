@@ -104,10 +104,10 @@ class Simulation(RunInputs):
         snapshots; tokens issued so far hold in it too.
 
         The same inputs lead both to the same digest. The fork begins without the streams that are
-        open here, which are connections to somebody. With a file its journal is written there from
-        the start of the run, so that it replays alone; without, what lies before the fork is read
-        from this one's. `settings` may differ in what the journal's header does not keep, such as
-        addresses.
+        open here, which are connections to somebody. With a file its journal is written there
+        from the start of the run, so that it replays alone; without, what lies before the fork is
+        read from this one's. `settings` may differ in what the journal's header does not keep,
+        such as addresses.
         """
         forked = copy(self)
         forked.engine = time_travel.fork(self.engine, journal, settings)
@@ -125,14 +125,14 @@ class Simulation(RunInputs):
         """A simulation of the same run for looking back: it journals nothing and its engine is made
         to stand at moments of the branches that begin at `root`.
         """
-        looking, engine = copy(self), self.engine
+        replica, engine = copy(self), self.engine
         if root.seed == engine.run.seed:
-            looking.engine = time_travel.replica(engine)
+            replica.engine = time_travel.replica(engine)
         else:
             journal = engine.journal.view()
             journal.stand_at_start(root)
-            looking.engine = _begin(engine.run._replace(seed=root.seed), journal)
-        return looking
+            replica.engine = _begin(engine.run._replace(seed=root.seed), journal)
+        return replica
 
 
 def asked_to_begin(scenario: Scenario, *, seed: int | None = None) -> set[str]:

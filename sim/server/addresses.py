@@ -6,13 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sim.server.listeners import SURFACES, Bound, reachable
+from sim.server.listeners import SURFACES, BoundSockets, reachable
 
 
 class Addresses(Struct, frozen=True, kw_only=True):
-    """URLs by surface, "" for one that is not served; host:port for gRPC. `tls_ca` is the
-    certificate that clients must trust, `listens_on` are the IP addresses or the host of the
-    listeners.
+    """URLs by surface, "" for one that is not served; host:port for gRPC. `tls_ca` is
+    the certificate that clients must trust, `listens_on` are the IP addresses or the
+    host of the listeners.
     """
 
     gateway: str = ""
@@ -35,7 +35,9 @@ class Addresses(Struct, frozen=True, kw_only=True):
         return [(surface, getattr(self, surface) or None) for surface in SURFACES]
 
 
-def addresses_of(bound: Bound, *, tls_ca: Path | None = None, public_host: str = "") -> Addresses:
+def addresses_of(
+    bound: BoundSockets, *, tls_ca: Path | None = None, public_host: str = ""
+) -> Addresses:
     """Addresses of bound sockets, with the public host name if one is set. The port of gRPC is the
     requested one: 0 until it is bound.
     """
@@ -44,5 +46,5 @@ def addresses_of(bound: Bound, *, tls_ca: Path | None = None, public_host: str =
     urls = {
         surface: f"{scheme}://{reachable(name, bound.port(surface))}" for surface in bound.sockets
     }
-    grpc = reachable(name, bound.grpc_port) if bound.whole else ""
+    grpc = reachable(name, bound.grpc_port) if bound.serves_exchange else ""
     return Addresses(**urls, grpc=grpc, tls_ca=tls_ca, listens_on=bound.addresses)

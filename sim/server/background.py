@@ -18,7 +18,7 @@ from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
 from sim.server.host import Host
 from sim.server.instances import Instances, settings_at
-from sim.server.listeners import Bound, bind
+from sim.server.listeners import BoundSockets, bind
 from sim.server.platforms import new_event_loop
 from sim.server.service import Service
 from sim.world.format.clock_mode import MANUAL, ClockMode
@@ -32,15 +32,15 @@ _STUCK_S = 600.0
 
 
 class BackgroundService:
-    """A service in its own thread. Only that thread may use the simulation: use `call` and
-    `run`.
+    """A service in its own thread. Only that thread may use the simulation: use
+    `call` and `run`.
     """
 
     def __init__(
         self,
         simulation: Simulation,
         clock: ClockMode,
-        bound: Bound,
+        bound: BoundSockets,
         observer: Observer | None = None,
     ) -> None:
         self.simulation = simulation
@@ -77,8 +77,8 @@ class BackgroundService:
         return self.service.host
 
     def fork(self, journal: Path, seq: int | None = None) -> BackgroundInstance:
-        """A copy of the present state, or of the state after an input, served from the same
-        thread.
+        """A copy of the present state, or of the state after an input, served from
+        the same thread.
         """
         copy = self.instances.fork(self.host, journal=journal, seq=seq)
         return BackgroundInstance(self, self.run(copy))

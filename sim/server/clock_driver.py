@@ -108,8 +108,8 @@ class ClockDriver:
             self._host.step(target)
 
     def rearm(self) -> None:
-        """Sleep until the next due instant of a paced clock. Cheap if that instant has not
-        changed.
+        """Sleep until the next due instant of a paced clock. Cheap if that instant
+        has not changed.
         """
         if not self.paced:
             return

@@ -124,11 +124,11 @@ class Console:
             return {"kind": "fault", **to_builtins(injection), "at": format_instant(injection.at)}
         number = f" attempt {injection.attempt}" if injection.attempt else ""
         name = injection.operation
-        what = f"{name if injection.plane == 'webhook' else name.rpartition('.')[2]}{number}"
+        affected = f"{name if injection.plane == 'webhook' else name.rpartition('.')[2]}{number}"
         whom = injection.subject or injection.caller
         done = self._painted(injection.act, good=False)
         when = f"{_time(injection.at)} {injection.plane:<9}"
-        return f"{when} {what}  {done}  {whom}  (fault {injection.fault})"
+        return f"{when} {affected}  {done}  {whom}  (fault {injection.fault})"
 
     def _write(self, line: str | dict[str, Any]) -> None:
         if isinstance(line, dict):
@@ -157,11 +157,11 @@ class Console:
         if self._json:
             return {"kind": "step", **{"step" if key == "kind" else key: row[key] for key in row}}
         if result.failures:
-            says = self._painted(verdict(row), good=False)
+            text = self._painted(verdict(row), good=False)
         else:
             name = f" {row['name']!r}" if row["name"] else ""
-            says = f"step {row['n']}{name} {self._painted('passed', good=True)}"
-        return f"{_time(result.at)} scenario  {says}"
+            text = f"step {row['n']}{name} {self._painted('passed', good=True)}"
+        return f"{_time(result.at)} scenario  {text}"
 
     def _painted(self, text: str, good: bool) -> str:
         if not self._colour:

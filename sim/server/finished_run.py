@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from sim.core.model.refusals import Conflict
-from sim.server.turns import in_turns
+from sim.server.slices import in_slices
 
 if TYPE_CHECKING:
     from sim.read.history.recorded import RecordedRun
@@ -17,8 +17,8 @@ _REMEDY = 'POST /_sim/v1/fork with {"seq": n} starts an exchange that continues 
 
 
 class OpenedRun:
-    """A finished run whose replay is under way or complete. `failed` says why the replay ended
-    early.
+    """A finished run whose replay is under way or complete. `failed` says why the
+    replay ended early.
     """
 
     def __init__(self, recorded: RecordedRun, simulation: Simulation) -> None:
@@ -41,7 +41,7 @@ class OpenedRun:
         from sim.read.replay import Divergence
 
         try:
-            await in_turns(self.recorded.replay(self.simulation))
+            await in_slices(self.recorded.replay(self.simulation))
         except Divergence as difference:
             difference.path = str(self.recorded.path)
             self.failed = next(difference.lines())

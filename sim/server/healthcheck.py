@@ -36,5 +36,5 @@ def problem(path: str) -> str:
 
 
 if __name__ == "__main__":
-    if says := problem(os.environ.get("SIM_READY_FILE", "")):
-        sys.exit(says)
+    if message := problem(os.environ.get("SIM_READY_FILE", "")):
+        sys.exit(message)

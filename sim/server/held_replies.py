@@ -118,8 +118,8 @@ class HeldReplies:
                 future.set_result(None)
 
     def abandon(self) -> None:
-        """No input will bring the pending answers: end them as UNAVAILABLE, and release all
-        others.
+        """No input will bring the pending answers: end them as UNAVAILABLE, and
+        release all others.
         """
         gone = Reply(
             status=503,
@@ -138,8 +138,8 @@ class HeldReplies:
         self._host.reply_held()
 
     def _forget_done(self) -> None:
-        """Drop entries at the head of the heap that are answered or whose client has
-        disconnected.
+        """Drop entries at the head of the heap that are answered or whose
+        client has disconnected.
         """
         while self._held and self._held[0][2].done():
             heapq.heappop(self._held)

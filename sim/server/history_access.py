@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sim.read.history.work import Work
-from sim.server.turns import in_turns
+from sim.server.slices import in_slices
 
 T = TypeVar("T")
 # Idle real time after which moments nearby are prepared.
@@ -21,11 +21,11 @@ class HistoryAccess:
         self.lock = asyncio.Lock()
         self._making: asyncio.Task[None] | None = None
 
-    async def look(self, work: Work[T], nearby: Callable[[], Work[None]]) -> T:
+    async def read(self, work: Work[T], nearby: Callable[[], Work[None]]) -> T:
         """The result of the work. Afterwards, while there is no other caller, `nearby` is done."""
         self.stop()
         async with self.lock:
-            answer = await in_turns(work)
+            answer = await in_slices(work)
         self.stop()
         self._making = asyncio.create_task(self._make_ready(nearby))
         return answer
@@ -39,4 +39,4 @@ class HistoryAccess:
     async def _make_ready(self, nearby: Callable[[], Work[None]]) -> None:
         await asyncio.sleep(_QUIET_S)
         async with self.lock:
-            await in_turns(nearby())
+            await in_slices(nearby())

@@ -85,7 +85,7 @@ class Host:
         # Number of moves to other moments, and the latest one
         self.jumps, self.last_jump = 0, dict[str, Any]()
         self._moving = asyncio.Lock()
-        self.looking = HistoryAccess()  # simulations at other moments
+        self.history_access = HistoryAccess()  # simulations at other moments
         self.webhooks = WebhookSender(
             self.settings,
             now=lambda: self.now,
@@ -189,8 +189,8 @@ class Host:
             self._finish(self.simulation.hangup(stream.stream))
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
-        """Perform an operator action. Returns its value when everything that it caused has settled.
-        Raises Refusal.
+        """Perform an operator action. Returns its value when everything that it caused has
+        settled. Raises Refusal.
         """
         self.catch_up()
         outcome = self.simulation.control(action, subject, arguments)
@@ -268,8 +268,8 @@ class Host:
 
     @property
     def elides_latency(self) -> bool:
-        """Whether replies that take virtual time are sent at once with that time in a header
-        (design D3).
+        """Whether replies that take virtual time are sent at once with that time in a
+        header (design D3).
         """
         return self.on_manual_clock and self.settings.latency != "hold"
 
@@ -342,8 +342,8 @@ class Host:
             self._start_over(self.simulation.reset(seed))
 
     async def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> str:
-        """Go back to an instant or to the moment right after an input. Returns the name of the new
-        branch.
+        """Go back to an instant or to the moment right after an input. Returns the name of
+        the new branch.
         """
         async with self._moving:
             branch, effects = self.simulation.rewind(to=to, seq=seq)
@@ -386,11 +386,11 @@ class Host:
         self.driver.stop()
         self.webhooks.abandon()
         # After the input that failed, so that its caller gets the error first.
-        asyncio.get_running_loop().call_soon(self._let_go, self.streams.take_all())
+        asyncio.get_running_loop().call_soon(self._abandon, self.streams.take_all())
         if self._on_end is not None:
             self._on_end(cause)
 
-    def _let_go(self, streams: list[StreamBuffer]) -> None:
+    def _abandon(self, streams: list[StreamBuffer]) -> None:
         for stream in streams:
             stream.end(STOPPING)
         self.replies.abandon()
@@ -398,7 +398,7 @@ class Host:
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
         self.driver.stop()
-        self.looking.stop()
+        self.history_access.stop()
         self.streams.end_all(STOPPING)
         self.replies.abandon()
         await self.webhooks.close()

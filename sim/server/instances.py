@@ -22,11 +22,11 @@ from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
 from sim.server.host import Host
 from sim.server.journal_file import open_journal, spooled_journal
-from sim.server.listeners import Bound, bind
+from sim.server.listeners import BoundSockets, bind
 from sim.server.ready_file import ready_facts
 from sim.server.service import Service
+from sim.server.slices import in_slices
 from sim.server.tls import Identity
-from sim.server.turns import in_turns
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.scenario import Scenario
 
@@ -128,9 +128,9 @@ class Instances:
         seq: int | None = None,
         branch: str = "",
     ) -> str:
-        """Serve a copy of an instance's present state, or of its state right after an input of a
-        branch, on its own ports, with the same clock mode. Returns its name. Refuses a name that
-        exists.
+        """Serve a copy of an instance's present state, or of its state right after an input
+        of a branch, on its own ports, with the same clock mode. Returns its name. Refuses a
+        name that exists.
         """
         name = self._reserve(name)
         path = journal or self._journal_beside(name)
@@ -148,8 +148,8 @@ class Instances:
             on, seq = origin.simulation.journal.branch, origin.simulation.seq
             await self._start(name, origin, mode, build, path)
         else:
-            async with origin.looking.lock:
-                past, on = await in_turns(origin.history.moment(seq, branch))
+            async with origin.history_access.lock:
+                past, on = await in_slices(origin.history.moment(seq, branch))
 
                 def build(settings: Settings, file: BinaryIO) -> Simulation:
                     return past.fork_past(on, file, settings)
@@ -246,7 +246,7 @@ class Instances:
         origin: Host,
         clock: ClockMode,
         build: Callable[[Settings], Simulation],
-        bound: Bound,
+        bound: BoundSockets,
         on_end: Callable[[BaseException], None] | None,
     ) -> Service:
         ca_file = self._identity.ca_file if self._identity else None

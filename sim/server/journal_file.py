@@ -45,8 +45,8 @@ class JournalFile(io.FileIO):
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal, which replaces an existing file. Raises BlockingIOError if another process
-    writes it.
+    """A new journal, which replaces an existing file. Raises BlockingIOError if another
+    process writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = JournalFile(
@@ -64,8 +64,8 @@ def open_journal(path: Path) -> JournalFile:
 
 
 def _lock(file: io.FileIO, path: Path) -> None:
-    """Lock the file until it is closed, if the platform supports it: two writers would corrupt
-    it.
+    """Lock the file until it is closed, if the platform supports it: two writers
+    would corrupt it.
     """
     try:
         import fcntl
@@ -80,7 +80,7 @@ def _lock(file: io.FileIO, path: Path) -> None:
 
 
 def spooled_journal() -> BinaryIO:
-    """A journal that ends with the process. It is buffered, because nobody reads it after a
-    kill.
+    """A journal that ends with the process. It is buffered, because nobody reads it
+    after a kill.
     """
     return cast(BinaryIO, tempfile.TemporaryFile(prefix="sim-journal-", buffering=_SPOOL_BUFFER))

@@ -26,12 +26,12 @@ _TRIES = 50  # until a port that is free on 127.0.0.1 is free on ::1 too
 
 
 class CouldNotListen(OSError):
-    """A port is in use, or the address does not belong to this machine. The message says what to
-    do.
+    """A port is in use, or the address does not belong to this machine. The message says
+    what to do.
     """
 
 
-class Bound(NamedTuple):
+class BoundSockets(NamedTuple):
     """Bound sockets by surface, one for each of `addresses`. gRPC binds its own: its port is the
     requested one, 0 for any.
     """
@@ -42,10 +42,8 @@ class Bound(NamedTuple):
     grpc_port: int
 
     @property
-    def whole(self) -> bool:
-        """Whether the whole exchange is served, and not only the control plane of a finished
-        run.
-        """
+    def serves_exchange(self) -> bool:
+        """Whether the exchange is served, and not only the control plane of a finished run."""
         return "exchange" in self.sockets
 
     def port(self, surface: str) -> int:
@@ -65,12 +63,12 @@ def addresses_to_bind(host: str) -> tuple[str, ...]:
     return (LOOPBACK, LOOPBACK_6) if has_ipv6_loopback() else (LOOPBACK,)
 
 
-def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
+def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> BoundSockets:
     """Bind every HTTP surface to `base`, `base`+1, … in the order of `SURFACES`, or to free ports
     if `base` is 0; only `surfaces` if given. Raises CouldNotListen.
     """
     addresses = addresses_to_bind(host)
-    bound = Bound(host, addresses, {}, base + SURFACES.index("grpc") if base else 0)
+    bound = BoundSockets(host, addresses, {}, base + SURFACES.index("grpc") if base else 0)
     try:
         for offset, surface in enumerate(SURFACES):
             if surface != "grpc" and surface in surfaces:
@@ -83,8 +81,8 @@ def bind(host: str, base: int, surfaces: Container[str] = SURFACES) -> Bound:
 
 
 def on_one_port(addresses: Sequence[str], port: int, surface: str) -> tuple[socket.socket, ...]:
-    """A socket for each address, all on one port; 0 uses one that is free on all of them. Raises
-    CouldNotListen.
+    """A socket for each address, all on one port; 0 uses one that is free on all of
+    them. Raises CouldNotListen.
     """
     for tries_left in reversed(range(_TRIES)):
         listening = [bind_one(addresses[0], port, surface)]
@@ -110,8 +108,8 @@ def free_port(addresses: Sequence[str], surface: str) -> int:
 
 
 def _close(sockets: Iterable[socket.socket]) -> None:
-    for one in sockets:
-        one.close()
+    for listening in sockets:
+        listening.close()
 
 
 def bind_one(host: str, port: int, surface: str) -> socket.socket:
@@ -173,8 +171,8 @@ def caller_address(peer: str) -> str:
 
 
 def reachable(host: str, port: int) -> str:
-    """host:port by which this machine reaches a listener: loopback for a wildcard address, brackets
-    around IPv6.
+    """host:port by which this machine reaches a listener: loopback for a wildcard address,
+    brackets around IPv6.
     """
     host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

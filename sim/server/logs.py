@@ -48,8 +48,8 @@ def lacking(error: BaseException | None) -> str:
     return ""
 
 
-def log_failure(error: BaseException, what: str, *names: object) -> None:
-    """Log that something failed: `what` is a format for `names`.
+def log_failure(error: BaseException, failed: str, *names: object) -> None:
+    """Log that something failed: `failed` is a format for `names`.
 
     A failure that may be a bug has a traceback. A full disk or another error of the system has
     none. After the end of a run nothing is logged, because the server says why it stops.
@@ -57,4 +57,4 @@ def log_failure(error: BaseException, what: str, *names: object) -> None:
     if isinstance(error, RunEnded):
         return
     trace = None if lacking(error) or isinstance(error, OSError) else error
-    _log.error(f"{what}: %s", *names, lacking(error) or error, exc_info=trace)
+    _log.error(f"{failed}: %s", *names, lacking(error) or error, exc_info=trace)

@@ -1,5 +1,5 @@
-"""The open streams with the buffers of their frames, and the handling of slow readers (rule
-S12).
+"""The open streams with the buffers of their frames, and the handling of slow
+readers (rule S12).
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class OpenStreams:
     def _fell_behind(self, stream: StreamBuffer) -> None:
         """Note that a reader is slow. If it stays slow, it loses the waiting frames or the stream.
 
-        The frames of a single input, such as a large snapshot, do not make a reader slow: too many
-        frames must still be waiting when the next input adds more. Only the byte limit applies at
-        once.
+        The frames of a single input, such as a large snapshot, do not make a reader slow: too
+        many frames must still be waiting when the next input adds more. Only the byte limit
+        applies at once.
         """
         self._behind[stream.stream] = stream
         stream.slow_since = (stream.slow_since or self._rounds) if stream.slow else 0

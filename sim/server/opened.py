@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from sim.api.pipeline.settings import Settings
 from sim.server.addresses import addresses_of
 from sim.server.console import Console
-from sim.server.ending import Ending
 from sim.server.finished_run import OpenedRun
 from sim.server.host import Host
 from sim.server.instances import Instances
-from sim.server.listeners import Bound, bind
+from sim.server.listeners import BoundSockets, bind
 from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, ready_facts, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
 from sim.server.service import Service
+from sim.server.shutdown import Shutdown
 from sim.world.format.clock_mode import MANUAL
 
 if TYPE_CHECKING:
@@ -60,17 +60,17 @@ def open_run(recorded: RecordedRun, options: OpenOptions) -> int:
 
 
 async def _show(
-    recorded: RecordedRun, options: OpenOptions, bound: Bound, simulation: Simulation
+    recorded: RecordedRun, options: OpenOptions, bound: BoundSockets, simulation: Simulation
 ) -> int:
     from sim.read.replay import Divergence
 
-    ending, console = Ending(), Console("text", quiet=True)
-    instances = Instances(on_end=ending.run_ended)
+    shutdown, console = Shutdown(), Console("text", quiet=True)
+    instances = Instances(on_end=shutdown.run_ended)
     opened = OpenedRun(recorded, simulation)
     host = Host(simulation, MANUAL, opened=opened)
     service = await Service.start(host, bound, instances=instances)
     instances.adopt(service)
-    ending.on_signals(console)  # a program that reads that it is ready may end it
+    shutdown.on_signals(console)  # a program that reads that it is ready may end it
     facts = ready_facts(simulation, service.addresses, str(recorded.path))
     if options.ready_file is not None:
         write_ready_file(options.ready_file, facts)
@@ -83,7 +83,7 @@ async def _show(
     replaying = asyncio.ensure_future(opened.replay())
     telling = asyncio.ensure_future(_tell(host, opened, console))
     code = 0
-    await asyncio.wait((replaying, ending.code), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait((replaying, shutdown.code), return_when=asyncio.FIRST_COMPLETED)
     if replaying.done():
         try:
             replaying.result()
@@ -91,7 +91,7 @@ async def _show(
         except Divergence as difference:
             code = DIVERGED
             print(*difference.lines(), sep="\n", file=sys.stderr, flush=True)
-    code = await ending.code or code
+    code = await shutdown.code or code
     replaying.cancel()
     telling.cancel()
     await instances.end_all()
@@ -101,8 +101,8 @@ async def _show(
 
 
 async def _tell(host: Host, opened: OpenedRun, console: Console) -> None:
-    """Report the progress of the replay: often to clients of the live stream, every tenth to the
-    console.
+    """Report the progress of the replay: often to clients of the live stream, every tenth
+    to the console.
     """
     tenth = 0
     while not opened.over:

@@ -99,8 +99,11 @@ def symbols(simulation: Simulation) -> dict[str, list[str]]:
     open_ones = sorted(by_state.pop(InstrumentState.OPEN), key=is_quoted)
     return {
         "open": [instrument.symbol for instrument in open_ones],
-        "fractional": [one.symbol for one in open_ones if one.qty_scale > 1],
-        **{state.name.lower(): [one.symbol for one in ones] for state, ones in by_state.items()},
+        "fractional": [instrument.symbol for instrument in open_ones if instrument.qty_scale > 1],
+        **{
+            state.name.lower(): [instrument.symbol for instrument in instruments]
+            for state, instruments in by_state.items()
+        },
     }
 
 
@@ -195,4 +198,6 @@ def _first_command(facts: dict[str, Any]) -> str:
         )
         for symbol in reversed(facts["symbols"]["open"])
     ]
-    return next((one for one in commands if len(one) <= _NARROWEST - len("  ")), commands[0])
+    return next(
+        (command for command in commands if len(command) <= _NARROWEST - len("  ")), commands[0]
+    )

@@ -17,7 +17,7 @@ from aiohttp import web
 from sim.kernel.instants import Instant
 from sim.read.report.files import FOLDER
 from sim.server.console import Console
-from sim.server.http.response import Response
+from sim.server.http.response import HttpResponse
 from sim.server.http.server import error_response
 
 _NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]*/)?[a-z0-9][a-z0-9_-]*\.(?P<kind>[a-z]+)", re.ASCII)
@@ -59,7 +59,7 @@ class Room:
         content, kind = file
         tag = f'"{sha256(content).hexdigest()[:32]}"'
         unchanged = tag in request.headers.get("If-None-Match", "")
-        return Response(
+        return HttpResponse(
             304 if unchanged else 200,
             b"" if unchanged else content,
             content_type=_TYPES[kind],
@@ -80,15 +80,15 @@ def room_file(path: str) -> tuple[bytes, str] | None:
 
 
 def room_url(control: str, token: str = "") -> str:
-    """The URL of the control room. A token is in the fragment, which browsers do not send to
-    servers.
+    """The URL of the control room. A token is in the fragment, which browsers do not
+    send to servers.
     """
     return f"{control}/#token={token}" if token else f"{control}/"
 
 
 def open_in_browser(url: str, console: Console) -> None:
-    """Open the page in the user's browser, in another thread, because a browser may start
-    slowly.
+    """Open the page in the user's browser, in another thread, because a browser
+    may start slowly.
     """
 
     def run() -> None:

@@ -1,5 +1,5 @@
-"""`sim serve` and `sim replay --serve`: bind, build, listen, print the addresses, wait for the
-end.
+"""`sim serve` and `sim replay --serve`: bind, build, listen, print the addresses, wait
+for the end.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from sim.read.commands import sim_command
 from sim.run.simulation import Simulation
 from sim.server.addresses import addresses_of
 from sim.server.console import Console
-from sim.server.ending import Ending
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
-from sim.server.listeners import Bound, bind, is_loopback
+from sim.server.listeners import BoundSockets, bind, is_loopback
 from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
 from sim.server.service import Service
+from sim.server.shutdown import Shutdown
 from sim.server.tls import Identity, make_identity
 from sim.world.format.clock_mode import ClockMode
 
@@ -79,12 +79,12 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
 
 
 async def _serve(
-    options: ServeOptions, bound: Bound, simulation: Simulation, identity: Identity | None
+    options: ServeOptions, bound: BoundSockets, simulation: Simulation, identity: Identity | None
 ) -> int:
     token = options.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
-    ending = Ending()
+    shutdown = Shutdown()
     console = Console(options.log_format, quiet=options.quiet)
-    instances = Instances(options.journal, identity, token, ending.run_ended, console.called)
+    instances = Instances(options.journal, identity, token, shutdown.run_ended, console.called)
     telemetry = None
     if options.otlp:
         from sim.server.telemetry.otlp import Telemetry
@@ -95,24 +95,24 @@ async def _serve(
         options.clock,
         observer=telemetry or console,
         meters=(telemetry,) if telemetry is not None else (),
-        on_end=partial(ending.run_ended, options.journal),
+        on_end=partial(shutdown.run_ended, options.journal),
         tls_ca=identity.ca_file if identity else None,
     )
     service = await Service.start(
         host, bound, identity=identity, control_token=token, instances=instances
     )
     instances.adopt(service)
-    ending.on_signals(console)  # a program that reads that it is ready may end it
+    shutdown.on_signals(console)  # a program that reads that it is ready may end it
     _announce(options, console, simulation, service, token)
     _watch(options, service, instances, console, token)
-    code = await ending.code
+    code = await shutdown.code
     await instances.end_all()
     await service.stop()
     if telemetry is not None:
         telemetry.close()
     console.close()
-    if ending.says:
-        console.say(f"sim: {ending.says}", error=True)
+    if shutdown.message:
+        console.say(f"sim: {shutdown.message}", error=True)
     _say_what_it_was(console, host.simulation, instances.main_journal())
     return code
 

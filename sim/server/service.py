@@ -13,7 +13,7 @@ from sim.server.host import Host
 from sim.server.http.docs_site import docs_server
 from sim.server.http.rest import rest_server
 from sim.server.http.server import HttpServer
-from sim.server.listeners import Bound
+from sim.server.listeners import BoundSockets
 from sim.server.tls import Identity
 
 # Real time in which connections may finish their requests when the service stops.
@@ -39,7 +39,7 @@ class Service:
     async def start(
         cls,
         host: Host,
-        bound: Bound,
+        bound: BoundSockets,
         *,
         identity: Identity | None = None,
         control_token: str = "",
@@ -47,11 +47,13 @@ class Service:
         first: bool = True,
     ) -> Service:
         """Accept connections on every bound surface, and on gRPC if it is served. Raises
-        CouldNotListen if gRPC's port is in use. `first` means that the process serves no other
-        instance yet.
+        CouldNotListen if gRPC's port is in use. `first` means that the process serves no
+        other instance yet.
         """
         tls = (identity.private_key, identity.certificate_chain) if identity else None
-        grpc = GrpcListener(host, bound.addresses, bound.grpc_port, tls) if bound.whole else None
+        grpc = None
+        if bound.serves_exchange:
+            grpc = GrpcListener(host, bound.addresses, bound.grpc_port, tls)
         ca_file = identity.ca_file if identity else None
         public = host.settings.public_host
         addresses = addresses_of(

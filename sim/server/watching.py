@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sim.run.simulation import Simulation
-from sim.server.beside import beside
+from sim.server.helper_thread import in_helper_thread
 from sim.server.host import Host
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.yaml_tree import ScenarioError
@@ -33,8 +33,8 @@ class ReloadedScenario(NamedTuple):
 
 
 class ScenarioWatch(NamedTuple):
-    """The files to check first, and the function that reads the scenario again (ScenarioError,
-    OSError).
+    """The files to check first, and the function that reads the scenario
+    again (ScenarioError, OSError).
     """
 
     files: Sequence[Path]
@@ -58,7 +58,7 @@ async def watch(
             continue
         current = state
         try:
-            fresh = await beside(watched.read)
+            fresh = await in_helper_thread(watched.read)
             simulation = fresh.build()
         except (ScenarioError, OSError) as error:
             say(f"sim: not reloaded, the run continues unchanged\n{error}")

@@ -1,5 +1,5 @@
-"""What users import into their tests: the pytest fixture, clients, hypothesis strategies and
-machines.
+"""What users import into their tests: the pytest fixture, clients, hypothesis
+strategies and machines.
 """
 
 from __future__ import annotations

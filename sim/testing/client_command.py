@@ -60,9 +60,9 @@ def run_client(
     """Serve a scenario, run the command against it, and stop both.
 
     The folder gets `journal.ndjson`, `ready.json`, `output.txt`, and `cases.xml` if the command
-    writes JUnit to SIM_JUNIT, as pytest does without any option. A command that has not ended after
-    `limit_s` seconds is stopped, with the processes that it started. UsageError if there is no such
-    command.
+    writes JUnit to SIM_JUNIT, as pytest does without any option. A command that has not ended
+    after `limit_s` seconds is stopped, with the processes that it started. UsageError if there is
+    no such command.
     """
     folder.mkdir(parents=True, exist_ok=True)
     journal, ready = folder / "journal.ndjson", folder / "ready.json"

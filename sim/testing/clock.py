@@ -72,8 +72,8 @@ class Clock:
         return self._to(self._instant() + _span_of(by))
 
     def to(self, moment: Moment) -> list[str]:
-        """Move forward to an RFC 3339 instant or an aware datetime. Returns the same as
-        `advance`.
+        """Move forward to an RFC 3339 instant or an aware datetime. Returns the
+        same as `advance`.
         """
         return self._to(instant_of(moment))
 
@@ -103,7 +103,7 @@ class Clock:
         self._planned.append(_Plan(at, next(self._number), do))
 
     def _to(self, target: Instant, until: Callable[[], bool] = _never) -> list[str]:
-        warn_of_patched_time(ours=bool(self._follow))
+        warn_of_patched_time(by_fixture=bool(self._follow))
         self._refuse_to_block()
         fired: list[str] = []
         for stop, plan in self._stops(target):
@@ -116,7 +116,7 @@ class Clock:
         return fired
 
     async def _to_async(self, target: Instant, until: Callable[[], bool] = _never) -> list[str]:
-        warn_of_patched_time(ours=bool(self._follow))
+        warn_of_patched_time(by_fixture=bool(self._follow))
         fired: list[str] = []
         for stop, plan in self._stops(target):
             moving = self._running.start(self._move(stop, until))
@@ -168,7 +168,7 @@ class Clock:
     def _moved(self, fired: list[Fired]) -> list[str]:
         for follow in self._follow:
             follow(self.now)
-        return [f"{one.timer} {one.subject}".rstrip() for one in fired]
+        return [f"{timer.timer} {timer.subject}".rstrip() for timer in fired]
 
     def _refuse_to_block(self) -> None:
         """RuntimeError in an event loop in which a registered webhook receiver listens."""

@@ -40,7 +40,7 @@ def environment(facts: Mapping[str, Any]) -> dict[str, str]:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    firm = next(one for one in facts["firms"] if one["users"])
+    firm = next(firm for firm in facts["firms"] if firm["users"])
     key = facts["api_keys"][0]
     private = load_pem_private_key(Path(firm["private_key_path"]).read_bytes(), None)
     assert isinstance(private, RSAPrivateKey)  # the ready file has no other
@@ -86,8 +86,8 @@ def _by_plane(requests: Iterable[Request]) -> dict[str, list[Request]]:
 
 def _description(request: Request) -> str:
     if not request.status:
-        return request.says
-    return f"{request.says}\n\nA fresh exchange answers {request.status}."
+        return request.summary
+    return f"{request.summary}\n\nA fresh exchange answers {request.status}."
 
 
 # ---- Postman

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from sim.contract.contract import Plane, load_contract
 from sim.contract.operation import VARIABLE
@@ -50,7 +50,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     plane: Plane
     name: str
-    says: str
+    summary: str
     verb: str
     path: str
     body: str = ""
@@ -62,7 +62,9 @@ def requests(simulation: Simulation) -> list[Request]:
     """A request for every REST operation, in the order in which they must be sent."""
     world = connect(simulation)
     parties = simulation.world.parties
-    firm = next(one for one in parties.firms if one.client_id in parties.key_files and one.users)
+    firm = next(
+        firm for firm in parties.firms if firm.client_id in parties.key_files and firm.users
+    )
     clients = {
         "gateway": world.gateway,
         "retail": world.retail(parties.api_keys[0]),
@@ -90,10 +92,7 @@ def _with_status(draft: Request, client: Http, variables: dict[str, str]) -> Req
     if draft.keeps is not None and answer.status == 200:
         variables[draft.keeps[0]] = str(answer.json()[draft.keeps[1]])
     _ = answer.body  # a download ends
-    return Request(**{name: getattr(draft, name) for name in _KEPT}, status=answer.status)
-
-
-_KEPT = ("plane", "name", "says", "verb", "path", "body", "keeps")
+    return structs.replace(draft, status=answer.status)
 
 
 def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
@@ -106,7 +105,9 @@ def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
         if route.operation.name not in used_names and route.operation.content != "web_socket":
             used_names.add(route.operation.name)
             routes.append(route)
-    routes.sort(key=lambda one: (one.operation.name not in _FIRST, _is_last(one.operation.rpc)))
+    routes.sort(
+        key=lambda route: (route.operation.name not in _FIRST, _is_last(route.operation.rpc))
+    )
     order = "{{exchange_order}}" if plane == "exchange" else "{{retail_order}}"
     for route in routes:
         operation = route.operation
@@ -117,7 +118,7 @@ def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
         yield Request(
             plane=plane,
             name=operation.name,
-            says=operation.summary,
+            summary=operation.summary,
             verb=route.verb,
             path=path + (_query(operation.rpc, names) if route.verb == "GET" else ""),
             body=body,
@@ -190,9 +191,9 @@ def _names(world: Connection, user: User) -> dict[str, str]:
     markets = world.gateway.get("/v1/markets?limit=1").json()["markets"] or [{"id": 1}]
     listed = world.simulation.exchange.instruments.listed()
     symbol, price = "none", "1"
-    for one in listed:
-        if world.gateway.get(f"/v1/markets/{one.symbol}/book").status == 200:
-            symbol, price = one.symbol, str(one.price_scale // 20)
+    for instrument in listed:
+        if world.gateway.get(f"/v1/markets/{instrument.symbol}/book").status == 200:
+            symbol, price = instrument.symbol, str(instrument.price_scale // 20)
             break
         world.advance("200ms")
     return {

@@ -52,8 +52,8 @@ class CoverageReport:
         if self._in_worker:
             self._config.workeroutput[_KEY] = packed(self.recorder.coverage)  # type: ignore[attr-defined]
         else:
-            whole = json.encode(document(self.recorder.coverage))
-            self._target.write_bytes(json.format(whole, indent=1))
+            encoded = json.encode(document(self.recorder.coverage))
+            self._target.write_bytes(json.format(encoded, indent=1))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print a summary, and the path of the file."""

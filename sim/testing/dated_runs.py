@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from msgspec import Struct, structs, to_builtins
+from msgspec import Struct, field, structs, to_builtins
 
 from sim.kernel.instants import DAY, Instant, eastern, eastern_date, format_instant, parse_instant
 from sim.read import dates
@@ -49,8 +49,8 @@ class RunDate(Struct, frozen=True):
 
 
 class CalendarPlan(Struct, frozen=True, kw_only=True):
-    """The options of `sim calendar`. `bisect` searches by bisection, assuming that a broken test
-    stays broken.
+    """The options of `sim calendar`. `bisect` searches by bisection, assuming that a broken
+    test stays broken.
     """
 
     command: Sequence[str]
@@ -67,7 +67,7 @@ class BrokenTest(Struct, frozen=True):
     test: str
     first: str
     changes: tuple[str, ...]
-    says: str
+    message: str = field(name="says")
 
 
 class Calendar(Struct, frozen=True):
@@ -160,8 +160,8 @@ def _run(plan: CalendarPlan, date: RunDate) -> Cases:
         return ran
     # A command that fails although its cases pass, or that was stopped, is a failure of its own.
     ended = "did not end in time" if run.code is None else f"exit code {run.code}"
-    says = {} if run.ok else {WHOLE: one_line(": ".join((ended, *run.tail[-1:])))}
-    return Cases({**ran.passed, WHOLE: run.ok}, {**ran.says, **says}, ran.met)
+    messages = {} if run.ok else {WHOLE: one_line(": ".join((ended, *run.tail[-1:])))}
+    return Cases({**ran.passed, WHOLE: run.ok}, {**ran.messages, **messages}, ran.met)
 
 
 def _verdict(every: Sequence[RunDate], runs: dict[int, Cases]) -> Calendar:
@@ -172,56 +172,58 @@ def _verdict(every: Sequence[RunDate], runs: dict[int, Cases]) -> Calendar:
         fails = [number for number in order if not runs[number].passed.get(name, True)]
         if not fails:
             continue
-        first, says = every[fails[0]], runs[fails[0]].says.get(name, "")
+        first, message = every[fails[0]], runs[fails[0]].messages.get(name, "")
         if fails[0] == 0:
-            failing[name] = says
+            failing[name] = message
         else:
-            broken.append(BrokenTest(name, first.day, first.changes, says))
+            broken.append(BrokenTest(name, first.day, first.changes, message))
     days = {every[number].day: runs[number].passed for number in order}
     unmet = [every[number].day for number in order if not runs[number].met]
     return Calendar(days, broken, list(failing), failing, unmet, len(every))
 
 
-def write(found: Calendar, folder: Path, out: TextIO) -> None:
+def write(calendar: Calendar, folder: Path, out: TextIO) -> None:
     """Print the calendar: each date that breaks tests, with its tests, messages and changes."""
-    for day in dict.fromkeys(one.first for one in found.broken):
-        here = [one for one in found.broken if one.first == day]
+    for day in dict.fromkeys(broken.first for broken in calendar.broken):
+        here = [broken for broken in calendar.broken if broken.first == day]
         print(f"{day} breaks {counted(len(here), 'test')}:", file=out)
-        for one in here:
-            _write_test(one.test, one.says, out)
+        for broken in here:
+            _write_test(broken.test, broken.message, out)
         print("  what changed on it:", file=out)
         for change in here[0].changes:
             print(*wrapped(change, "      ", first="    "), sep="\n", file=out)
-    if found.failing:
+    if calendar.failing:
         print("fail even before the first date:", file=out)
-        for test in found.failing:
-            _write_test(test, found.failing_says[test], out)
-    tests = {name for run in found.runs.values() for name in run}
-    tried = f"{len(found.runs)} of {counted(found.dates, 'date')} tried"
-    kept = len(tests) - len(found.broken) - len(found.failing)
+        for test in calendar.failing:
+            _write_test(test, calendar.failing_says[test], out)
+    tests = {name for run in calendar.runs.values() for name in run}
+    tried = f"{len(calendar.runs)} of {counted(calendar.dates, 'date')} tried"
+    kept = len(tests) - len(calendar.broken) - len(calendar.failing)
     print(f"{tried}, {counted(len(tests), 'test')}: {kept} pass at each of them", file=out)
     print(f"output and journal of each run: {folder / 'DATE'}", file=out)
-    if found.unmet:
-        when = "any date" if len(found.unmet) == len(found.runs) else ", ".join(found.unmet)
+    if calendar.unmet:
+        when = (
+            "any date" if len(calendar.unmet) == len(calendar.runs) else ", ".join(calendar.unmet)
+        )
         print(*wrapped(_UNMET.format(when=when), "  ", first=""), sep="\n", file=out)
-    if found.broken:
-        first = found.broken[0].first
+    if calendar.broken:
+        first = calendar.broken[0].first
         start = next(date.start for date in every_date() if date.day == first)
         print(f"an exchange of that date: sim serve --start {format_instant(start)}", file=out)
 
 
-def _write_test(test: str, says: str, out: TextIO) -> None:
+def _write_test(test: str, message: str, out: TextIO) -> None:
     print(*wrapped(test, "      ", first="  "), sep="\n", file=out)
-    if says:
-        print(*wrapped(says, "      ", first="      "), sep="\n", file=out)
+    if message:
+        print(*wrapped(message, "      ", first="      "), sep="\n", file=out)
 
 
-def junit_of(found: Calendar) -> bytes:
+def junit_of(calendar: Calendar) -> bytes:
     """Return JUnit XML: one case per test; its failure names the first date that breaks it."""
-    first = {one.test: one for one in found.broken}
-    tests = dict.fromkeys(name for run in found.runs.values() for name in run)
-    cases = [_case(name, first.get(name), found.failing_says.get(name)) for name in tests]
-    return junit([Suite("calendar", cases, {"dates": ", ".join(found.runs)})])
+    first = {broken.test: broken for broken in calendar.broken}
+    tests = dict.fromkeys(name for run in calendar.runs.values() for name in run)
+    cases = [_case(name, first.get(name), calendar.failing_says.get(name)) for name in tests]
+    return junit([Suite("calendar", cases, {"dates": ", ".join(calendar.runs)})])
 
 
 def _case(name: str, broken: BrokenTest | None, failing: str | None) -> Case:
@@ -229,5 +231,5 @@ def _case(name: str, broken: BrokenTest | None, failing: str | None) -> Case:
         return Case("calendar", name, failure="fails even before the first date", text=failing)
     if broken is None:
         return Case("calendar", name)
-    text = "\n".join(filter(None, (broken.says, *broken.changes)))
+    text = "\n".join(filter(None, (broken.message, *broken.changes)))
     return Case("calendar", name, failure=f"{broken.first} breaks it", text=text)

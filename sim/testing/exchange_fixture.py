@@ -86,8 +86,8 @@ class ServedExchange:
     def firms(self) -> list[dict[str, Any]]:
         """Partner firms.
 
-        Keys: firm, client_id, private_key_path, private_key_pem, audience, scopes, users, accounts,
-        participants.
+        Keys: firm, client_id, private_key_path, private_key_pem, audience, scopes,
+        users, accounts, participants.
         """
         firms: list[dict[str, Any]] = self.ready["firms"]
         return firms
@@ -147,8 +147,8 @@ class ServedExchange:
             body[section] |= rest.pop(section, {})
         for key, value in rest.items():
             name = key.rstrip("_")
-            whole, match = FaultSpec.__struct_fields__, FaultMatch.__struct_encode_fields__
-            part = body if name in whole else body["match" if name in match else "act"]
+            top, match = FaultSpec.__struct_fields__, FaultMatch.__struct_encode_fields__
+            part = body if name in top else body["match" if name in match else "act"]
             part[name] = value
         return Fault(self.control, str(self.control("POST", "/faults", body)["id"]))
 
@@ -210,8 +210,8 @@ class ServedExchange:
         return record
 
     def state_at(self, seq: int, view: str, *, branch: str = "") -> Any:
-        """A view of the state right after an input; 0 is the start. The exchange does not
-        change.
+        """A view of the state right after an input; 0 is the start. The exchange
+        does not change.
         """
         return self.control("GET", f"/history/{seq}/state/{view}{_on(branch)}")[view]
 
@@ -229,8 +229,8 @@ class ServedExchange:
     def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
         """Check the calls of clients so far against the documented rules for clients.
 
-        `rules` limits the check to some of them. See `report.ok`, `report.broken()` and
-        `report.lines()`.
+        `rules` limits the check to some of them. See `report.ok`,
+        `report.broken()` and `report.lines()`.
         """
         from sim.read.conformance import check
 
@@ -239,8 +239,8 @@ class ServedExchange:
 
     def witness(self) -> Witness:
         """Look for contradictions in what all clients have seen so far. The result has
-        `.contradictions`, each with a sentence and the inputs that contradict each other, and
-        `.checks`.
+        `.contradictions`, each with a sentence and the inputs that contradict each
+        other, and `.checks`.
         """
         from sim.evidence.witness import witness_run
 

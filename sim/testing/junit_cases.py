@@ -20,13 +20,13 @@ class Cases(Struct, frozen=True):
     """
 
     passed: dict[str, bool]
-    says: dict[str, str]
+    messages: dict[str, str]
     met: bool = False
 
     @property
     def failing(self) -> dict[str, str]:
         """The failed tests, with the first line of their messages."""
-        return {name: self.says.get(name, "") for name, ok in self.passed.items() if not ok}
+        return {name: self.messages.get(name, "") for name, ok in self.passed.items() if not ok}
 
 
 def asking_for(path: Path) -> dict[str, str]:
@@ -39,25 +39,25 @@ def asking_for(path: Path) -> dict[str, str]:
 
 def read_cases(path: Path) -> Cases:
     """Return the cases of a JUnit file; none if the file is missing or truncated."""
-    found = Cases({}, {})
+    cases = Cases({}, {})
     if not path.is_file():
-        return found
+        return cases
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError:
-        return found
+        return cases
     for case in root.iter("testcase"):
         if case.find("skipped") is None:
             name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
             failures = [*case.iter("failure"), *case.iter("error")]
-            found.passed[name] = found.passed.get(name, True) and not failures
+            cases.passed[name] = cases.passed.get(name, True) and not failures
             for failure in failures:
                 # runners write the failure as message, as text, or as both
                 details = failure.get("message") or failure.text or ""
-                found.says.setdefault(name, one_line(details))
+                cases.messages.setdefault(name, one_line(details))
     # each test with the fixture `exchange` has its own exchange
-    properties = {one.get("name") for one in root.iter("property")}
-    return structs.replace(found, met="exchange.seed" in properties)
+    properties = {element.get("name") for element in root.iter("property")}
+    return structs.replace(cases, met="exchange.seed" in properties)
 
 
 def one_line(text: str) -> str:

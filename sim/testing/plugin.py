@@ -194,8 +194,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
 def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterator[None]:
     """Add the faults that the options name.
 
-    With `--explore` also count the fault points that the test passes, and check the invariants
-    after it.
+    With `--explore` also count the fault points that the test passes, and check the
+    invariants after it.
     """
     for text in request.config.getoption("exchange_fault"):
         served.control("POST", "/faults", _fault_of(text))
@@ -210,7 +210,9 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
         served.control("POST", "/faults", _fault_of(armed))
     exchange.faults.survey = stash[SURVEY] = {}
     yield
-    stash[BROKEN] = [str(one) for one in served.running.call(lambda: violations(exchange.trading))]
+    stash[BROKEN] = [
+        str(violation) for violation in served.running.call(lambda: violations(exchange.trading))
+    ]
 
 
 class _Marked(NamedTuple):
@@ -264,10 +266,10 @@ def _file_name(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text).strip("-")[:200]
 
 
-def _reading_of(text: object, what: str) -> str:
+def _reading_of(text: object, setting: str) -> str:
     if text in ("", *READINGS):
         return str(text)
-    pytest.fail(f"{what} must be one of {', '.join(READINGS)}, not {text!r}", pytrace=False)
+    pytest.fail(f"{setting} must be one of {', '.join(READINGS)}, not {text!r}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -307,8 +309,8 @@ def pytest_runtest_makereport(
         and report.failed
         and (folder := item.config.getoption("exchange_report"))
     ):
-        says = _write_page(served.journal, Path(folder).absolute(), item.nodeid)
-        report.sections.append(("sandbox exchange, report", says))
+        notice = _write_page(served.journal, Path(folder).absolute(), item.nodeid)
+        report.sections.append(("sandbox exchange, report", notice))
     return report
 
 

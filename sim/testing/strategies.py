@@ -14,10 +14,10 @@ def test_my_client_places_valid_orders(order): ...
 def test_my_client_reports_what_is_wrong(malformed): ...  # malformed.body, .wrong, .statuses
 ```
 
-Valid means: accepted on an open instrument, for an account with ten thousand dollars that has no
-order on the other side of that book. Everything drawn is plain JSON. Prices and sizes of the
-exchange are scaled integers as text; those of the retail API and of scenarios are dollars and
-contracts.
+Valid means: accepted on an open instrument, for an account with ten thousand dollars that
+has no order on the other side of that book. Everything drawn is plain JSON. Prices and sizes
+of the exchange are scaled integers as text; those of the retail API and of scenarios are
+dollars and contracts.
 """
 
 from __future__ import annotations
@@ -175,11 +175,13 @@ def nearly_valid_retail_orders(draw: st.DrawFn, terms: Terms) -> MalformedReques
 
 
 @st.composite
-def order_steps(draw: st.DrawFn, terms: Terms, who: tuple[str, ...] = SCRIPTED) -> Document:
+def order_steps(
+    draw: st.DrawFn, terms: Terms, participants: tuple[str, ...] = SCRIPTED
+) -> Document:
     """Orders of scripted participants: `order` of a step, body of POST /_sim/v1/orders."""
     most = MOST_CONTRACTS * terms.qty_scale
     order = orders.scripted_order(
-        HypothesisChoices(draw), terms, who, most, lambda terms, _: draw(prices(terms))
+        HypothesisChoices(draw), terms, participants, most, lambda terms, _: draw(prices(terms))
     )
     if order["tif"] in ("ioc", "fok"):
         order.pop("post_only", None)  # refused: such an order never rests

@@ -28,14 +28,14 @@ def _is_open(channel: Any) -> bool:
         return False
 
 
-def warn_of_patched_time(*, ours: bool = False) -> None:
+def warn_of_patched_time(*, by_fixture: bool = False) -> None:
     """Warn when a test library has stopped or shifted this process's clock.
 
-    `ours` says that the fixture itself froze it with freezegun.
+    `by_fixture` says that the fixture itself froze it with freezegun.
     """
     freezegun, time_machine = sys.modules.get("freezegun.api"), sys.modules.get("time_machine")
     patched = ""
-    if freezegun is not None and freezegun.freeze_factories and not ours:
+    if freezegun is not None and freezegun.freeze_factories and not by_fixture:
         patched = "freezegun"
     if time_machine is not None and time_machine.escape_hatch.is_travelling():
         patched = "time-machine"

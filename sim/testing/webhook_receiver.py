@@ -58,7 +58,7 @@ class Received(NamedTuple):
         )
         digest = hmac.digest(key, f"{name}.{timestamp}.".encode() + self.body, "sha256")
         expected = "v1," + base64.b64encode(digest).decode()
-        return any(hmac.compare_digest(expected, one) for one in signatures.split())
+        return any(hmac.compare_digest(expected, signature) for signature in signatures.split())
 
 
 class WebhookReceiver:

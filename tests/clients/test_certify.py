@@ -149,7 +149,7 @@ def test_every_rule_that_is_no_advice_is_an_item() -> None:
     binding = {rule.name for rule in rulebook().values() if not rule.advice}
     assert {item.rule for item in PROFILE.items if item.rule} == binding
     assert len({item.id for item in PROFILE.items}) == len(PROFILE.items)
-    assert all(item.says and item.why and item.section[0] == "§" for item in PROFILE.items)
+    assert all(item.summary and item.why and item.section[0] == "§" for item in PROFILE.items)
     assert len(BUGS) >= 20 and set(BUGS.values()) <= {item.id for item in PROFILE.items}
 
 

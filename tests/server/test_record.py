@@ -37,7 +37,7 @@ from sim.cli.main import main
 from sim.evidence.recording.files import PLANES, UnreadableRecording, body_value
 from sim.evidence.recording.reading import LINE_MAX, read_recording
 from sim.evidence.recording.service_times import service_time
-from sim.server.recorder.recorder import Recorder, RecordOptions
+from sim.server.recorder.recorder import RecordingRelay, RecordOptions
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
 SSN = "523-45-6789"
@@ -78,7 +78,7 @@ def through(exchange, tmp_path):
         return asyncio.run_coroutine_threadsafe(work, loop).result(20)
 
     async def made():
-        return Recorder(options)
+        return RecordingRelay(options)
 
     recorder = run(made())
     yield Through(exchange, run(recorder.start()), options.to)
@@ -518,7 +518,7 @@ def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, excha
         options = RecordOptions(
             to=tmp_path / "other.ndjson", upstream={"gateway": f"http://127.0.0.1:{port}"}
         )
-        recorder = Recorder(options)
+        recorder = RecordingRelay(options)
         addresses = await recorder.start()
         loop = asyncio.get_running_loop()
         with pytest.raises((ConnectionError, http.client.HTTPException, urllib.error.URLError)):

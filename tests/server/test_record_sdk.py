@@ -15,7 +15,7 @@ from patience import until
 from polymarket_us import AsyncPolymarketUS
 
 from sim.evidence.recording.files import PLANES
-from sim.server.recorder.recorder import Recorder, RecordOptions
+from sim.server.recorder.recorder import RecordingRelay, RecordOptions
 
 ROUNDS = int(os.environ.get("RECORD_ROUNDS", "40"))  # of five requests
 MARKET = "aec-recorded"
@@ -72,7 +72,7 @@ async def test_requests_of_the_official_client_are_answered_and_written_in_order
 
     upstream = {plane: getattr(other, plane) for plane in PLANES}
     file = tmp_path / "session.ndjson"
-    recorder = Recorder(RecordOptions(to=file, upstream=upstream))
+    recorder = RecordingRelay(RecordOptions(to=file, upstream=upstream))
     addresses = await recorder.start()
     try:
         again = await session(addresses["gateway"], addresses["retail"], key)

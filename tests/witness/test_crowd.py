@@ -36,7 +36,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Crowd]:
 
 def told(found: Witness) -> list[str]:
     """Every contradiction."""
-    return [one.says for one in found.contradictions]
+    return [one.sentence for one in found.contradictions]
 
 
 def test_a_recording_and_the_journal_of_its_run_are_free_of_contradictions(
@@ -104,7 +104,7 @@ def test_a_fill_that_is_lost_on_one_stream_is_missed(
     file.write_text("".join(json.dumps(line) + "\n" for line in (lines[0], *kept)))
     missed = witness_file(file).checks["nothing missed"].contradictions
     assert missed
-    assert all("CreateOrderSubscription" in one.says for one in missed)
+    assert all("CreateOrderSubscription" in one.sentence for one in missed)
     assert gone not in {line for one in missed for line in one.evidence}
 
 

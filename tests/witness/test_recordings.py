@@ -82,7 +82,7 @@ def verdict(witness: Witness) -> dict[str, list[str]]:
     """Return the findings of each check that has some."""
     checks = witness.checks.items()
     return {
-        name: [one.says for one in found.contradictions]
+        name: [one.sentence for one in found.contradictions]
         for name, found in checks
         if found.contradictions
     }

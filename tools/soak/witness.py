@@ -108,7 +108,7 @@ def main() -> int:
             undecided[name] += verdict.cannot_tell
             for one in verdict.contradictions[:1]:
                 wrong += 1
-                print(f"{case.scenario} seed {case.seed} ({case.variant}): {name}: {one.says}")
+                print(f"{case.scenario} seed {case.seed} ({case.variant}): {name}: {one.sentence}")
                 print(f"  lines {one.evidence}", flush=True)
         if runs % 100 == 0:
             print(f"{runs} runs, {wrong} contradictions, {process_time():.0f} s", file=sys.stderr)

@@ -62,10 +62,10 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     if args.list:
         every = dated_runs.every_date()
-        give_json(args, [{"day": one.day, "changes": list(one.changes)} for one in every])
-        for one in every:
-            changes = one.changes or ("the day before the first date: the baseline",)
-            print(one.day, *(f"  {change}" for change in changes), sep="\n", file=out)
+        give_json(args, [{"day": date.day, "changes": list(date.changes)} for date in every])
+        for date in every:
+            changes = date.changes or ("the day before the first date: the baseline",)
+            print(date.day, *(f"  {change}" for change in changes), sep="\n", file=out)
         return 0
     check_writable((args.junit,), (args.out,))
     plan = dated_runs.CalendarPlan(
@@ -76,9 +76,9 @@ def run(args: argparse.Namespace) -> int:
         limit_s=args.seconds,
         bisect=args.bisect,
     )
-    found = dated_runs.calendar(plan)
-    give_json(args, found.document())
-    dated_runs.write(found, args.out, out)
+    calendar = dated_runs.calendar(plan)
+    give_json(args, calendar.document())
+    dated_runs.write(calendar, args.out, out)
     if args.junit is not None:
-        args.junit.write_bytes(dated_runs.junit_of(found))
-    return 0 if found.ok else FAILED
+        args.junit.write_bytes(dated_runs.junit_of(calendar))
+    return 0 if calendar.ok else FAILED

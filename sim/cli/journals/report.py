@@ -76,7 +76,7 @@ def _print_figures(args: argparse.Namespace) -> None:
         print_figures(figures, out)
 
 
-def _write_page(args: argparse.Namespace, says: TextIO) -> int:
+def _write_page(args: argparse.Namespace, notices_to: TextIO) -> int:
     from sim.read.history.recorded import RecordedRun
     from sim.read.progress import Progress
     from sim.read.report.contents import INPUTS
@@ -87,9 +87,9 @@ def _write_page(args: argparse.Namespace, says: TextIO) -> int:
     recorded = RecordedRun(Path(args.journal))
     with Progress(recorded.total, "inputs", keeps=False, quiet_below=_LONG) as bar:
         difference, notices = write_report(recorded, out, bar.step, args.inputs or INPUTS)
-    print(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}", file=says)
+    print(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}", file=notices_to)
     for notice in notices:
-        print(f"the page has {notice}", file=says)
+        print(f"the page has {notice}", file=notices_to)
     if difference is None:
         return 0
     print(*difference.lines(), sep="\n", file=sys.stderr)

@@ -71,7 +71,9 @@ def from_environment(
     for option, action in options_of(parser):
         name = variable(option)
         value = environ.get(name, "").strip()
-        if not value or any(one.partition("=")[0] in action.option_strings for one in arguments):
+        if not value or any(
+            argument.partition("=")[0] in action.option_strings for argument in arguments
+        ):
             continue
         if action.nargs == 0:
             if value.lower() not in (*_ON, *_OFF):
@@ -83,7 +85,9 @@ def from_environment(
         else:
             added += [f"{option}={part.strip()}" for part in value.split(",") if part.strip()]
     scenario = environ.get("SIM_SCENARIO", "").strip()
-    if scenario and any(one.dest == "scenario" and one.nargs == "?" for one in parser._actions):
+    if scenario and any(
+        action.dest == "scenario" and action.nargs == "?" for action in parser._actions
+    ):
         parser.set_defaults(scenario=scenario)
     return added
 

@@ -16,9 +16,9 @@ from sim.cli.arguments import USAGE
 from sim.kernel.release import RELEASE
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, choices: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the most similar known word, or ""."""
-    near = difflib.get_close_matches(word, list(known), n=1)
+    near = difflib.get_close_matches(word, list(choices), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -120,9 +120,9 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Suggest the nearest choice, and list all."""
         if action.choices is not None and value not in action.choices:
-            known = list(map(str, action.choices))
+            choices = list(map(str, action.choices))
             expected = (
-                f"expected one of {', '.join(known)}, not {value!r}{nearest(str(value), known)}"
+                f"expected one of {', '.join(choices)}, not {value!r}{nearest(str(value), choices)}"
             )
             raise argparse.ArgumentError(action, expected)
 
@@ -134,8 +134,8 @@ class Parser(argparse.ArgumentParser):
         self.fail([message])
 
     def _missing(self) -> Iterator[str]:
-        """The mistakes of missing arguments: argparse stops at them after everything else was
-        read.
+        """The mistakes of missing arguments: argparse stops at them after everything
+        else was read.
         """
         for action in self._actions:
             if action.required and action.dest not in self._seen:
@@ -150,12 +150,14 @@ class Parser(argparse.ArgumentParser):
 
     def message(self, problems: Iterable[str]) -> str:
         """Mistakes as text, each once."""
-        lines = dict.fromkeys(f"{self.prog}: {self._with_source(one)}\n" for one in problems)
+        lines = dict.fromkeys(
+            f"{self.prog}: {self._with_source(problem)}\n" for problem in problems
+        )
         return f"{''.join(lines)}`{self.prog} --help` shows the usage\n"
 
     def _with_source(self, problem: str) -> str:
         """A problem, with the environment variable from which the argument comes."""
-        for option in (one.partition("=")[0] for one in self.added):
+        for option in (argument.partition("=")[0] for argument in self.added):
             if problem.startswith(f"{option}:"):
                 from sim.cli.parsing.environment import variable
 

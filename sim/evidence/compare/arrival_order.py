@@ -65,9 +65,9 @@ def likely_order(
     clock: ServiceClock,
     replay: Callable[[ServiceClock], Remaining],
 ) -> Moves:
-    """Return the moves of messages that leave the fewest differences, from those of `clock` on.
-    `lines` are the numbers of the lines that differ now; `replay` replays the session with another
-    clock.
+    """Return the moves of messages that leave the fewest differences, from those of `clock`
+    on. `lines` are the numbers of the lines that differ now; `replay` replays the session
+    with another clock.
     """
     moves = dict(clock.moves)
     if not lines:

@@ -73,8 +73,8 @@ class _DifferingLine(NamedTuple):
 
 
 class DeferredTally(ComparisonTally):
-    """A tally that collects differing lines and counts them once `settle` says which are due to
-    chance.
+    """A tally that collects differing lines and counts them once `settle` says which are
+    due to chance.
     """
 
     def __init__(self) -> None:
@@ -214,8 +214,8 @@ def _replayed(
 ) -> Iterator[_Replay]:
     """Replay the session and yield what differs.
 
-    Yields nothing if the scenario, changed like this, has no identity for a client of the
-    recording.
+    Yields nothing if the scenario, changed like this, has no identity for a client
+    of the recording.
     """
     notes = _Replay(streams)
     with suppress(RpcError, Unmatched):
@@ -226,8 +226,8 @@ def _replayed(
 
 
 def _varies(spot: Spot, own: _Replay, others: list[_Replay]) -> bool:
-    """Return whether we answer as recorded under some other seed, or differently under nearly each
-    one.
+    """Return whether we answer as recorded under some other seed, or differently under
+    nearly each one.
     """
     comparing = [run for run in others if run.compares(spot, own)]
     values = {run.places.get(spot, "") for run in comparing} | {own.places[spot]}

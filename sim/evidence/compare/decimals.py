@@ -1,8 +1,8 @@
 """How many decimals the service writes in amounts and quantities of the retail API.
 
-No document states it. It was observed (`sim catalogue observations`: orders.money, positions.cost,
-market_data.best_prices, activities.balance_changes). A field that is not listed may have any
-number.
+No document states it. It was observed (`sim catalogue observations`: orders.money,
+positions.cost, market_data.best_prices, activities.balance_changes). A field that is not listed
+may have any number.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def _accepted(drift: Drift) -> Iterator[str]:
 
 
 def suite(drift: Drift) -> Suite:
-    """Return a JUnit case for each operation that was seen: failed, passed, or skipped for lack of
-    evidence.
+    """Return a JUnit case for each operation that was seen: failed, passed, or skipped for
+    lack of evidence.
     """
     comparison = drift.comparison
     cases = [_case(drift, name) for name in sorted(comparison.tally.operations)]

@@ -1,5 +1,5 @@
-"""Collects what recordings show for a scorecard: each is compared in both readings, and its fields
-are counted.
+"""Collects what recordings show for a scorecard: each is compared in both readings, and its
+fields are counted.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class StreamHeartbeats:
         yield from (self._last for _ in range(lacking))
 
     def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Misfit]]]:
-        """Yield each recorded heartbeat with its differences. Those beyond the expected number are
-        extra.
+        """Yield each recorded heartbeat with its differences. Those beyond the expected
+        number are extra.
         """
         own = len(self.own) + self._is_owed(end)
         for number, (event, _, from_contract) in enumerate(self._recorded):

@@ -105,8 +105,8 @@ class Identities:
         return fields
 
     def body(self, value: Any, name: str = "") -> Any:
-        """Return a body with our identifiers, and with an SSN of the scenario for each recorded
-        SSN.
+        """Return a body with our identifiers, and with an SSN of the scenario for
+        each recorded SSN.
         """
         if isinstance(value, dict):
             return {key: self.body(inner, key) for key, inner in value.items()}
@@ -170,13 +170,13 @@ class Identities:
 
 
 def _first(value: str) -> str:
-    """Return the first value of a header that came several times. A recording joins them with
-    commas.
+    """Return the first value of a header that came several times. A recording joins
+    them with commas.
     """
     return value.partition(", ")[0]
 
 
 class Unmatched(Exception):
-    """The scenario has no identity for a client of the recording. The text says which kind it
-    lacks.
+    """The scenario has no identity for a client of the recording. The text says which
+    kind it lacks.
     """

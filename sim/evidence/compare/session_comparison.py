@@ -106,8 +106,8 @@ class SessionComparison:
             self._count_heartbeats(number)
 
     def _contract_differences(self, event: RecordedEvent) -> list[Misfit] | None:
-        """Return the differences from contract and specification; None if no document describes the
-        event.
+        """Return the differences from contract and specification; None if no document
+        describes the event.
         """
         try:
             return self._checker.check(event)
@@ -157,8 +157,8 @@ class SessionComparison:
     def _with_culprits(
         self, event: RecordedEvent, own: RecordedMessage, differences: list[Misfit]
     ) -> list[Misfit]:
-        """Set the culprit of each difference: us where our answer breaks the contract, else
-        unknown.
+        """Set the culprit of each difference: us where our answer breaks the
+        contract, else unknown.
         """
         if not differences:
             return differences
@@ -288,8 +288,8 @@ def _delay_difference(held: tuple[Span, Span] | None) -> list[Misfit]:
 def _value_differences(
     comparer: ValueComparer, operation: Operation, recorded: Any, own: Any
 ) -> list[Misfit]:
-    """Return the differences by value between two answers or messages; reports are compared line by
-    line.
+    """Return the differences by value between two answers or messages; reports are compared
+    line by line.
     """
     cls = csv_lines.ROWS.get(operation.name)
     if cls is not None:

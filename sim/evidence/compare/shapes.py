@@ -56,8 +56,8 @@ class Member(Struct, frozen=True):
 class Shape(Struct):
     """A message's fields by JSON name.
 
-    `gone` holds those of other dates, with the switch that keeps them; `always` those that are
-    always written.
+    `gone` holds those of other dates, with the switch that keeps them; `always` those that
+    are always written.
     """
 
     members: dict[str, Member] = {}

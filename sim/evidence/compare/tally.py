@@ -1,7 +1,7 @@
 """Counts the results of a comparison by operation: agreement, differences and lack of evidence.
 
-There is no average over operations. An operation that was never seen is reported as such, not as
-agreement.
+There is no average over operations. An operation that was never seen is reported as such,
+not as agreement.
 """
 
 from __future__ import annotations

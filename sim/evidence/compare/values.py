@@ -27,8 +27,8 @@ _FINGERPRINT = re.compile(re.escape(SECRET) + r"[0-9a-f]{16}")
 
 
 class ValueComparer(Struct):
-    """Compares messages of two sessions, given when each began and which identifiers belong
-    together.
+    """Compares messages of two sessions, given when each began and which
+    identifiers belong together.
     """
 
     recorded_begin: Instant

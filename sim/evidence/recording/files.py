@@ -3,14 +3,14 @@
 | Line | Keys |
 |---|---|
 | first | `recording` (1), `started`, `upstream` (address by plane), `note` |
-| a call | `n`, `at`, `plane`, `client`, `request` (`method`, `path`, `query`, `headers`, `body`),
-  `answer` (`status`, `headers`, `body`, `at`, `now`); `cut` where it broke off |
+| a call | `n`, `at`, `plane`, `client`, `request`, `answer`; `cut` where it broke off |
 | a stream's begin and end | `n`, `at`, `plane`, `client`, `stream`, `opened` or `closed` |
 | a frame | `n`, `at`, `plane`, `client`, `stream`, `frame` (`from`, `body`) |
 
-Calls are in the order of their completion. `at` is the instant by the recorder's clock at which a
-call arrived; `now` is the service's clock, if it sent it. Bodies are JSON values if they parse,
-else text; those of gRPC are the JSON form of the message.
+A request has `method`, `path`, `query`, `headers` and `body`, an answer `status`, `headers`,
+`body`, `at` and `now`. Calls are in the order of their completion. `at` is the instant by the
+recorder's clock at which a call arrived; `now` is the service's clock, if it sent it. Bodies are
+JSON values if they parse, else text; those of gRPC are the JSON form of the message.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def wall_clock() -> Instant:
 
 
 class RecordingFile:
-    """Appends lines to a recording. Only its owner may read the file; an existing file is not
-    overwritten.
+    """Appends lines to a recording. Only its owner may read the file; an existing file
+    is not overwritten.
     """
 
     def __init__(self, path: Path, upstream: dict[str, str], note: str = "") -> None:
@@ -131,8 +131,8 @@ def body_value(body: bytes) -> Any:
     """Return a body in the form for a recording: a JSON value with all digits of its numbers, else
     text; None if empty.
 
-    Bytes that are neither become {"unreadable": number of bytes}, because secrets cannot be found
-    in them.
+    Bytes that are neither become {"unreadable": number of bytes}, because secrets cannot be
+    found in them.
     """
     if not body:
         return None

@@ -1,9 +1,9 @@
 """Reads a recording as events: answers, frames and ends of streams, each with operation and
 instant.
 
-The fields and operations that exist depend on the instant. It is the service's own if the service
-sent it (a `Date` header, times in messages), and never decreases on one plane. Otherwise it is the
-recorder's.
+The fields and operations that exist depend on the instant. It is the service's own if the
+service sent it (a `Date` header, times in messages), and never decreases on one plane. Otherwise
+it is the recorder's.
 """
 
 from __future__ import annotations

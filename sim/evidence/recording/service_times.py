@@ -28,8 +28,8 @@ _EVENTS = frozenset(
 
 
 def service_instant(entry: RecordedLine) -> Instant | None:
-    """Return the earliest possible service time at a line; None if the line has no readable
-    time.
+    """Return the earliest possible service time at a line; None if the line has
+    no readable time.
     """
     if entry.plane != "grpc":
         return service_date(entry)

@@ -1,7 +1,7 @@
 """Writes relayed traffic to a recording, without secrets, with labels for clients and streams.
 
-A client is one credential or, without one, one connection. Labels are given in the order of first
-appearance.
+A client is one credential or, without one, one connection. Labels are given in the order
+of first appearance.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class RecordingWriter:
     # ---- clients
 
     def client(self, headers: Mapping[str, str], connection: str) -> str:
-        """Return the label of the client that sent these headers (names in lower case) on this
-        connection.
+        """Return the label of the client that sent these headers (names in lower case)
+        on this connection.
         """
         credential = next((headers[name] for name in _CREDENTIALS if headers.get(name)), "")
         # The key is a fingerprint, because labels could be written to a file one day.

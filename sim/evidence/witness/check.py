@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
@@ -16,7 +16,7 @@ KEPT_MAX = 100  # listed contradictions of one check; all are counted
 class Contradiction(Struct, frozen=True):
     """A sentence, and the numbers of the lines that cannot all be true."""
 
-    says: str
+    sentence: str = field(name="says")
     evidence: list[int]
 
 

@@ -1,8 +1,8 @@
 """The facts that answers and frames state, with the words of the contract.
 
-Numbers are exact, instants are text that sorts as it counts. Quantities and prices of the exchange
-are scaled integers, those of the retail API decimals, so facts of both are never compared
-(`dialect`).
+Numbers are exact, instants are text that sorts as it counts. Quantities and prices of
+the exchange are scaled integers, those of the retail API decimals, so facts of both are
+never compared (`dialect`).
 """
 
 from __future__ import annotations

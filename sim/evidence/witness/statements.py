@@ -80,9 +80,9 @@ _ENTRY_TYPE = "LEDGER_ENTRY_TYPE_"
 
 
 @cache
-def _reader(message: type[Message]) -> Callable[[dict[str, Any]], Any]:
+def _reader(message_type: type[Message]) -> Callable[[dict[str, Any]], Any]:
     """Return the function that reads the fact in a message's JSON form."""
-    fact, wire = _FACTS[message], {field.json_name: field for field in fields_of(message)}
+    fact, wire = _FACTS[message_type], {field.json_name: field for field in fields_of(message_type)}
     columns: list[tuple[str, Callable[[Any], Any]]] = []
     for attribute in fields(fact):
         words = attribute.name.split("_")
@@ -92,7 +92,7 @@ def _reader(message: type[Message]) -> Callable[[dict[str, Any]], Any]:
         if name:
             columns.append((name, _read(attribute.type, wire[name])))
         else:
-            absent = _dialect(message) if plain == "dialect" else attribute.type()
+            absent = _dialect(message_type) if plain == "dialect" else attribute.type()
             columns.append((name, _constant(absent)))
     return lambda value: fact(*[read(value.get(name)) for name, read in columns])
 

@@ -142,7 +142,7 @@ def witness_run(simulation: Simulation) -> Witness:
 def contradiction_lines(simulation: Simulation) -> Iterator[str]:
     """A line for each contradiction in what clients of a finished run have seen."""
     for check, verdict in witness_run(simulation).checks.items():
-        yield from (f"witness: {check}: {it.says}" for it in verdict.contradictions)
+        yield from (f"witness: {check}: {it.sentence}" for it in verdict.contradictions)
 
 
 def _begins_recording(path: Path) -> bool:
@@ -177,7 +177,7 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
         for contradiction in verdict.contradictions:
             lines = ", ".join(map(str, contradiction.evidence))
             noun = "line" if len(contradiction.evidence) == 1 else "lines"
-            _print(f"{check}: {contradiction.says} [{noun} {lines}]", out)
+            _print(f"{check}: {contradiction.sentence} [{noun} {lines}]", out)
         more = verdict.count - len(verdict.contradictions)
         if more:
             print(f"{check}: and {more} more", file=out)
@@ -220,7 +220,7 @@ def junit_of(witnesses: dict[str, Witness]) -> bytes:
 
 
 def _case(check: str, verdict: CheckVerdict) -> Case:
-    texts = [contradiction.says for contradiction in verdict.contradictions]
+    texts = [contradiction.sentence for contradiction in verdict.contradictions]
     if texts:
         return Case("witness", check, failure=texts[0], text="\n".join(texts))
     return Case("witness", check, skipped="" if verdict.applied else "never applied")

@@ -1,3 +1,3 @@
-"""Who acts inside a run besides clients: the script of a scenario, scripted participants, the
-operator.
+"""Who acts inside a run besides clients: the script of a scenario, scripted
+participants, the operator.
 """

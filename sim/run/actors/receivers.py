@@ -27,8 +27,8 @@ RESET = "connection reset"
 
 
 class ReceiverState(Struct):
-    """A receiver's present answers, the number of attempts that got them, and the number of all
-    attempts.
+    """A receiver's present answers, the number of attempts that got them, and the number
+    of all attempts.
     """
 
     answers: tuple[ReceiverAnswer, ...] = ()
@@ -93,10 +93,10 @@ class Receivers(Extension):
             self._report(due.pop(0), outcome)
         if not self._by_url:
             return
-        for place, effect in enumerate(outcome.effects):
+        for index, effect in enumerate(outcome.effects):
             if isinstance(effect, Post) and effect.url in self._by_url:
                 name = self._by_url[effect.url]
-                outcome.effects[place] = replace(effect, receiver=name)
+                outcome.effects[index] = replace(effect, receiver=name)
                 self._take(effect.attempt, self._state.receivers[name])
 
     def _report(self, answered: WebhookAnswered, outcome: Outcome) -> None:

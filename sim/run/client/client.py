@@ -1,15 +1,12 @@
 """Clients of every plane without a socket or an event loop: calls go straight into a
 `Simulation`, signed and encoded as over the wire.
 
-```python
-sim = Simulation(load_scenario("quickstart"))
-world = connect(sim)
-world.gateway.get("/v2/leagues").json()["leagues"]
-world.exchange(firm, participant).post("/v1/trading/orders", json={...})
-world.retail(key).get("/v1/account/balances")
-world.rpc(firm, participant).call("OrderBookAPI.GetOrderBook", GetOrderBookRequest(symbol=...))
-world.advance("5m")
-```
+```python sim = Simulation(load_scenario("quickstart")) world = connect(sim)
+world.gateway.get("/v2/leagues").json()["leagues"] world.exchange(firm,
+participant).post("/v1/trading/orders", json={...})
+world.retail(key).get("/v1/account/balances") world.rpc(firm,
+participant).call("OrderBookAPI.GetOrderBook",
+GetOrderBookRequest(symbol=...)) world.advance("5m") ```
 """
 
 from __future__ import annotations
@@ -221,8 +218,8 @@ class Connection:
         self._tokens.clear()
 
     def assertion(self, firm: Firm, **claims: object) -> str:
-        """A client assertion signed with the firm's key (§5.1); `claims` replace the default
-        ones.
+        """A client assertion signed with the firm's key (§5.1); `claims` replace
+        the default ones.
         """
         import jwt
 
@@ -344,8 +341,8 @@ class Rpc:
         return self._metadata()
 
     def call(self, operation: str, request: Message) -> Any:
-        """A unary call, such as "OrderBookAPI.GetOrderBook". Raises RpcError unless the status is
-        OK.
+        """A unary call, such as "OrderBookAPI.GetOrderBook". Raises RpcError unless the
+        status is OK.
         """
         method, decode = self._method(operation)
         reply = succeeded(self.raw(method, _encode(request)))

@@ -36,8 +36,8 @@ def token_form(firm: Mapping[str, Any], now: int, jti: str) -> dict[str, str]:
 
 
 def retail_headers(key: Mapping[str, Any], verb: str, path: str, now_ms: int) -> dict[str, str]:
-    """The headers of a retail request by an API key of the ready file. The path is signed without
-    its query.
+    """The headers of a retail request by an API key of the ready file. The path is signed
+    without its query.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

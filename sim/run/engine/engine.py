@@ -113,7 +113,7 @@ class Engine:
             now=run.start,
             environment=Environment.called(run.scenario.environment),
             webhook_hosts=settings.webhook_hosts,
-            receivers=[one.address for one in run.scenario.world.receivers],
+            receivers=[receiver.address for receiver in run.scenario.world.receivers],
         )
         self.exchange.credentials.addresses = settings.api_addresses
         self.exchange.credentials.issuer_address = settings.token_url.removesuffix("/oauth/token")
@@ -364,8 +364,8 @@ class Engine:
     def _next_timer(self, to: Instant) -> Timer | None:
         """Return the next timer that is due.
 
-        Scores of quotes depend on how long they rest, so the exchange is told of a move before it
-        happens.
+        Scores of quotes depend on how long they rest, so the exchange is told of a move
+        before it happens.
         """
         exchange = self.exchange
         timers = exchange.ctx.timers

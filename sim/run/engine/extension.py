@@ -91,8 +91,8 @@ class Extension:
     def save_streams(self) -> object:
         """Return what it knows about streams that it has open, as data that can be pickled.
 
-        Streams are not part of the state, because time travel ends them. Views of the past need
-        this data.
+        Streams are not part of the state, because time travel ends them. Views of the past
+        need this data.
         """
         return None
 

@@ -143,8 +143,8 @@ def _cached_sha256(body: bytes) -> str:
 def library_versions() -> dict[str, str]:
     """Return the versions of the sandbox and of libraries, for the header.
 
-    They are read from the modules, because `importlib.metadata` is slow and a server does this at
-    every start.
+    They are read from the modules, because `importlib.metadata` is slow and a server does this
+    at every start.
     """
     return {
         "sandbox-exchange": RELEASE,

@@ -102,8 +102,8 @@ class RunInputs(RunView):
     def advance_to(self, to: Instant) -> Outcome:
         """Move time to an instant, from one due instant to the next; each is a separate input.
 
-        The outcome has the effects and timers of all of them. Refuses an instant in the past: use
-        `rewind`.
+        The outcome has the effects and timers of all of them. Refuses an instant in the
+        past: use `rewind`.
         """
         if to < self.now:
             raise Conflict(

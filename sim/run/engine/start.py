@@ -45,8 +45,8 @@ class Start:
         self._strings = self._snapshot.state.split(b'"')
         names_by_bytes = {name.encode(): name for name in self._names}
         self._places = [
-            (place, names_by_bytes[string])
-            for place, string in enumerate(self._strings)
+            (index, names_by_bytes[string])
+            for index, string in enumerate(self._strings)
             if string in names_by_bytes
         ]
 
@@ -66,8 +66,8 @@ class Start:
             return self._snapshot
         names = dict(zip(self._names, self._identifiers(seed), strict=True))
         strings = self._strings[:]
-        for place, name in self._places:
-            strings[place] = names[name].encode()
+        for index, name in self._places:
+            strings[index] = names[name].encode()
         history = _renamed(self._snapshot.history, names)
         return self._snapshot._replace(state=b'"'.join(strings), history=history)
 

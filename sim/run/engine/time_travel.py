@@ -46,7 +46,7 @@ def all_or_nothing(
     """
 
     @wraps(travel)
-    def made(engine: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def complete_or_fatal(engine: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
         engine.journal.check_open()
         try:
             return travel(engine, *args, **kwargs)
@@ -56,7 +56,7 @@ def all_or_nothing(
             engine.journal.end(error)
             raise
 
-    return made
+    return complete_or_fatal
 
 
 def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:

@@ -1,5 +1,5 @@
-"""Checks of the calls of steps: exactly one verb or rpc, and an address that an operation
-serves.
+"""Checks of the calls of steps: exactly one verb or rpc, and an address that
+an operation serves.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from sim.world.start.world import World
 
 
 class _Opening(NamedTuple):
-    """An entry of `world.orders` or `world.books`, where to report its problems, and what to say
-    before them.
+    """An entry of `world.orders` or `world.books`, where to report its problems, and what to
+    say before them.
     """
 
     entry: OrderEntry | BookEntry

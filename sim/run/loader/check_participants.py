@@ -32,8 +32,8 @@ def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterat
 
 
 class _Checker:
-    """Checks one `participants` section. `stated` is the part of it that is written in this
-    file.
+    """Checks one `participants` section. `stated` is the part of it that is written
+    in this file.
     """
 
     def __init__(self, scenario: Scenario, world: World, stated: Mapping) -> None:
@@ -126,7 +126,5 @@ class _Checker:
 
 
 def _position(at: Mapping, key: str) -> SourcePosition:
-    """The position of an entry's key, or of the entry if the key is in a file that this one
-    extends.
-    """
+    """Return where a key of an entry stands; the entry's position if its key is in another file."""
     return at.items[key].at if key in at.items else at.at

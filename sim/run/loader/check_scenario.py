@@ -1,7 +1,7 @@
 """Checks of a whole scenario: names that must exist and terms that must be valid.
 
-Problems have positions in the file that contains them; files that it extends are checked on their
-own.
+Problems have positions in the file that contains them; files that it extends are checked
+on their own.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ MERGE_KEYS = {
 
 
 def check_scenario(scenario: Scenario, node: Node, flow_files: Values[str, str]) -> None:
-    """Check a scenario. ScenarioError lists the problems. `flow_files` are the files by name of the
-    flow.
+    """Check a scenario. ScenarioError lists the problems. `flow_files` are the files by name
+    of the flow.
     """
     problems = [*setting_problems(node), *fee_problems(node)]
     # Without these no world can be built in which the other names could be looked up.

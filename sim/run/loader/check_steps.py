@@ -51,8 +51,8 @@ def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Prob
 
 
 def unfit_steps(scenario: Scenario, node: Node, world: World) -> list[int]:
-    """Positions of the steps that name something that does not exist. Each step is checked by
-    itself.
+    """Positions of the steps that name something that does not exist. Each step is
+    checked by itself.
     """
     checker = _Checker(scenario, world)
     steps = mappings_of(node_at(node, "steps"))
@@ -162,8 +162,8 @@ class _Checker:
                 yield problem(name.at, f"no account is called {name.text!r}{names}")
 
     def _exists(self, name: str) -> bool:
-        """Whether a participant or account exists, or may exist by then, because calls create
-        some.
+        """Whether a participant or account exists, or may exist by then, because
+        calls create some.
         """
         parties = self._world.parties
         if parties.knows(name) or parties.user(name) is not None:

@@ -112,8 +112,8 @@ def _leagues(node: Node) -> Iterator[Problem]:
 
 
 def _firms(node: Node) -> Iterator[Problem]:
-    """Problems of firms with an unknown key pair or scope, or with two funding sources of the same
-    id.
+    """Problems of firms with an unknown key pair or scope, or with two funding sources of
+    the same id.
     """
     for firm in items_of(node, "world", "firms"):
         for scope in items_of(firm, "scopes"):
@@ -138,8 +138,8 @@ def _firms(node: Node) -> Iterator[Problem]:
 
 
 def _receivers(node: Node, world: World) -> Iterator[Problem]:
-    """Problems of receivers: unknown firms, invalid or duplicate URLs, and contradictory
-    answers.
+    """Problems of receivers: unknown firms, invalid or duplicate URLs,
+    and contradictory answers.
     """
     urls: dict[str, int] = {}
     for item in items_of(node, "world", "receivers"):

@@ -76,9 +76,9 @@ def load_submitted(
     """A scenario submitted over HTTP: a bundled name, YAML text, a document as JSON, or the path of
     a file below `folder`.
 
-    No file outside the folder is read, and without a folder only bundled scenarios. ScenarioError
-    as for `load_scenario`; the problems of a JSON document have a path instead of a line, such as
-    `scenario.steps[2].call.plane`.
+    No file outside the folder is read, and without a folder only bundled scenarios.
+    ScenarioError as for `load_scenario`; the problems of a JSON document have a path instead of
+    a line, such as `scenario.steps[2].call.plane`.
     """
     access = FileAccess(folder, confined=True)
     if isinstance(content, dict):
@@ -91,8 +91,8 @@ def load_submitted(
 
 
 def scenario_files(source: str, params: Values[str, str] | None = None) -> list[Path]:
-    """The files from which a scenario is read: its own, those that it extends, and its order
-    flow.
+    """The files from which a scenario is read: its own, those that it extends, and
+    its order flow.
     """
     node, access = _open(source)
     flow_files: dict[str, str] = {}
@@ -159,8 +159,8 @@ def _bundled(path: str) -> Scenario:
 
 
 def _resolve(node: Node, params: Values[str, str], access: FileAccess) -> Scenario:
-    """The scenario of a tree, merged with everything that it extends. ScenarioError lists
-    problems.
+    """The scenario of a tree, merged with everything that it extends.
+    ScenarioError lists problems.
     """
     _refuse_newer(node)
     try:

@@ -42,7 +42,7 @@ class EpisodeChecks:
             return
         for check, verdict in judge(self.observations).checks.items():
             for contradiction in verdict.contradictions[:1]:
-                yield Trouble("contradiction", check, f"{check}: {contradiction.says}")
+                yield Trouble("contradiction", check, f"{check}: {contradiction.sentence}")
 
 
 def frame_features(frame: ClientObservation) -> Iterator[str]:

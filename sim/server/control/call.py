@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
-from sim.run.actors.operator.action import Action, Route
+from sim.run.actors.operator.action import Action, ControlRoute
 from sim.server.host import Host
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.scenario import Scenario
@@ -38,7 +38,7 @@ class InstanceControl(Protocol):
     async def end(self, name: str) -> None: ...
 
 
-class Call(NamedTuple):
+class ControlCall(NamedTuple):
     """One call: the variables of the path, the query parameters, and the body. `many` has the
     values of parameters that may be repeated.
 
@@ -68,7 +68,7 @@ def _count(name: str, text: str) -> int:
     return int(text)
 
 
-class Lines(NamedTuple):
+class LinesAnswer(NamedTuple):
     """An answer that is text line by line instead of one JSON value."""
 
     content_type: str
@@ -104,24 +104,24 @@ _OF_OTHERS = ("POST /fork", "DELETE /worlds/{name}")
 
 
 class Endpoint(NamedTuple):
-    """A row of the table of calls: a `Route`, the function that answers, and its parameters.
+    """A row of the table of calls: a `ControlRoute`, the function that answers, and its parameters.
 
-    Parameters in `many` may be repeated, those in `query` may not. `body` is the type of an entry,
-    or the action that reads it. A `large` body may contain a scenario; it is read outside the event
-    loop.
+    Parameters in `many` may be repeated, those in `query` may not. `body` is the type of an
+    entry, or the action that reads it. A `large` body may contain a scenario; it is read outside
+    the event loop.
     """
 
     call: str
-    respond: Callable[[Host, Call], Awaitable[object]]
+    respond: Callable[[Host, ControlCall], Awaitable[object]]
     body: type[Struct] | Action = NoBody
     query: tuple[str, ...] = ()
     many: tuple[str, ...] = ()
     large: bool = False
 
     @property
-    def route(self) -> Route:
+    def route(self) -> ControlRoute:
         """Verb and path."""
-        return Route(self.call)
+        return ControlRoute(self.call)
 
     @property
     def changes(self) -> bool:
@@ -135,9 +135,9 @@ class Endpoint(NamedTuple):
         return body.body_keys if isinstance(body, Action) else tuple(record(body).keys)
 
 
-def check_names(what: str, names: Iterable[str], known: tuple[str, ...]) -> None:
+def check_names(kind: str, names: Iterable[str], accepted: tuple[str, ...]) -> None:
     """Refuse an unknown name, and suggest the nearest known one."""
     for name in names:
-        if name not in known:
-            remedy = f"known: {', '.join(known)}" if known else f"this call accepts no {what}"
-            raise InvalidRequest(unknown_name(what, name, known), remedy=remedy)
+        if name not in accepted:
+            remedy = f"known: {', '.join(accepted)}" if accepted else f"this call accepts no {kind}"
+            raise InvalidRequest(unknown_name(kind, name, accepted), remedy=remedy)

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from sim.api.pipeline.inputs import Fired
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_span
-from sim.server.control.call import Call
+from sim.server.control.call import ControlCall
 from sim.server.host import Host
 from sim.world.format.clock_mode import ClockMode, parse_clock_mode
 from sim.world.format.fault_names import unknown_operation
@@ -61,13 +61,13 @@ def _now(host: Host) -> str:
     return format_instant(host.simulation.now)
 
 
-async def read_clock(host: Host, call: Call) -> object:
+async def read_clock(host: Host, call: ControlCall) -> object:
     due = host.simulation.next_due()
     next_due = format_instant(due) if due is not None else None
     return {"now": _now(host), "mode": str(host.driver.mode), "next_due": next_due}
 
 
-async def advance_clock(host: Host, call: Call) -> object:
+async def advance_clock(host: Host, call: ControlCall) -> object:
     body: AdvanceBody = call.body
     if sum(part is not None for part in (body.by, body.to, body.next, body.until)) != 1:
         raise InvalidRequest(
@@ -95,7 +95,7 @@ def watch_for(host: Host, until: When) -> Callable[[], bool]:
     _require_known(host, until)
     script = host.simulation.script
     script.watch(until)
-    return lambda: script.seen
+    return lambda: script.has_happened
 
 
 async def _advance_over(host: Host, count: int) -> list[Fired]:
@@ -116,9 +116,9 @@ def _require_known(host: Host, until: When) -> None:
         conditions = ", ".join(until.__struct_fields__)
         raise InvalidRequest(f"until must name exactly one of {conditions}")
     exchange = host.simulation.exchange
-    what = until.instrument or until.trade
-    if what is not None and exchange.recurring.slot_of_symbol(what.symbol) is None:
-        exchange.instruments.require(what.symbol)
+    awaited = until.instrument or until.trade
+    if awaited is not None and exchange.recurring.slot_of_symbol(awaited.symbol) is None:
+        exchange.instruments.require(awaited.symbol)
     if until.call is not None and (wrong := unknown_operation(until.call.operation)):
         raise InvalidRequest(wrong)
 
@@ -138,7 +138,7 @@ def _fired(fired: list[Fired], form: str) -> dict[str, object]:
     return {"fired": [{**asdict(timer), "at": format_instant(timer.at)} for timer in fired]}
 
 
-async def set_clock(host: Host, call: Call) -> object:
+async def set_clock(host: Host, call: ControlCall) -> object:
     host.driver.change(clock_mode(call.body.mode))
     return await read_clock(host, call)
 
@@ -151,12 +151,12 @@ def clock_mode(text: str) -> ClockMode:
         raise InvalidRequest(str(problem)) from None
 
 
-async def reset(host: Host, call: Call) -> object:
+async def reset(host: Host, call: ControlCall) -> object:
     await host.reset(call.body.seed)
     return {"now": _now(host), "seed": host.simulation.seed}
 
 
-async def rewind(host: Host, call: Call) -> object:
+async def rewind(host: Host, call: ControlCall) -> object:
     body: RewindBody = call.body
     if (body.to is None) == (body.seq is None):
         raise InvalidRequest('say where to: {"to": instant} or {"seq": n}')
@@ -164,15 +164,15 @@ async def rewind(host: Host, call: Call) -> object:
     return {"now": _now(host), "seq": host.simulation.seq, "branch": branch}
 
 
-async def take_snapshot(host: Host, call: Call) -> object:
+async def take_snapshot(host: Host, call: ControlCall) -> object:
     host.simulation.snapshot(call.path["name"])
     return _snapshot(host, call)
 
 
-async def restore_snapshot(host: Host, call: Call) -> object:
+async def restore_snapshot(host: Host, call: ControlCall) -> object:
     await host.restore(call.path["name"])
     return _snapshot(host, call)
 
 
-def _snapshot(host: Host, call: Call) -> object:
+def _snapshot(host: Host, call: ControlCall) -> object:
     return {"name": call.path["name"], "now": _now(host), "seq": host.simulation.seq}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sim.server.control.call import Call, Events
+from sim.server.control.call import ControlCall, Events
 from sim.server.control.live import LiveReader
 from sim.server.control.read_calls import narrowed
 from sim.server.host import Host
-from sim.server.turns import in_turns
+from sim.server.slices import in_slices
 
 
-async def read_history(host: Host, call: Call) -> object:
+async def read_history(host: Host, call: ControlCall) -> object:
     from sim.read.history.pages import LIMIT, Query
 
     query = Query(
@@ -19,13 +19,13 @@ async def read_history(host: Host, call: Call) -> object:
         subject=call.query.get("subject", ""),
         caller=call.query.get("caller", ""),
     )
-    page = await in_turns(host.history.page(query, call.query.get("branch", "")))
+    page = await in_slices(host.history.page(query, call.query.get("branch", "")))
     if host.opened is not None and not host.opened.recorded.finished:
         page["replayed"] = host.opened.progress()
     return page
 
 
-async def _reach(host: Host, call: Call, least: int) -> tuple[int, str]:
+async def _reach(host: Host, call: ControlCall, least: int) -> tuple[int, str]:
     """The requested moment, once the replay of a finished run has reached it."""
     seq, branch = call.counted("seq"), call.query.get("branch", "")
     if host.opened is not None:
@@ -34,34 +34,36 @@ async def _reach(host: Host, call: Call, least: int) -> tuple[int, str]:
     return seq, branch
 
 
-async def read_record(host: Host, call: Call) -> object:
+async def read_record(host: Host, call: ControlCall) -> object:
     at = await _reach(host, call, 1)
-    return await host.looking.look(host.history.record(*at), lambda: host.history.around(*at))
+    return await host.history_access.read(
+        host.history.record(*at), lambda: host.history.around(*at)
+    )
 
 
-async def read_past(host: Host, call: Call) -> object:
+async def read_past(host: Host, call: ControlCall) -> object:
     seq, branch = await _reach(host, call, 0)
     work = host.history.state(seq, call.path["view"], branch, narrowed(call))
-    return await host.looking.look(work, lambda: host.history.around(seq, branch))
+    return await host.history_access.read(work, lambda: host.history.around(seq, branch))
 
 
-async def read_past_views(host: Host, call: Call) -> object:
+async def read_past_views(host: Host, call: ControlCall) -> object:
     seq, branch = await _reach(host, call, 0)
     names = call.many.get("view", ())
     work = host.history.states(seq, names, branch, narrowed(call))
-    return await host.looking.look(work, lambda: host.history.around(seq, branch))
+    return await host.history_access.read(work, lambda: host.history.around(seq, branch))
 
 
-async def read_past_frames(host: Host, call: Call) -> object:
+async def read_past_frames(host: Host, call: ControlCall) -> object:
     seq, branch = await _reach(host, call, 0)
     work = host.history.frames(seq, call.counted("id"), branch)
-    return await host.looking.look(work, lambda: host.history.around(seq, branch))
+    return await host.history_access.read(work, lambda: host.history.around(seq, branch))
 
 
-async def live(host: Host, call: Call) -> object:
+async def live(host: Host, call: ControlCall) -> object:
     return Events(LiveReader(host, call.headers.get("Last-Event-ID", "")))
 
 
-async def read_branches(host: Host, call: Call) -> object:
+async def read_branches(host: Host, call: ControlCall) -> object:
     forks = call.instances.forks_of(host) if call.instances is not None else []
     return {"branches": [*host.history.branches(), *forks]}

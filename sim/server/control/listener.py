@@ -19,14 +19,21 @@ from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, PayloadTooLarge, Refusal
 from sim.kernel.instants import Instant
 from sim.run.actors.operator.action import ENTRY_NODES, Action, read_entry
-from sim.server.beside import beside
-from sim.server.control.call import Call, Endpoint, Events, InstanceControl, Lines, check_names
+from sim.server.control.call import (
+    ControlCall,
+    Endpoint,
+    Events,
+    InstanceControl,
+    LinesAnswer,
+    check_names,
+)
 from sim.server.control.event_stream import send_events
 from sim.server.control.routes import ROUTES
+from sim.server.helper_thread import in_helper_thread
 from sim.server.host import Host
 from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
-from sim.server.http.response import SERVER, Response, http_date
+from sim.server.http.response import SERVER, HttpResponse, http_date
 from sim.server.http.server import HttpServer, body_or_refusal, error_response
 from sim.server.room_files import Room
 from sim.world.format.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
@@ -83,7 +90,7 @@ class ControlPlane:
             message = "the control plane needs its token: Authorization: Bearer <token>"
             return error_response(401, 16, message, now=now)
         addressed = self._find(request.method, path)
-        if isinstance(addressed, Response):
+        if isinstance(addressed, HttpResponse):
             return addressed
         endpoint, variables = addressed
         self._host.catch_up()
@@ -92,20 +99,20 @@ class ControlPlane:
                 raise self._host.opened.refuse_change()
             query, many = _query(request, endpoint)
             body = await self._body(request, endpoint)
-            if isinstance(body, Response):
+            if isinstance(body, HttpResponse):
                 return body
-            call = Call(variables, query, body, self._instances, many, request.headers)
+            call = ControlCall(variables, query, body, self._instances, many, request.headers)
             value = await endpoint.respond(self._host, call)
         except Refusal as refusal:
             return self._refused(refusal)
-        if isinstance(value, Lines):
+        if isinstance(value, LinesAnswer):
             return await self._stream(request, value)
         if isinstance(value, Events):
             return await send_events(request, value.reader, self._host.now)
         content = msgspec.json.encode(value)
         # The input after which the answer was true, so that a client can compare two answers.
         seq = (("x-sim-seq", str(self._host.simulation.seq)),)
-        return Response(
+        return HttpResponse(
             200, content, content_type="application/json", now=self._host.now, headers=seq
         )
 
@@ -116,7 +123,7 @@ class ControlPlane:
         sent = token.strip().encode("utf-8", "surrogateescape")  # the raw bytes
         return scheme.lower() == "bearer" and hmac.compare_digest(sent, self._token.encode())
 
-    def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | Response:
+    def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | HttpResponse:
         now = self._host.now
         if not path.startswith(PREFIX + "/"):
             return error_response(
@@ -139,28 +146,28 @@ class ControlPlane:
         return error_response(404, 5, unknown_name("call", rest, paths), now=now, extra=remedy)
 
     async def _body(self, request: web.BaseRequest, endpoint: Endpoint) -> Any:
-        """The body for `Call`, or the answer if it did not arrive. InvalidRequest for an invalid
-        one.
+        """The body for `ControlCall`, or the answer if it did not arrive. An invalid
+        body is InvalidRequest.
         """
         limit = _LARGE_BODY_LIMIT if endpoint.large else _BODY_LIMIT
         read = await body_or_refusal(request, limit, self._uploads, now=lambda: self._host.now)
-        if isinstance(read, Response):
+        if isinstance(read, HttpResponse):
             return read
         raw, oversize = read
         kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if oversize:
             raise PayloadTooLarge(f"the body of this call is limited to {limit} bytes")
         if endpoint.large:
-            return await beside(_entry, endpoint, raw, kind)
+            return await in_helper_thread(_entry, endpoint, raw, kind)
         return _entry(endpoint, raw, kind)
 
-    def _refused(self, refusal: Refusal) -> Response:
+    def _refused(self, refusal: Refusal) -> HttpResponse:
         why = {"rule": refusal.rule, "remedy": refusal.remedy}
         extra = {name: text for name, text in why.items() if text}
         status, code, now = http_status(refusal), grpc_code(refusal), self._host.now
         return error_response(status, code, refusal.message, now=now, extra=extra)
 
-    async def _stream(self, request: web.BaseRequest, value: Lines) -> web.StreamResponse:
+    async def _stream(self, request: web.BaseRequest, value: LinesAnswer) -> web.StreamResponse:
         response = web.StreamResponse()
         response.headers["Content-Type"] = value.content_type
         response.headers["Date"] = http_date(self._host.now)
@@ -228,7 +235,7 @@ def _yaml_object(raw: bytes) -> dict[str, Any]:
 
 
 def _pieces(lines: Iterable[bytes]) -> Iterable[bytes]:
-    """Lines with their newlines, combined to pieces of a useful size."""
+    """LinesAnswer with their newlines, combined to pieces of a useful size."""
     piece = bytearray()
     for line in lines:
         piece += line + b"\n"

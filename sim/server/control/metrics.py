@@ -13,13 +13,13 @@ from prometheus_client.core import (
     Metric,
 )
 
-from sim.run.actors.operator.metrics import Family
+from sim.run.actors.operator.metrics import MetricFamily
 
 
 class _Collector:
     """The source of metrics for the library."""
 
-    def __init__(self, families: Iterable[Family]) -> None:
+    def __init__(self, families: Iterable[MetricFamily]) -> None:
         self._families = families
 
     def collect(self) -> Iterable[Metric]:
@@ -27,14 +27,14 @@ class _Collector:
         return map(_metric, self._families)
 
 
-def prometheus_text(families: Iterable[Family]) -> bytes:
+def prometheus_text(families: Iterable[MetricFamily]) -> bytes:
     """The metrics in the exposition format 0.0.4."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(list(families)))
     return generate_latest(registry)
 
 
-def _metric(family: Family) -> Metric:
+def _metric(family: MetricFamily) -> Metric:
     if family.kind == "histogram":
         histogram = HistogramMetricFamily(family.name, family.about, labels=["plane"])
         for labels, bounds, counts, total in family.histograms:

@@ -131,8 +131,8 @@ def _entry(endpoint: Endpoint, entries: dict[str, Any], needed: dict[str, Any]) 
 
 
 def _moved(schema: Any, entries: dict[str, Any], needed: dict[str, Any]) -> Any:
-    """The schema with its references to `$defs` moved to `components`, and the components that they
-    need.
+    """The schema with its references to `$defs` moved to `components`, and the components
+    that they need.
     """
     if isinstance(schema, list):
         return [_moved(item, entries, needed) for item in schema]

@@ -1,5 +1,5 @@
-"""Calls that read: journal, request log, explanations, views, catalogues. None of them is an
-input.
+"""Calls that read: journal, request log, explanations, views, catalogues. None of them
+is an input.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from sim.kernel.instants import format_instant
 from sim.kernel.journal import Header, encode_header
 from sim.run.actors.operator import views
 from sim.run.actors.script.view import script_view
-from sim.server.beside import beside
-from sim.server.control.call import Call, Lines
+from sim.server.control.call import ControlCall, LinesAnswer
+from sim.server.helper_thread import in_helper_thread
 from sim.server.host import Host
 from sim.server.ready_file import reading
 
@@ -26,31 +26,31 @@ _SUBJECTS = (
 )
 
 
-async def read_journal(host: Host, call: Call) -> object:
-    return Lines("application/x-ndjson", host.simulation.journal_lines(call.number("since")))
+async def read_journal(host: Host, call: ControlCall) -> object:
+    return LinesAnswer("application/x-ndjson", host.simulation.journal_lines(call.number("since")))
 
 
-async def read_scenario(host: Host, call: Call) -> object:
-    """The actions so far as a scenario. It is written outside the event loop, because that may take
-    long.
+async def read_scenario(host: Host, call: ControlCall) -> object:
+    """The actions so far as a scenario. It is written outside the event loop, because that
+    may take long.
     """
     from sim.read.export.journal_to_scenario import scenario_of
     from sim.read.export.yaml_writer import as_yaml
 
     journal, seed = host.simulation.journal, host.simulation.seed
     header = json.decode(encode_header(journal.header), type=Header)
-    document = await beside(scenario_of, header, list(journal.lines()), seed)
+    document = await in_helper_thread(scenario_of, header, list(journal.lines()), seed)
     left_out = ", ".join(f"{count} {kind}" for kind, count in document.left_out.items())
     why = ["The actions of clients and testers in a run, as steps. Run it with `sim run`."]
     why += [f"Left out, because there is no step for it: {left_out}."] if left_out else []
-    return Lines("application/yaml", [as_yaml(document.document, why).rstrip("\n").encode()])
+    return LinesAnswer("application/yaml", [as_yaml(document.document, why).rstrip("\n").encode()])
 
 
-async def read_digest(host: Host, call: Call) -> object:
+async def read_digest(host: Host, call: ControlCall) -> object:
     return {"digest": host.simulation.digest, "seq": host.simulation.seq}
 
 
-async def read_requests(host: Host, call: Call) -> object:
+async def read_requests(host: Host, call: ControlCall) -> object:
     requests = host.simulation.requests(
         operation=call.query.get("operation", ""),
         status=call.number("status"),
@@ -60,11 +60,11 @@ async def read_requests(host: Host, call: Call) -> object:
     return {"requests": requests}
 
 
-async def read_script(host: Host, call: Call) -> object:
+async def read_script(host: Host, call: ControlCall) -> object:
     return script_view(host.simulation.script)
 
 
-async def explain(host: Host, call: Call) -> object:
+async def explain(host: Host, call: ControlCall) -> object:
     from sim.read.explain import explain as explain_subject
 
     explanation = explain_subject(host.simulation, call.path["subject"])
@@ -73,7 +73,7 @@ async def explain(host: Host, call: Call) -> object:
     return explanation
 
 
-async def conformance(host: Host, call: Call) -> object:
+async def conformance(host: Host, call: ControlCall) -> object:
     from sim.read.conformance import check
 
     form = call.query.get("form", "json")
@@ -81,14 +81,16 @@ async def conformance(host: Host, call: Call) -> object:
         raise InvalidRequest(f"form is json or junit, not {form!r}", rule="T1")
     rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
     report = check(host.simulation, caller=call.query.get("caller", ""), rules=rules)
-    return Lines("application/xml", [report.junit()]) if form == "junit" else report.document()
+    return (
+        LinesAnswer("application/xml", [report.junit()]) if form == "junit" else report.document()
+    )
 
 
-async def read_streams(host: Host, call: Call) -> object:
+async def read_streams(host: Host, call: ControlCall) -> object:
     return {"streams": host.simulation.streams()}
 
 
-async def read_frames(host: Host, call: Call) -> object:
+async def read_frames(host: Host, call: ControlCall) -> object:
     from sim.read.history.records import frame_body
 
     number = call.path["id"]
@@ -107,15 +109,15 @@ async def read_frames(host: Host, call: Call) -> object:
     }
 
 
-async def read_deliveries(host: Host, call: Call) -> object:
+async def read_deliveries(host: Host, call: ControlCall) -> object:
     return {"deliveries": views.deliveries(host.simulation.exchange)}
 
 
-async def read_state(host: Host, call: Call) -> object:
+async def read_state(host: Host, call: ControlCall) -> object:
     return views.view(host.simulation.engine, call.path["view"], narrowed(call))
 
 
-async def read_views(host: Host, call: Call) -> object:
+async def read_views(host: Host, call: ControlCall) -> object:
     simulation = host.simulation
     return {
         "seq": simulation.seq,
@@ -126,45 +128,45 @@ async def read_views(host: Host, call: Call) -> object:
     }
 
 
-def narrowed(call: Call) -> views.ViewFilter:
+def narrowed(call: ControlCall) -> views.ViewFilter:
     """The filter of a view, from the query of a call."""
     symbol, account = call.query.get("symbol", ""), call.query.get("account", "")
     return views.ViewFilter(symbol, account, call.number("last"))
 
 
-async def find_instruments(host: Host, call: Call) -> object:
+async def find_instruments(host: Host, call: ControlCall) -> object:
     limit = call.number("limit") or _FOUND
     if limit > _FOUND_MAX:
         raise InvalidRequest(f"limit is at most {_FOUND_MAX}", rule="T1")
     return views.find_instruments(host.simulation.engine, call.query.get("text", ""), limit)
 
 
-async def read_faults(host: Host, call: Call) -> object:
+async def read_faults(host: Host, call: ControlCall) -> object:
     return views.view(host.simulation.engine, "faults")
 
 
-async def read_catalogue(host: Host, call: Call) -> object:
+async def read_catalogue(host: Host, call: ControlCall) -> object:
     from sim.read.catalogues import rows
 
     kinds = ("operations", "quirks", "faults", "presets", "assumptions", "observations")
     return {kind: rows(kind, host.simulation) for kind in kinds}
 
 
-async def read_catalogue_of(host: Host, call: Call) -> object:
+async def read_catalogue_of(host: Host, call: ControlCall) -> object:
     from sim.read.catalogues import rows
 
     return {call.path["kind"]: rows(call.path["kind"], host.simulation)}
 
 
-async def read_metrics(host: Host, call: Call) -> object:
+async def read_metrics(host: Host, call: ControlCall) -> object:
     from sim.run.actors.operator.metrics import metrics
     from sim.server.control.metrics import prometheus_text
 
     text = prometheus_text([*metrics(host.simulation.engine), *host.latencies.families()])
-    return Lines("text/plain; version=0.0.4; charset=utf-8", text.splitlines())
+    return LinesAnswer("text/plain; version=0.0.4; charset=utf-8", text.splitlines())
 
 
-async def health(host: Host, call: Call) -> object:
+async def health(host: Host, call: ControlCall) -> object:
     simulation = host.simulation
     return {
         "status": "ok",

@@ -14,8 +14,8 @@ from sim.server.control.call import Endpoint
 
 @cache
 def described(endpoints: tuple[Endpoint, ...]) -> list[dict[str, Any]]:
-    """Each call with its description and parameters, and the step of a scenario that does the
-    same.
+    """Each call with its description and parameters, and the step of a scenario that
+    does the same.
     """
     text = resources.path("fixtures", "control-reference.json").read_bytes()
     reference: dict[str, dict[str, Any]] = json.decode(text)

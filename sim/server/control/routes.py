@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable
 from sim.run.actors.operator.action import Action
 from sim.run.actors.operator.actions import ACTIONS
 from sim.server.control import clock_calls, history_calls, instance_calls, read_calls
-from sim.server.control.call import Call, Endpoint
+from sim.server.control.call import ControlCall, Endpoint
 from sim.server.control.reference import described
 from sim.server.host import Host
 
 VIEW_FILTERS = ("symbol", "account", "last")
 
 
-async def _read_routes(host: Host, call: Call) -> object:
+async def _read_routes(host: Host, call: ControlCall) -> object:
     return {"calls": described(ROUTES)}
 
 
@@ -82,8 +82,8 @@ _OWN = (
 )
 
 
-def _perform(action: Action) -> Callable[[Host, Call], Awaitable[object]]:
-    async def respond(host: Host, call: Call) -> object:
+def _perform(action: Action) -> Callable[[Host, ControlCall], Awaitable[object]]:
+    async def respond(host: Host, call: ControlCall) -> object:
         subject = call.path.get(action.subject, "")
         return await host.control(action.name, subject, call.body) or {}
 

@@ -221,8 +221,8 @@ class _Handlers(_GenericHandler):
             self._host.frame(stream, message)
 
     async def _open(self, method: str, message: bytes, context: Context) -> StreamBuffer | Reply:
-        """The buffer of an admitted subscription, or a download that is due; aborts a refused
-        call.
+        """The buffer of an admitted subscription, or a download that is due; aborts
+        a refused call.
         """
         try:
             opened = self._host.open(method, _metadata(context), message, _address(context.peer()))
@@ -267,11 +267,11 @@ def _metadata(context: Context) -> dict[str, str]:
     """The metadata that is read, as text: no key of `_READ` ends in -bin. Of a repeated key the
     first value is used, as for a header over REST.
     """
-    found: dict[str, str] = {}
+    metadata: dict[str, str] = {}
     for key, value in context.invocation_metadata() or ():
         if key in _READ:
-            found.setdefault(key, value)  # type: ignore[arg-type]
-    return found
+            metadata.setdefault(key, value)  # type: ignore[arg-type]
+    return metadata
 
 
 @lru_cache(maxsize=1024)

@@ -184,8 +184,8 @@ async def _inflated(pieces: AsyncIterator[bytes], coding: str, limit: int) -> As
 
 
 def _window_bits(coding: str, start: bytes) -> int:
-    """The window bits for zlib. "deflate" is zlib's own format by the standard, and raw deflate in
-    practice.
+    """The window bits for zlib. "deflate" is zlib's own format by the standard, and raw
+    deflate in practice.
     """
     if coding == "gzip":
         return _GZIP

@@ -2,8 +2,8 @@
 
 An answer with Cache-Control has Last-Modified: the second at which its content was first seen,
 without its own timestamp. A client that sends that second gets 304 as long as the content is the
-same. Content that changes twice within one second gets no 304, because a second cannot distinguish
-the two.
+same. Content that changes twice within one second gets no 304, because a second cannot
+distinguish the two.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class Modifications:
     def since(self, target: str, body: bytes, second: int) -> ContentVersion:
         """Note the content of an address at a second, and return since when it is the same."""
         content = _fingerprint(body)
-        known = self._seen.get(target)
-        if known is not None and known.content == content and known.since <= second:
-            return known
+        before = self._seen.get(target)
+        if before is not None and before.content == content and before.since <= second:
+            return before
         if len(self._seen) >= _KEPT_MAX:
             self._seen.clear()
-        ambiguous = known is not None and known.since >= second
-        seen = ContentVersion(content, second, http_date(second * NS_PER_S), ambiguous)
-        self._seen[target] = seen
-        return seen
+        ambiguous = before is not None and before.since >= second
+        version = ContentVersion(content, second, http_date(second * NS_PER_S), ambiguous)
+        self._seen[target] = version
+        return version
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -58,7 +58,7 @@ def _fingerprint(body: bytes) -> bytes:
     return blake2b(_STAMP.sub(b"", body), digest_size=16).digest()
 
 
-def is_unchanged(seen: ContentVersion, asked: str) -> bool:
+def is_unchanged(version: ContentVersion, asked: str) -> bool:
     """Whether If-Modified-Since is the second of the present content; a malformed date is not."""
     if not asked:
         return False
@@ -66,4 +66,4 @@ def is_unchanged(seen: ContentVersion, asked: str) -> bool:
         at = int(parsedate_to_datetime(asked).timestamp())
     except (ValueError, TypeError, OverflowError):
         return False
-    return at >= seen.since and not seen.ambiguous
+    return at >= version.since and not version.ambiguous

@@ -1,10 +1,10 @@
 """CORS for browser front ends: the pages that may read the answers of gateway and retail (Fetch
 standard).
 
-The service varies these answers by Origin and documents nothing else; the rest is the assumption
-`surfaces.browser_origins`. A preflight is answered here: it is not a call of the service, so
-neither limits nor faults apply and it is not journalled. Cookies are never accepted, so none are
-allowed.
+The service varies these answers by Origin and documents nothing else; the rest is the
+assumption `surfaces.browser_origins`. A preflight is answered here: it is not a call of the
+service, so neither limits nor faults apply and it is not journalled. Cookies are never
+accepted, so none are allowed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from sim.contract.contract import Plane
 from sim.core.catalogue.assumptions import BROWSER_ORIGINS
 from sim.server.host import Host
-from sim.server.http.response import Headers, Response
+from sim.server.http.response import Headers, HttpResponse
 from sim.server.listeners import is_loopback
 
 PLANES: frozenset[Plane] = frozenset({"gateway", "retail"})
@@ -52,7 +52,7 @@ class CrossOrigin:
             ("access-control-expose-headers", _EXPOSED),
         )
 
-    def preflight(self, verb: str, request: Mapping[str, str]) -> Response | None:
+    def preflight(self, verb: str, request: Mapping[str, str]) -> HttpResponse | None:
         """The answer to a preflight; None for any other request, and if pages are not allowed."""
         if verb != "OPTIONS":
             return None
@@ -70,7 +70,7 @@ class CrossOrigin:
                 ("access-control-max-age", str(_PREFLIGHT_AGE_S)),
             )
         now = self._host.now
-        return Response(204, b"", content_type="text/plain", now=now, headers=headers)
+        return HttpResponse(204, b"", content_type="text/plain", now=now, headers=headers)
 
     def _accepted(self) -> str:
         return self._host.simulation.exchange.ctx.assumptions.text(BROWSER_ORIGINS)

@@ -24,7 +24,7 @@ from sim.server.addresses import Addresses
 from sim.server.host import Host
 from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
-from sim.server.http.response import Response
+from sim.server.http.response import HttpResponse
 from sim.server.http.server import HttpServer, body_or_refusal, error_response
 
 BUNDLE = "/proto/bundle"
@@ -42,8 +42,8 @@ _PAGE_HEADERS = (
 
 
 def docs_server(host: Host, addresses: Addresses, names: tuple[str, ...] = ()) -> HttpServer:
-    """The server of the docs listener. `names` are accepted host names besides loopback names and
-    IP addresses.
+    """The server of the docs listener. `names` are accepted host names besides loopback names
+    and IP addresses.
     """
     guard = PageGuard(names, static=True)
     return HttpServer(guarded(Docs(host, addresses), guard, lambda: host.now), lambda: host.now)
@@ -73,7 +73,7 @@ class Docs:
         if path == "/rules":
             return self._page("Rules", _rules())
         if path == "/changelog/rss.xml":
-            return Response(
+            return HttpResponse(
                 200,
                 changelog.rss(now, self._addresses.docs),
                 content_type="application/rss+xml; charset=utf-8",
@@ -86,16 +86,18 @@ class Docs:
                 ("ETag", f'"{checksum}"'),
                 ("x-checksum-sha256", checksum),
             )
-            return Response(200, bundle, content_type="application/zip", now=now, headers=headers)
+            return HttpResponse(
+                200, bundle, content_type="application/zip", now=now, headers=headers
+            )
         document = self._document_at(path)
         if document is not None:
             kind, content = document
-            return Response(200, content, content_type=kind, now=now)
+            return HttpResponse(200, content, content_type=kind, now=now)
         return error_response(404, 5, "Not Found", now=now)
 
-    def _page(self, title: str, inside: str, status: int = 200) -> Response:
+    def _page(self, title: str, inside: str, status: int = 200) -> HttpResponse:
         page = _PAGE.format(title=escape(title), inside=inside).encode()
-        return Response(
+        return HttpResponse(
             status,
             page,
             content_type="text/html; charset=utf-8",
@@ -110,7 +112,7 @@ class Docs:
             read = await body_or_refusal(
                 request, _FORM_LIMIT, self._uploads, now=lambda: self._host.now
             )
-            if isinstance(read, Response):
+            if isinstance(read, HttpResponse):
                 return read
             form = dict(parse_qsl(read[0].decode("utf-8", "replace")))
         try:
@@ -193,8 +195,8 @@ def _rules() -> str:
     """Every rule with an anchor of its name, from the control room's copy of the rules."""
     text = (FOLDER / "rules.js").read_text("utf-8")
     rows = (
-        f'<tr id="{name.lower()}"><th>{name}<td>{escape(json.decode(said))}\n'
-        for name, said in _RULE.findall(text)
+        f'<tr id="{name.lower()}"><th>{name}<td>{escape(json.decode(sentence))}\n'
+        for name, sentence in _RULE.findall(text)
     )
     return f"<h1>Rules</h1><p>What answers and explanations cite.<table>{''.join(rows)}</table>"
 

@@ -25,7 +25,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from sim.server.http.body import Uploads
 from sim.server.http.frames import StrictFrames
-from sim.server.http.response import Response
+from sim.server.http.response import HttpResponse
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -54,13 +54,13 @@ class ImmediateHandler(Protocol):
 
     def __call__(
         self, message: RawRequestMessage, body: bytes, peer: str
-    ) -> Response | Handler: ...
+    ) -> HttpResponse | Handler: ...
 
 
-class Connection(web.RequestHandler):
-    """A server connection. `immediate`, if given, gets each complete request first; bodies over
-    `max_body` bytes go to aiohttp's path. `partial_messages` counts the incomplete messages of
-    sockets.
+class HttpConnection(web.RequestHandler):
+    """A server connection. `immediate`, if given, gets each complete request first; bodies
+    over `max_body` bytes go to aiohttp's path. `partial_messages` counts the incomplete
+    messages of sockets.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class Connection(web.RequestHandler):
         if self._immediate is not None:
             self._request_handler = self._continue
 
-    def refused_head(self, status: int) -> Response:
+    def refused_head(self, status: int) -> HttpResponse:
         """The response to a request whose head came too slowly (408) or is too large (431)."""
         raise NotImplementedError
 
@@ -113,9 +113,9 @@ class Connection(web.RequestHandler):
         that has disconnected looks the same.
         """
         request = self._current_request
-        whole = request is None or request.content.is_eof()
+        is_complete = request is None or request.content.is_eof()
         socket = self._payload_parser is not None
-        if socket or self._is_idle() or not whole or self.ssl_context is not None:
+        if socket or self._is_idle() or not is_complete or self.ssl_context is not None:
             return False
         self._half_closed = True
         self._loop.call_later(_HALF_CLOSED_S, self.force_close)
@@ -201,7 +201,7 @@ class Connection(web.RequestHandler):
             response = immediate(message, body, peer[0] if isinstance(peer, tuple) else "")
         except Exception as error:
             response = _raising(error)
-        if not isinstance(response, Response):
+        if not isinstance(response, HttpResponse):
             self._continuation = response
             return False
         self.transport.write(response.encode(head_only=message.method == "HEAD"))
@@ -229,7 +229,7 @@ class Connection(web.RequestHandler):
         the end of the connection. Some of the body is discarded, because a client that is still
         sending would see a reset instead of the response.
         """
-        if isinstance(resp, Response) and not request.content.is_eof():
+        if isinstance(resp, HttpResponse) and not request.content.is_eof():
             resp.force_close()
         sent, reset = await super().finish_response(request, resp, start_time)
         if not reset and resp.status != 408 and not request.content.is_eof():
@@ -239,8 +239,8 @@ class Connection(web.RequestHandler):
         return sent, reset
 
     async def _continue(self, request: web.BaseRequest) -> web.StreamResponse:
-        """aiohttp's task: continue a request that `immediate` began, or handle one from the
-        start.
+        """aiohttp's task: continue a request that `immediate` began, or handle one
+        from the start.
         """
         handler, self._continuation = self._continuation or self._server.request_handler, None
         return await handler(request)

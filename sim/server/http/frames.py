@@ -75,8 +75,8 @@ class StrictFrames:
         return self._reader.feed_data(data[:checked])
 
     def _keeps_the_rules(self, data: bytes, start: int) -> bool:
-        """Whether the frame whose head begins at `start` is allowed now. Notes the beginning of a
-        message.
+        """Whether the frame whose head begins at `start` is allowed now. Notes the beginning
+        of a message.
         """
         opcode, final = data[start] & 0x0F, bool(data[start] & _FINAL)
         if not data[start + 1] & _MASKED:

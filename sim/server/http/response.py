@@ -49,7 +49,7 @@ class _StatelessResponse(web.StreamResponse):
         """Write nothing: `prepare` has written everything."""
 
 
-class Response(_StatelessResponse):
+class HttpResponse(_StatelessResponse):
     """A complete response. `headers` are pairs, `lines` what `header_lines` made of others;
     Content-Type, Content-Length, Date, Server and Connection are added.
     """

@@ -23,7 +23,7 @@ from sim.server.http.fast_path import Handler
 from sim.server.http.response import (
     SERVER,
     AlreadySent,
-    Response,
+    HttpResponse,
     header_lines,
     header_text,
     http_date,
@@ -45,8 +45,8 @@ _CACHE_CONTROL = "Cache-Control"
 
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
-    """The server of a plane's listener ("gateway", "retail", "exchange", "auth"). The retail one
-    accepts WebSockets.
+    """The server of a plane's listener ("gateway", "retail", "exchange", "auth"). The retail
+    one accepts WebSockets.
     """
     listener = RestListener(host, plane)
     return HttpServer(
@@ -73,7 +73,9 @@ class RestListener:
         self._uploads = Uploads()
         self._cross_origin = CrossOrigin(host) if plane in PLANES else None
 
-    def immediate(self, message: RawRequestMessage, body: bytes, peer: str) -> Response | Handler:
+    def immediate(
+        self, message: RawRequestMessage, body: bytes, peer: str
+    ) -> HttpResponse | Handler:
         """The response to a complete request, or a handler that waits for what takes time."""
         if self._cross_origin is not None and message.method == "OPTIONS":
             preflight = self._cross_origin.preflight(message.method, message.headers)
@@ -105,7 +107,7 @@ class RestListener:
         read = await body_or_refusal(
             request, self._max_body, self._uploads, now=lambda: host.now, retail=retail
         )
-        if isinstance(read, Response):
+        if isinstance(read, HttpResponse):
             return read
         if self._cross_origin is not None:
             preflight = self._cross_origin.preflight(request.method, request.headers)
@@ -164,17 +166,17 @@ class RestListener:
         elided: str,
         now: Instant,
         latency: str = "",
-    ) -> Response:
+    ) -> HttpResponse:
         body = reply.body
         if _KYC in target:
             body = with_links(body, f"{self._host.settings.docs_url}/docv")
         status, lines = reply.status, self._lines(request, reply, elided, latency or elided)
         if self._cached and status == 200 and _CACHE_CONTROL in dict(reply.headers):
-            seen = self._modified.since(target, body, now // NS_PER_S)
-            lines += f"\r\nLast-Modified: {seen.date}"
-            if is_unchanged(seen, request.get("If-Modified-Since", "")):
+            version = self._modified.since(target, body, now // NS_PER_S)
+            lines += f"\r\nLast-Modified: {version.date}"
+            if is_unchanged(version, request.get("If-Modified-Since", "")):
                 status, body = 304, b""
-        return Response(status, body, content_type=reply.content_type, now=now, lines=lines)
+        return HttpResponse(status, body, content_type=reply.content_type, now=now, lines=lines)
 
     def _lines(self, request: Mapping[str, str], reply: Reply, elided: str, latency: str) -> str:
         """The header lines of a reply, each after a line break. `latency` is how long the caller
@@ -226,24 +228,24 @@ class RestListener:
 
 
 async def _apply_connection_fault(
-    request: web.BaseRequest, response: Response, fault: str
+    request: web.BaseRequest, response: HttpResponse, fault: str
 ) -> web.StreamResponse:
     """Carry out a connection fault: "reset", "refuse", "half_close", "hang" or "slow_body"."""
     transport = request.transport
     if transport is None:
         return AlreadySent()
     old = request.version == HttpVersion10
-    whole = response.encode(head_only=request.method == "HEAD", http_1_0=old)
+    encoded = response.encode(head_only=request.method == "HEAD", http_1_0=old)
     match fault:
         case "half_close":
-            head = whole.index(b"\r\n\r\n") + 4
-            transport.write(whole[: head + len(response.content) // 2])
+            head = encoded.index(b"\r\n\r\n") + 4
+            transport.write(encoded[: head + len(response.content) // 2])
             if transport.can_write_eof():
                 transport.write_eof()
         case "slow_body":
-            piece = max(1, -(-len(whole) // _SLOW_PIECES))
-            for start in range(0, len(whole), piece):
-                transport.write(whole[start : start + piece])
+            piece = max(1, -(-len(encoded) // _SLOW_PIECES))
+            for start in range(0, len(encoded), piece):
+                transport.write(encoded[start : start + piece])
                 await asyncio.sleep(_SLOW_PAUSE_S)
             return AlreadySent(keep_alive=request.keep_alive)
         case "hang":

@@ -1,5 +1,5 @@
-"""What all HTTP listeners share: a server that never shows a traceback or a version, and errors as
-JSON.
+"""What all HTTP listeners share: a server that never shows a traceback or a version, and
+errors as JSON.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from msgspec import json
 
 from sim.kernel.instants import Instant
 from sim.server.http.body import BodyTooSlow, BodyUnreadable, Uploads, read_body
-from sim.server.http.fast_path import Connection, Handler, ImmediateHandler
-from sim.server.http.response import Response
+from sim.server.http.fast_path import Handler, HttpConnection, ImmediateHandler
+from sim.server.http.response import HttpResponse
 from sim.server.logs import NO_MEMORY, lacking, log_failure
 from sim.server.platforms import reset_on_close
 
 
-class _Connection(Connection):
+class _Connection(HttpConnection):
     """A connection that reports errors in the service's format."""
 
     __slots__ = ()
@@ -30,8 +30,8 @@ class _Connection(Connection):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not
-        sent.
+        """Answer malformed HTTP or an internal failure; the cause of the latter is
+        logged, not sent.
         """
         if exc is not None and (status >= 500 or lacking(exc)):
             log_failure(exc, "a request failed: %s %s", request.method, request.path)
@@ -40,19 +40,19 @@ class _Connection(Connection):
         code, text = (13, "internal error") if status >= 500 else (3, "bad request")
         return self._error(status, code, text)
 
-    def refused_head(self, status: int) -> Response:
+    def refused_head(self, status: int) -> HttpResponse:
         """The response to a request whose head came too slowly (408) or is too large (431)."""
         text = "the head did not arrive in time" if status == 408 else "the head is too large"
         return self._error(status, 4 if status == 408 else 3, text)
 
-    def _error(self, status: int, code: int, text: str) -> Response:
+    def _error(self, status: int, code: int, text: str) -> HttpResponse:
         server = self._manager if isinstance(self._manager, HttpServer) else None
         now, retail = (server.now(), server.retail) if server else (0, False)
         return error_response(status, code, text, now=now, close=True, retail=retail)
 
     def log_exception(self, *args: Any, **details: Any) -> None:
-        """Log a failure between requests, except a body that cannot be decompressed: its sender was
-        answered.
+        """Log a failure between requests, except a body that cannot be decompressed: its
+        sender was answered.
         """
         if not isinstance(details.get("exc_info"), web.RequestPayloadError):
             super().log_exception(*args, **details)
@@ -130,7 +130,7 @@ def error_response(
     retail: bool = False,
     headers: Sequence[tuple[str, str]] = (),
     extra: Mapping[str, str] | None = None,
-) -> Response:
+) -> HttpResponse:
     """An error as `{"code", "message", "details": []}`, or in the retail API's format; `extra` adds
     keys for people.
     """
@@ -138,7 +138,7 @@ def error_response(
     if retail:
         fields = {"status": status, "message": message}
     body = json.encode(fields | dict(extra or {}))
-    return Response(
+    return HttpResponse(
         status, body, content_type="application/json", now=now, headers=headers, close=close
     )
 
@@ -150,7 +150,7 @@ async def body_or_refusal(
     *,
     now: Callable[[], Instant],
     retail: bool = False,
-) -> tuple[bytes, int] | Response:
+) -> tuple[bytes, int] | HttpResponse:
     """What `read_body` returns, or the answer to a body that did not arrive or cannot be read."""
     try:
         return await read_body(request, limit, uploads)

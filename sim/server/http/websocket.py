@@ -1,8 +1,8 @@
 """WebSockets of the retail plane: the handshake is an input before the upgrade, client frames are
 inputs, and what the simulation sends are text frames.
 
-aiohttp answers protocol pings, which never reach the simulation. No real-time timer closes a
-socket.
+aiohttp answers protocol pings, which never reach the simulation. No real-time timer
+closes a socket.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ class GrpcRelay:
 
     @asynccontextmanager
     async def _open(self, peer: str) -> AsyncIterator[_Channels]:
-        """Return the channels of a client connection for one call. Idle ones are closed if there
-        are many.
+        """Return the channels of a client connection for one call. Idle ones are closed if
+        there are many.
         """
         channels = self._channels.get(peer)
         if channels is None:
@@ -159,12 +159,13 @@ class GrpcRelay:
         status, text, answer = outcome
         body = message_to_json(operation, answer, request=False) if not status else text
         sent = message_to_json(operation, message, request=True)
-        pairs, told = _pairs(context.invocation_metadata()), _pairs((*metadata[0], *metadata[1]))
+        pairs = _pairs(context.invocation_metadata())
+        answered = _pairs((*metadata[0], *metadata[1]))
         asked, got = writer.settled(
             lambda: (
                 replace(writer.request("gRPC", method, "", pairs, b""), body=writer.value(sent)),
                 replace(
-                    writer.answer(0, told, b""),
+                    writer.answer(0, answered, b""),
                     status=status,
                     body=writer.value(body),
                     now=service_time(body),

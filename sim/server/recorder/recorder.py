@@ -17,7 +17,14 @@ from sim.evidence.recording.files import PLANES, RecordingFile, wall_clock
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import format_instant
 from sim.server.grpc.ports import on_free_port
-from sim.server.listeners import SURFACES, Bound, addresses_to_bind, bind, port_taken, reachable
+from sim.server.listeners import (
+    SURFACES,
+    BoundSockets,
+    addresses_to_bind,
+    bind,
+    port_taken,
+    reachable,
+)
 from sim.server.ready_file import clear_ready_file, write_ready_file
 from sim.server.recorder.grpc_relay import GrpcRelay
 from sim.server.recorder.http_listener import HttpListener
@@ -40,13 +47,13 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Recorder:
+class RecordingRelay:
     """Listeners that relay all traffic and record it."""
 
     def __init__(self, options: RecordOptions) -> None:
         """Bind ports and create the file. OSError: a port is in use, or the file exists."""
         self._options = options
-        self._bound: Bound = bind(options.host, options.port_base, options.upstream)
+        self._bound: BoundSockets = bind(options.host, options.port_base, options.upstream)
         try:
             self.writer = RecordingWriter(RecordingFile(options.to, options.upstream, options.note))
         except OSError:
@@ -96,7 +103,7 @@ class Recorder:
         for server, listener in self._servers:
             server.close()
             listener.server.pre_shutdown()
-        await asyncio.gather(*(one.server.shutdown(STOP_S) for _, one in self._servers))
+        await asyncio.gather(*(port.server.shutdown(STOP_S) for _, port in self._servers))
         if self._grpc is not None:
             await self._grpc.stop()
         for upstream in self._upstreams:
@@ -105,8 +112,8 @@ class Recorder:
 
 
 def grpc_target(upstream: dict[str, str]) -> tuple[str, bool]:
-    """Return the target of gRPC and whether it uses TLS: as its scheme says, or else like the other
-    planes.
+    """Return the target of gRPC and whether it uses TLS: as its scheme says, or else like
+    the other planes.
     """
     address = upstream["grpc"]
     scheme, separator, rest = address.partition("://")
@@ -124,7 +131,7 @@ def record(options: RecordOptions) -> int:
 
 
 async def _record(options: RecordOptions) -> int:
-    recorder = Recorder(options)
+    recorder = RecordingRelay(options)
     addresses = await recorder.start()
     if options.ready_file is not None:
         write_ready_file(options.ready_file, ready_facts(options, addresses))

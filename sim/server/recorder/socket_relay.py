@@ -71,7 +71,7 @@ async def relay_socket(
             there = await session.ws_connect(
                 upstream.url(request),
                 headers=_handshake(request),
-                protocols=[one.strip() for one in asked.split(",")] if asked else (),
+                protocols=[protocol.strip() for protocol in asked.split(",")] if asked else (),
                 autoping=False,
                 autoclose=False,
                 max_msg_size=MESSAGE_MAX,

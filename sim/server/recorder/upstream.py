@@ -53,8 +53,8 @@ class Upstream:
         self.session._retry_connection = False
 
     def url(self, request: web.BaseRequest) -> URL:
-        """Return the address of a request at the service; path and query keep the client's
-        spelling.
+        """Return the address of a request at the service; path and query keep
+        the client's spelling.
         """
         return URL(self.address + origin_form(request.raw_path), encoded=True)
 

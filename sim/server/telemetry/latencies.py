@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
 from sim.api.pipeline.inputs import Outcome
-from sim.run.actors.operator.metrics import Family
+from sim.run.actors.operator.metrics import MetricFamily
 from sim.run.simulation import Simulation
 
 WALL_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
@@ -52,14 +52,14 @@ class Latencies:
                 self._virtual.add(entry.plane, late / _NS)
             return
 
-    def families(self) -> Iterator[Family]:
+    def families(self) -> Iterator[MetricFamily]:
         """The histograms."""
         since = "counted from the first reading of metrics on"
-        for name, histogram, what in (
+        for name, histogram, measured in (
             ("sim_wall_latency_seconds", self._wall, "real time that the sandbox took for a call"),
             ("sim_virtual_latency_seconds", self._virtual, "virtual time until an answer is due"),
         ):
-            family = Family(name, "histogram", f"{what}, {since}")
+            family = MetricFamily(name, "histogram", f"{measured}, {since}")
             for plane, (counts, total) in sorted(histogram.planes.items()):
                 family.histograms.append(({"plane": plane}, histogram.bounds, counts, total[0]))
             yield family

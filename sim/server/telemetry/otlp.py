@@ -1,9 +1,9 @@
 """`--otlp URL`: spans, metrics and logs of a run over OTLP (HTTP, protobuf), by the OpenTelemetry
 SDK, which sends them from threads of its own.
 
-A span is a call; its times are the machine's, virtual time is an attribute, and a `traceparent` of
-the client makes it a child of the client's span. Nothing here is an input, so the digest is the
-same without.
+A span is a call; its times are the machine's, virtual time is an attribute, and a `traceparent`
+of the client makes it a child of the client's span. Nothing here is an input, so the digest is
+the same without.
 """
 
 from __future__ import annotations

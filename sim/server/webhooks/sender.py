@@ -66,8 +66,8 @@ class WebhookSender:
             self._pump = loop.create_task(self._report())
 
     async def idle(self, within_s: float) -> bool:
-        """Wait, at most `within_s` real seconds, until no answer is outstanding; whether that
-        happened.
+        """Wait, at most `within_s` real seconds, until no answer is outstanding;
+        whether that happened.
         """
         deadline = asyncio.get_running_loop().time() + within_s
         while self.busy and self._pump is not None:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct, json
 
 from sim.read.errors import UsageError
-from sim.testing.certify.judge import LegResult, Report, judge, leg_of_journal
+from sim.testing.certify.judge import CertificationReport, LegResult, judge, leg_of_journal
 from sim.testing.certify.profile import Profile, profiles, read_profile
 from sim.testing.client_command import ClientRun
 from sim.testing.junit_cases import Cases
@@ -25,7 +25,7 @@ _MOST_BYTES = 4 << 30
 _NAMES = ("profile.yaml", "report.json")
 
 
-def write_bundle(report: Report, folder: Path) -> Path:
+def write_bundle(report: CertificationReport, folder: Path) -> Path:
     """Write `bundle.zip` into a folder that has the legs of a report."""
     path = folder / "bundle.zip"
     document = json.format(json.encode(report.document()), indent=1)
@@ -49,7 +49,7 @@ def _add(bundle: zipfile.ZipFile, name: str, content: bytes) -> None:
 class BundleCheck(Struct, frozen=True):
     """A bundle that was judged again: the report, and where it differs from the one inside."""
 
-    report: Report
+    report: CertificationReport
     differences: tuple[str, ...]
 
 
@@ -60,7 +60,7 @@ def check_bundle(path: Path) -> BundleCheck:
     """
     try:
         with zipfile.ZipFile(path) as bundle, TemporaryDirectory() as folder:
-            if sum(one.file_size for one in bundle.infolist()) > _MOST_BYTES:
+            if sum(member.file_size for member in bundle.infolist()) > _MOST_BYTES:
                 raise UsageError(f"{path} unpacks to more than {_MOST_BYTES >> 30} GiB")
             return _check(bundle, Path(folder))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
@@ -86,7 +86,10 @@ def _check(bundle: zipfile.ZipFile, folder: Path) -> BundleCheck:
 
 
 def _differences(
-    report: Report, profile: Profile, document: dict[str, Any], results: list[LegResult]
+    report: CertificationReport,
+    profile: Profile,
+    document: dict[str, Any],
+    results: list[LegResult],
 ) -> list[str]:
     """Return the differences between the new verdicts and those of the bundle."""
     differences = []
@@ -98,8 +101,10 @@ def _differences(
         was = recorded[result.leg]["digest"]
         if was != result.digest:
             differences.append(f"leg {result.leg}: digest {was[:12]} became {result.digest[:12]}")
-    verdicts = {one["id"]: one["verdict"] for one in document["items"]}
-    for one in report.verdicts:
-        if verdicts.get(one.item.id) != one.verdict:
-            differences.append(f"{one.item.id}: {verdicts.get(one.item.id)} became {one.verdict}")
+    verdicts = {item["id"]: item["verdict"] for item in document["items"]}
+    for verdict in report.verdicts:
+        if verdicts.get(verdict.item.id) != verdict.verdict:
+            differences.append(
+                f"{verdict.item.id}: {verdicts.get(verdict.item.id)} became {verdict.verdict}"
+            )
     return differences

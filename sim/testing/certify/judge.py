@@ -29,7 +29,7 @@ from sim.read.conformance.recorded_run import Run
 from sim.read.replay import replay_file
 from sim.run.actors.script.view import script_view
 from sim.run.simulation import Simulation
-from sim.testing.certify.profile import Item, Leg, Profile
+from sim.testing.certify.profile import Item, Profile, ProfileLeg
 from sim.testing.client_command import ClientRun
 
 PASSED, FAILED, UNEXERCISED = "passed", "failed", "not exercised"
@@ -55,7 +55,7 @@ class LegResult(Struct, frozen=True, kw_only=True):
     contradictions: list[str] = []
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class ItemVerdict(Struct, frozen=True, kw_only=True):
     """One line of the report. `evidence` tells where it failed, or why it was not exercised."""
 
     item: Item
@@ -64,17 +64,17 @@ class Verdict(Struct, frozen=True, kw_only=True):
     evidence: tuple[str, ...] = ()
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class CertificationReport(Struct, frozen=True, kw_only=True):
     """The verdicts on a client, and the legs that they rest on. `left_out` are legs that were not
-    run, because of the time limit or an interrupt. `says` has the messages of failed tests by leg
+    run, because of the time limit or an interrupt. `messages` has those of failed tests by leg
     and name: text of the client, so it is printed to the user and written to no file.
     """
 
     profile: Profile
-    verdicts: list[Verdict]
+    verdicts: list[ItemVerdict]
     legs: list[LegResult]
     left_out: tuple[str, ...] = ()
-    says: dict[str, dict[str, str]] = {}
+    messages: dict[str, dict[str, str]] = {}
 
     @property
     def ok(self) -> bool:
@@ -97,20 +97,20 @@ class Report(Struct, frozen=True, kw_only=True):
                 "id": self.profile.id,
                 "version": self.profile.version,
                 "sha256": self.profile.digest,
-                "says": self.profile.says,
+                "says": self.profile.summary,
             },
             "totals": {word: count[word] for word in (PASSED, FAILED, UNEXERCISED)},
             "items": [
                 {
-                    "id": one.item.id,
-                    "section": one.item.section,
-                    "says": one.item.says,
-                    "why": one.item.why,
-                    "verdict": one.verdict,
-                    "applied": one.applied,
-                    "evidence": list(one.evidence),
+                    "id": verdict.item.id,
+                    "section": verdict.item.section,
+                    "says": verdict.item.summary,
+                    "why": verdict.item.why,
+                    "verdict": verdict.verdict,
+                    "applied": verdict.applied,
+                    "evidence": list(verdict.evidence),
                 }
-                for one in self.verdicts
+                for verdict in self.verdicts
             ],
             "legs": to_builtins(self.legs),
             "left_out": list(self.left_out),
@@ -123,16 +123,16 @@ NOTE = (
 )
 
 
-def leg_of_journal(leg: Leg, journal: Path, run: ClientRun) -> LegResult:
-    """Return the result of a leg from its journal. Divergence or UnreadableJournal if it is
-    damaged.
+def leg_of_journal(leg: ProfileLeg, journal: Path, run: ClientRun) -> LegResult:
+    """Return the result of a leg from its journal. Divergence or UnreadableJournal if
+    it is damaged.
     """
     simulation = replay_file(journal).simulation
     return leg_of_simulation(leg, simulation, run.code, tuple(run.cases.failing))
 
 
 def leg_of_simulation(
-    leg: Leg, sim: Simulation, code: int | None, failing: tuple[str, ...] = ()
+    leg: ProfileLeg, sim: Simulation, code: int | None, failing: tuple[str, ...] = ()
 ) -> LegResult:
     """Return the result of a leg from the simulation that ran it."""
     run, conformance, witness = Run(sim), check(sim), witness_run(sim)
@@ -149,23 +149,23 @@ def leg_of_simulation(
     )
 
 
-def _rules(leg: Leg, conformance: Conformance) -> dict[str, Any]:
+def _rules(leg: ProfileLeg, conformance: Conformance) -> dict[str, Any]:
     return {
-        "applied": {one.rule.name: len(one.applied) for one in conformance.verdicts if one.applied},
+        "applied": {row.rule.name: len(row.applied) for row in conformance.verdicts if row.applied},
         "broken": {
-            one.rule.name: [(finding.seq, finding.line()) for finding in one.broken]
-            for one in conformance.verdicts
-            if one.broken
+            row.rule.name: [(finding.seq, finding.line()) for finding in row.broken]
+            for row in conformance.verdicts
+            if row.broken
         },
     }
 
 
-def _contradictions(leg: Leg, witness: Witness) -> dict[str, Any]:
-    says = [f"{leg.id}: {one.says}" for one in witness.contradictions]
-    return {"observations": witness.observations, "contradictions": says}
+def _contradictions(leg: ProfileLeg, witness: Witness) -> dict[str, Any]:
+    lines = [f"{leg.id}: {contradiction.sentence}" for contradiction in witness.contradictions]
+    return {"observations": witness.observations, "contradictions": lines}
 
 
-def _is_exercised(leg: Leg, sim: Simulation, run: Run) -> bool:
+def _is_exercised(leg: ProfileLeg, sim: Simulation, run: Run) -> bool:
     """Return whether the leg's faults or steps affected the client."""
     if leg.shows in ("faults", "pair"):
         faults = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
@@ -181,10 +181,10 @@ def _is_exercised(leg: Leg, sim: Simulation, run: Run) -> bool:
     return bool(run.calls)
 
 
-def judge(profile: Profile, legs: Sequence[LegResult]) -> Report:
+def judge(profile: Profile, legs: Sequence[LegResult]) -> CertificationReport:
     """Return the report on a client from the results of its legs."""
     by_id = {leg.leg: leg for leg in legs}
-    return Report(
+    return CertificationReport(
         profile=profile,
         verdicts=[_verdict(profile, item, by_id) for item in profile.items],
         legs=list(legs),
@@ -192,7 +192,7 @@ def judge(profile: Profile, legs: Sequence[LegResult]) -> Report:
     )
 
 
-def _verdict(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict:
+def _verdict(profile: Profile, item: Item, legs: dict[str, LegResult]) -> ItemVerdict:
     if item.leg:
         return _of_leg(profile, item, legs)
     if item.witness:
@@ -203,9 +203,9 @@ def _verdict(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdic
         evidence = [text for leg in legs.values() for text in _charged(profile, item, leg)]
     if not applied:
         unmet = item.unmet or "no client received an answer or a message"
-        return Verdict(item=item, verdict=UNEXERCISED, evidence=(unmet,))
+        return ItemVerdict(item=item, verdict=UNEXERCISED, evidence=(unmet,))
     word = FAILED if evidence else PASSED
-    return Verdict(item=item, verdict=word, applied=applied, evidence=_some(evidence))
+    return ItemVerdict(item=item, verdict=word, applied=applied, evidence=_some(evidence))
 
 
 def _charged(profile: Profile, item: Item, leg: LegResult) -> list[str]:
@@ -218,25 +218,25 @@ def _charged(profile: Profile, item: Item, leg: LegResult) -> list[str]:
     return [f"{leg.leg}: {text}" for seq, text in broken if seq not in elsewhere]
 
 
-def _of_leg(profile: Profile, item: Item, legs: dict[str, LegResult]) -> Verdict:
+def _of_leg(profile: Profile, item: Item, legs: dict[str, LegResult]) -> ItemVerdict:
     """The verdict on the tests of one leg."""
     leg = legs.get(item.leg)
     why = ""
     if leg is None:
         why = "the leg was not run"
     elif not leg.exercised:
-        reason = next(one.unmet for one in profile.legs if one.id == item.leg)
+        reason = next(each.unmet for each in profile.legs if each.id == item.leg)
         why = reason if leg.calls else "no call reached the exchange"
     elif unmet_legs := [name for name in profile.rests_on(item.leg) if not _passed(legs.get(name))]:
         why = f"the tests do not pass in the leg {unmet_legs[0]}"
     if leg is None or why:
-        return Verdict(item=item, verdict=UNEXERCISED, evidence=(why,))
+        return ItemVerdict(item=item, verdict=UNEXERCISED, evidence=(why,))
     if leg.code == 0:
-        return Verdict(item=item, verdict=PASSED, applied=1)
+        return ItemVerdict(item=item, verdict=PASSED, applied=1)
     ended = "did not end in time" if leg.code is None else f"ended with {leg.code}"
     tests = [failing(leg.leg, name) for name in leg.failing]
     evidence = (f"{leg.leg}: the tests {ended}", *_some(tests))
-    return Verdict(item=item, verdict=FAILED, applied=1, evidence=evidence)
+    return ItemVerdict(item=item, verdict=FAILED, applied=1, evidence=evidence)
 
 
 def failing(leg: str, test: str) -> str:

@@ -14,22 +14,22 @@ def listing(profile: Profile) -> dict[str, Any]:
         "profile": profile.id,
         "version": profile.version,
         "sha256": profile.digest,
-        "says": profile.says,
-        "legs": [{"id": leg.id, "says": leg.says} for leg in profile.legs],
+        "says": profile.summary,
+        "legs": [{"id": leg.id, "says": leg.summary} for leg in profile.legs],
         "items": [
-            {"id": one.id, "section": one.section, "says": one.says, "why": one.why}
-            for one in profile.items
+            {"id": item.id, "section": item.section, "says": item.summary, "why": item.why}
+            for item in profile.items
         ],
     }
 
 
 def print_listing(profile: Profile, out: TextIO) -> None:
     """Print them."""
-    print(*wrapped(f"{profile.name}: {profile.says}", "  ", first=""), sep="\n", file=out)
+    print(*wrapped(f"{profile.name}: {profile.summary}", "  ", first=""), sep="\n", file=out)
     print("\nlegs:", file=out)
     for leg in profile.legs:
-        print(*wrapped(f"{leg.id:<20}{leg.says}", " " * 22, first="  "), sep="\n", file=out)
+        print(*wrapped(f"{leg.id:<20}{leg.summary}", " " * 22, first="  "), sep="\n", file=out)
     print("\nitems:", file=out)
     for item in profile.items:
-        line = f"{item.id:<28}{item.section:<6}{item.says} {item.why}"
+        line = f"{item.id:<28}{item.section:<6}{item.summary} {item.why}"
         print(*wrapped(line, " " * 36, first="  "), sep="\n", file=out)

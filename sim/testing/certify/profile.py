@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 import yaml
-from msgspec import Struct, convert, json, structs
+from msgspec import Struct, convert, field, json, structs
 
 from sim.kernel import resources
 from sim.read.conformance import rulebook
@@ -23,7 +23,7 @@ from sim.world.format.scenario import Scenario
 DEFAULT = "partner"
 
 
-class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProfileLeg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of the client's tests. `scenario` is added to the quickstart.
 
     `shows` says when the leg counts as exercised: `calls` (a client made a call), `faults` (an
@@ -33,7 +33,7 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     id: str
-    says: str
+    summary: str = field(name="says")
     shows: Literal["calls", "faults", "pair", "steps"] = "calls"
     rests_on: tuple[str, ...] = ()
     scenario: dict[str, Any] = {}
@@ -44,9 +44,9 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         entries = self.scenario.get("faults") or self.scenario.get("steps") or ()
         enough = max if self.shows == "pair" else min
         awaited: dict[str, int] = {}
-        for what, number in filter(None, map(_awaited, entries)):
-            awaited[what] = enough(awaited.get(what, number), number)
-        *others, last = [_so_many(*one) for one in awaited.items()] or ["a call"]
+        for call, number in filter(None, map(_awaited, entries)):
+            awaited[call] = enough(awaited.get(call, number), number)
+        *others, last = [_so_many(*entry) for entry in awaited.items()] or ["a call"]
         either = f"{', '.join(others)} or {last}" if others else last
         later = " and a call after it" if self.shows == "steps" else ""
         return f"it needs {either}{later}, which the tests did not make"
@@ -60,13 +60,13 @@ class Leg(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of the report. Exactly one of `rule`, `leg` and `witness` decides it.
 
-    For a rule, `says`, `section` and `unmet` (why the rule never applied) come from the rulebook.
-    `instead_of` names items of wider rules: an input that breaks both counts only here.
+    For a rule, `summary`, `section` and `unmet` (why the rule never applied) come from the
+    rulebook. `instead_of` names items of wider rules: an input that breaks both counts only here.
     """
 
     id: str
     why: str
-    says: str = ""
+    summary: str = field(name="says", default="")
     section: str = ""
     unmet: str = ""
     rule: str = ""
@@ -80,9 +80,9 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     id: str
     version: int
-    says: str
+    summary: str = field(name="says")
     minutes: float
-    legs: tuple[Leg, ...]
+    legs: tuple[ProfileLeg, ...]
     items: tuple[Item, ...]
     digest: str = ""
 
@@ -94,13 +94,13 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def rests_on(self, leg: str) -> tuple[str, ...]:
         """The legs in which the tests have to pass before those of this leg count."""
         first, *others = self.legs
-        named = [one.rests_on for one in others if one.id == leg]
+        named = [other.rests_on for other in others if other.id == leg]
         return (first.id, *named[0]) if named else ()
 
 
 def _awaited(entry: dict[str, Any]) -> tuple[str, int] | None:
-    """Return the operation or call that a scenario's entry waits for, and its number; None for
-    nothing.
+    """Return the operation or call that a scenario's entry waits for, and its number;
+    None for nothing.
     """
     match = entry.get("match") or entry.get("when", {}).get("call")
     if match is None:
@@ -110,11 +110,11 @@ def _awaited(entry: dict[str, Any]) -> tuple[str, int] | None:
     return match.get("operation") or of_plane, match.get("nth", 1)
 
 
-def _so_many(what: str, number: int) -> str:
+def _so_many(awaited: str, number: int) -> str:
     """Return a phrase for a number of awaited calls, up to three."""
-    noun, of, rest = what.partition(" of ")
+    noun, of, rest = awaited.partition(" of ")
     if not of:
-        return what + ("", " twice", " three times")[number - 1]
+        return awaited + ("", " twice", " three times")[number - 1]
     return f"{('a', 'two', 'three')[number - 1]} {noun}{'s' * (number > 1)}{of}{rest}"
 
 
@@ -128,10 +128,10 @@ def load_profile(name: str = DEFAULT) -> Profile:
     """Return a profile by name, `partner` or `partner-1`. UsageError if there is none."""
     available = profiles()
     if name not in available:
-        versions = [one for one in available if one.rpartition("-")[0] == name]
+        versions = [version for version in available if version.rpartition("-")[0] == name]
         if not versions:
             raise UsageError(f"there is no profile {name!r}; known: {', '.join(available)}")
-        name = max(versions, key=lambda one: int(one.rpartition("-")[2]))
+        name = max(versions, key=lambda version: int(version.rpartition("-")[2]))
     return read_profile(available[name])
 
 
@@ -148,4 +148,4 @@ def read_profile(text: bytes) -> Profile:
 
 def _with_rule(item: Item, book: dict[str, Any]) -> Item:
     rule = book[item.rule]
-    return structs.replace(item, says=rule.says, section=f"§{rule.section}", unmet=rule.unmet)
+    return structs.replace(item, summary=rule.says, section=f"§{rule.section}", unmet=rule.unmet)

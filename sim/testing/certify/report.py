@@ -8,7 +8,15 @@ from typing import TextIO
 
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, paint, wrapped
-from sim.testing.certify.judge import FAILED, NOTE, PASSED, UNEXERCISED, Report, Verdict, failing
+from sim.testing.certify.judge import (
+    FAILED,
+    NOTE,
+    PASSED,
+    UNEXERCISED,
+    CertificationReport,
+    ItemVerdict,
+    failing,
+)
 
 _UNMET = (
     "No call reached the exchange that judges the tests. They find it by SIM_READY_FILE; tests"
@@ -17,19 +25,19 @@ _UNMET = (
 _COLOURS = {PASSED: "#2e7d32", FAILED: "#b71c1c", UNEXERCISED: "#616161"}
 
 
-def summary(report: Report) -> str:
+def summary(report: CertificationReport) -> str:
     """`partner-1: 20 passed, 1 failed, 12 not exercised`."""
     count = report.count
     parts = ", ".join(f"{count[word]} {word}" for word in (PASSED, FAILED, UNEXERCISED))
     return f"{report.profile.name}: {parts}"
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: CertificationReport) -> Iterator[str]:
     """Return the report as text: failed items with places, then passed, then not exercised ones."""
     yield summary(report)
     for verdict in report.verdicts:
         if verdict.verdict == FAILED:
-            head = f"failed {verdict.item.id}, {verdict.item.section}: {verdict.item.says}"
+            head = f"failed {verdict.item.id}, {verdict.item.section}: {verdict.item.summary}"
             yield from wrapped(head, "  ", first="")
             detail = _failure_messages(report, verdict)
             for text in verdict.evidence:
@@ -39,7 +47,7 @@ def lines(report: Report) -> Iterator[str]:
             yield from wrapped(f"why: {verdict.item.why}", "    ", first="  ")
     if not any(leg.calls for leg in report.legs):
         yield from wrapped(_UNMET, "  ", first="")
-    names = [one.item.id for one in report.verdicts if one.verdict == PASSED]
+    names = [verdict.item.id for verdict in report.verdicts if verdict.verdict == PASSED]
     if names:
         yield from wrapped(f"{PASSED}: {', '.join(names)}", "  ", first="")
     for verdict in report.verdicts:
@@ -51,13 +59,17 @@ def lines(report: Report) -> Iterator[str]:
     yield from wrapped(NOTE, "", first="")
 
 
-def _failure_messages(report: Report, verdict: Verdict) -> dict[str, str]:
+def _failure_messages(report: CertificationReport, verdict: ItemVerdict) -> dict[str, str]:
     """Return the messages of the failed tests that an item's evidence names."""
     leg = verdict.item.leg
-    return {failing(leg, name): says for name, says in report.says.get(leg, {}).items() if says}
+    return {
+        failing(leg, name): message
+        for name, message in report.messages.get(leg, {}).items()
+        if message
+    }
 
 
-def write(report: Report, out: TextIO) -> None:
+def write(report: CertificationReport, out: TextIO) -> None:
     """Print the report, with verdicts in colour on a terminal."""
     for line in lines(report):
         word = line.partition(" ")[0]
@@ -65,7 +77,7 @@ def write(report: Report, out: TextIO) -> None:
         print(line.replace(word, paint(word, colour, out), 1) if colour else line, file=out)
 
 
-def junit_of(report: Report) -> bytes:
+def junit_of(report: CertificationReport) -> bytes:
     """Return JUnit XML: one case per item; items that were not exercised are skipped."""
     cases = [_case(report, verdict) for verdict in report.verdicts]
     properties = {"profile": report.profile.name, "profile.sha256": report.profile.digest}
@@ -73,18 +85,18 @@ def junit_of(report: Report) -> bytes:
     return junit([suite])
 
 
-def _case(report: Report, verdict: Verdict) -> Case:
+def _case(report: CertificationReport, verdict: ItemVerdict) -> Case:
     item = verdict.item
     return Case(
         report.profile.name,
         item.id,
-        failure=item.says if verdict.verdict == FAILED else "",
+        failure=item.summary if verdict.verdict == FAILED else "",
         skipped="; ".join(verdict.evidence) if verdict.verdict == UNEXERCISED else "",
         text="\n".join(verdict.evidence),
     )
 
 
-def badge(report: Report) -> str:
+def badge(report: CertificationReport) -> str:
     """An SVG picture of two fields: the profile, and the outcome."""
     count = report.count
     left = f"sandbox {report.profile.name}"
@@ -121,9 +133,11 @@ tr{border-bottom:1px solid #888;padding:.6rem 0}}
 """
 
 
-def page(report: Report) -> str:
+def page(report: CertificationReport) -> str:
     """Return a page that opens from disk, with failed items first."""
-    rows = "\n".join(map(_row, sorted(report.verdicts, key=lambda one: one.verdict != FAILED)))
+    rows = "\n".join(
+        map(_row, sorted(report.verdicts, key=lambda verdict: verdict.verdict != FAILED))
+    )
     legs = "\n".join(
         f"<tr><td>{leg.leg}</td><td>{'-' if leg.code is None else leg.code}</td>"
         f"<td>{leg.calls}</td><td>{'yes' if leg.exercised else 'no'}</td>"
@@ -135,7 +149,7 @@ def page(report: Report) -> str:
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{escape(summary(report))}</title><style>{_STYLE}</style></head><body>
 <h1>Conformance report of a client</h1>
-<p>{escape(summary(report))}. {escape(report.profile.says)}</p>
+<p>{escape(summary(report))}. {escape(report.profile.summary)}</p>
 <p class="note">{escape(NOTE)}</p>
 {f"<p>Not run: {escape(left)}</p>" if left else ""}
 <table><thead><tr><th>Item</th><th>Verdict</th><th>What is asked, and why</th><th>Evidence</th></tr>
@@ -153,12 +167,12 @@ def page(report: Report) -> str:
 """
 
 
-def _row(verdict: Verdict) -> str:
+def _row(verdict: ItemVerdict) -> str:
     item = verdict.item
     evidence = "<br>".join(map(escape, verdict.evidence))
     return (
         f'<tr><td id="{item.id}">{item.id}<br>{escape(item.section)}</td>'
         f'<td class="{verdict.verdict.partition(" ")[0]}">{verdict.verdict}</td>'
-        f"<td>{escape(item.says)}<br><small>{escape(item.why)}</small></td>"
+        f"<td>{escape(item.summary)}<br><small>{escape(item.why)}</small></td>"
         f"<td><code>{evidence}</code></td></tr>"
     )

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from sim.read.errors import UsageError
 from sim.read.progress import Progress
 from sim.testing.certify.bundle import write_bundle
-from sim.testing.certify.judge import LegResult, Report, judge, leg_of_journal
-from sim.testing.certify.profile import Leg, Profile
+from sim.testing.certify.judge import CertificationReport, LegResult, judge, leg_of_journal
+from sim.testing.certify.profile import Profile, ProfileLeg
 from sim.testing.certify.report import badge, junit_of, page
 from sim.testing.client_command import run_client
 
@@ -23,7 +23,7 @@ REPORT_FILES = ("report.json", "junit.xml", "index.html", "badge.svg", "bundle.z
 
 def certify(
     profile: Profile, command: Sequence[str], folder: Path, *, clock: str, minutes: float
-) -> Report:
+) -> CertificationReport:
     """Run the command once for each leg, and write the report and its bundle into a folder.
 
     After `minutes` no further leg begins, and the one that runs is stopped. After an interrupt the
@@ -31,7 +31,7 @@ def certify(
     """
     ends = monotonic() + minutes * 60
     results: list[LegResult] = []
-    says: dict[str, dict[str, str]] = {}
+    messages: dict[str, dict[str, str]] = {}
     for name in REPORT_FILES:
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / "legs", ignore_errors=True)
@@ -40,18 +40,18 @@ def certify(
             left_s = ends - monotonic()
             if left_s <= 0:
                 break
-            result, says[leg.id] = _run(leg, command, folder / "legs" / leg.id, clock, left_s)
+            result, messages[leg.id] = _run(leg, command, folder / "legs" / leg.id, clock, left_s)
             results.append(result)
             progress.step(leg.id)
     if not results:
         raise UsageError("no leg ran, so there is no verdict on the client")
-    report = replace(judge(profile, results), says=says)
+    report = replace(judge(profile, results), messages=messages)
     write_files(report, folder)
     return report
 
 
 def _run(
-    leg: Leg, command: Sequence[str], folder: Path, clock: str, limit_s: float
+    leg: ProfileLeg, command: Sequence[str], folder: Path, clock: str, limit_s: float
 ) -> tuple[LegResult, dict[str, str]]:
     """Return the result of a leg, and the messages of its failed tests."""
     environment = {"SIM_CERTIFY_LEG": leg.id}
@@ -62,7 +62,7 @@ def _run(
     return leg_of_journal(leg, folder / "journal.ndjson", run), run.cases.failing
 
 
-def write_files(report: Report, folder: Path) -> None:
+def write_files(report: CertificationReport, folder: Path) -> None:
     """Write the report in every form, and the bundle."""
     document = json.format(json.encode(report.document()), indent=1)
     (folder / "report.json").write_bytes(document + b"\n")

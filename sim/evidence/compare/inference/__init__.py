@@ -47,6 +47,5 @@ Theory.
   does not show (signed assertions, headers of the edge, texts of errors) is not inferred from.
 
 `session.py` replays the recording, unless the outcome is known, `search.py` changes one value at a
-time and `combined.py` two, `verdicts.py` judges each name, `infer.py` runs all of it
-and reports.
+time and `combined.py` two, `verdicts.py` judges each name, `infer.py` runs all of it and reports.
 """

@@ -67,8 +67,8 @@ def _with_partner(
 def varying(
     search: Search, setting: Setting, outcome: TrialOutcome, lines: Set[int], but: Collection[str]
 ) -> list[str]:
-    """Return names of which some value changes one of these lines, compared with the outcome of a
-    setting.
+    """Return names of which some value changes one of these lines, compared with the outcome
+    of a setting.
     """
     asked = sorted(outcome.asked & search.catalogue.keys() - set(but))
     rows = {name: values for name in asked if (values := search.others(name))}

@@ -113,8 +113,8 @@ class Inference:
         }
 
     def scenario_lines(self) -> str:
-        """Return the lines of a scenario with which we answer like the recording; "" if ours
-        already do.
+        """Return the lines of a scenario with which we answer like the recording; "" if
+        ours already do.
         """
         text = ""
         for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):

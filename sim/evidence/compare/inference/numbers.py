@@ -61,8 +61,8 @@ class Range(Struct, frozen=True):
 def resolution(clock: ServiceClock) -> int:
     """Return what the clocks of a recording can distinguish, in nanoseconds.
 
-    If the service's clock was moved, both ends of a span come from a Date header, which has whole
-    seconds.
+    If the service's clock was moved, both ends of a span come from a Date header, which
+    has whole seconds.
     """
     return NS_PER_S if clock.moved else FINEST
 
@@ -121,8 +121,8 @@ def _instant(text: str) -> int:
 
 
 def proportional(tries: Iterable[tuple[int, TrialOutcome]]) -> Iterator[int]:
-    """Yield values at which a place that depends on the value would be as recorded, from each two
-    neighbouring trials.
+    """Yield values at which a place that depends on the value would be as recorded, from each
+    two neighbouring trials.
     """
     for pair in pairwise(tries):
         yield from _proportional(pair)

@@ -61,8 +61,8 @@ class Setting(Struct, frozen=True):
 
 
 class TrialOutcome(Struct):
-    """The differences of a trial by line and place, and when the exchange read assumptions and
-    quirks.
+    """The differences of a trial by line and place, and when the exchange read
+    assumptions and quirks.
     """
 
     lines: dict[int, dict[str, Misfit]] = field(default_factory=dict)
@@ -97,8 +97,8 @@ class TrialOutcome(Struct):
         return worse >= certain + sum(n not in self.lines for n in against.lines)
 
     def depends_on(self, now: Setting, other: Setting) -> bool:
-        """Return whether a replay with `other` reads anything that is not as with `now`, which gave
-        this outcome.
+        """Return whether a replay with `other` reads anything that is not as with `now`, which
+        gave this outcome.
         """
         names = now.values.keys() | other.values.keys()
         if any(now.values.get(name) != other.values.get(name) for name in names & self.asked):
@@ -125,8 +125,8 @@ class OutcomeChange(Struct, frozen=True):
 
 
 class ValueTrial(Struct, frozen=True):
-    """A trial of one other value: its setting, its outcome, and the change against the present
-    outcome.
+    """A trial of one other value: its setting, its outcome, and the change against
+    the present outcome.
     """
 
     name: str

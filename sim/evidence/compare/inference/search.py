@@ -215,8 +215,8 @@ class Search:
                 self.take(setting, trial.outcome)
 
     def without_effect(self) -> list[str]:
-        """Return names whose values changed nothing before the search and, tried together, change
-        nothing now.
+        """Return names whose values changed nothing before the search and, tried together,
+        change nothing now.
         """
         rows = {
             name: values
@@ -348,9 +348,9 @@ class Search:
     # ---- quirks
 
     def _fit_quirks(self, *, one_by_one: bool = False) -> None:
-        """Let quirks strike where the recording shows it. Always and never come first; single times
-        only where no assumption explains the lines, because single strikes explain almost
-        everything.
+        """Let quirks strike where the recording shows it. Always and never come first;
+        single times only where no assumption explains the lines, because single strikes
+        explain almost everything.
         """
         for name in sorted(self.outcome.asks.keys() - {self._left_out}):
             if not self.outcome.lines:

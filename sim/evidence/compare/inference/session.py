@@ -234,8 +234,8 @@ class _Notes(ComparisonResults):
     def differ(
         self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
     ) -> None:
-        """Note the differing places of a line. A frame that only we sent counts at the next
-        recorded line.
+        """Note the differing places of a line. A frame that only we sent counts at the
+        next recorded line.
         """
         line = self._outcome.lines.setdefault(n, {})
         self._outcome.names.setdefault(n, name)

@@ -70,8 +70,8 @@ class Verdicts:
                         )
 
     def all_assumptions(self) -> dict[str, InferenceVerdict]:
-        """Return a verdict on every assumption of the catalogue; names that were not reached are
-        undecided.
+        """Return a verdict on every assumption of the catalogue; names that were not
+        reached are undecided.
         """
         search = self._search
         verdicts = {name: self._not_observed(name) for name in search.base}
@@ -241,9 +241,9 @@ class Verdicts:
     def _range_above(
         self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
     ) -> Range:
-        """Return the range of a value that means "none": the value alone, or with all values that
-        never had an effect. If 0 is the shortest span, spans that cannot be told from it are
-        included.
+        """Return the range of a value that means "none": the value alone, or with all values
+        that never had an effect. If 0 is the shortest span, spans that cannot be told from
+        it are included.
         """
         most = self._highest_tried(now, span)
         if not fits(most):
@@ -323,8 +323,8 @@ class Verdicts:
     def _find_visible(
         self, name: str, now: Decisions, times: list[int], visible: dict[int, OutcomeChange]
     ) -> None:
-        """Find the times at which a strike makes a difference. A half in which none does is not
-        searched.
+        """Find the times at which a strike makes a difference. A half in which none does
+        is not searched.
         """
         if not times:
             return

@@ -139,8 +139,8 @@ class PositionFills(WitnessCheck):
 class HoldingChain(WitnessCheck):
     """Each entry of the position ledger starts from the position after the entry before it.
 
-    The entries of one answer or stream are compared in their order; entries of one instant may have
-    any order.
+    The entries of one answer or stream are compared in their order; entries of one instant may
+    have any order.
     """
 
     name = "position ledger"

@@ -191,8 +191,8 @@ class FillsOnce(WitnessCheck):
 class OneEnd(WitnessCheck):
     """An order ends only once, and is not filled after its end.
 
-    FILLED is an end too. The instants of the executions and the filled quantities decide the order
-    of events.
+    FILLED is an end too. The instants of the executions and the filled quantities decide the
+    order of events.
     """
 
     name = "one end"

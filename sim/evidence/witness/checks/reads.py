@@ -79,8 +79,8 @@ class StatesGoOn(WitnessCheck):
 class KeysMeanOne(WitnessCheck):
     """A call that is repeated with its idempotency key has the same result.
 
-    If two calls with the same client, operation, key and body are answered, both answers have the
-    same id.
+    If two calls with the same client, operation, key and body are answered, both answers have
+    the same id.
     """
 
     name = "keys mean one"

@@ -26,11 +26,11 @@ class _ReportedExecutions(Struct):
 class NothingMissed(WitnessCheck):
     """A stream that reports executions of an order misses none up to the latest one it reported.
 
-    Reports, answers and other streams may show executions between the order's first execution on
-    the stream and the stream's latest execution of any order. The stream must have reported them
-    too. The instants of the executions decide, not when they were received, so delays on the way do
-    not matter. Streams with an injected fault, and merged ones (`responsesDebounced`), are not
-    judged.
+    Reports, answers and other streams may show executions between the order's first execution
+    on the stream and the stream's latest execution of any order. The stream must have reported
+    them too. The instants of the executions decide, not when they were received, so delays on
+    the way do not matter. Streams with an injected fault, and merged ones
+    (`responsesDebounced`), are not judged.
     """
 
     name = "nothing missed"

@@ -1,5 +1,5 @@
-"""Operator actions on accounts: payments, and decisions about funding transactions and
-verifications.
+"""Operator actions on accounts: payments, and decisions about funding
+transactions and verifications.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _BOOKED_AS = {
 def fund(engine: Engine, entry: FundStep) -> Answer:
     """Pay dollars into an account, or with a negative amount out of it (§8).
 
-    Through a funding source this begins a transaction that takes time; otherwise the money moves at
-    once.
+    Through a funding source this begins a transaction that takes time; otherwise the money
+    moves at once.
     """
     exchange = engine.exchange
     account, amount = engine.account_named(entry.account), _cents(entry.amount)

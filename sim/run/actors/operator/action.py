@@ -34,7 +34,7 @@ Perform: TypeAlias = Callable[[Engine, Any], Answer | list[Effect]]
 _VARIABLE = re.compile(r"\{(\w+)\*?\}")
 
 
-class Route(NamedTuple):
+class ControlRoute(NamedTuple):
     """A call of the control plane: a verb and a path below /_sim/v1.
 
     `{name}` in the path is a variable, `{name*}` one that may contain slashes.
@@ -62,9 +62,10 @@ class Route(NamedTuple):
 class Action(NamedTuple):
     """One row of the table of actions.
 
-    `perform` returns an answer, or the effects of the action on streams. `call` is its `Route`, if
-    the control plane has it. `step` is the key of a scenario's step; its value is the entry itself,
-    the entry's only field as text, or a mapping from the entry's first field to its second.
+    `perform` returns an answer, or the effects of the action on streams. `call` is its
+    `ControlRoute`, if the control plane has it. `step` is the key of a scenario's step; its value
+    is the entry itself, the entry's only field as text, or a mapping from the entry's first field
+    to its second.
     """
 
     name: str
@@ -74,14 +75,14 @@ class Action(NamedTuple):
     step: str = ""
 
     @property
-    def route(self) -> Route:
+    def route(self) -> ControlRoute:
         """The call that performs the action; empty if there is none."""
-        return Route(self.call)
+        return ControlRoute(self.call)
 
     @property
     def subject(self) -> str:
-        """The key of the entry that is a variable in the path of the call; empty if there is
-        none.
+        """The key of the entry that is a variable in the path of the call; empty if
+        there is none.
         """
         return next(iter(self.route.variables), "")
 
@@ -109,8 +110,8 @@ class Action(NamedTuple):
 
     @property
     def step_form(self) -> str:
-        """The form of the entry in a step: "entry", "text" (its only field) or "pair" (two
-        fields).
+        """The form of the entry in a step: "entry", "text" (its only field) or
+        "pair" (two fields).
         """
         return {str: "text", dict: "pair"}.get(_forms_of(Step)[self.step], "entry")
 

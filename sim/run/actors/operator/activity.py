@@ -47,8 +47,8 @@ def switch_participant(engine: Engine, entry: ParticipantStep) -> Answer:
 
 
 def update_event(engine: Engine, entry: EventStep) -> Answer:
-    """Report the state of a game. When it has ended, its markets close, and settle if its result
-    decides them.
+    """Report the state of a game. When it has ended, its markets close, and settle if its
+    result decides them.
     """
     exchange = engine.exchange
     event = engine.world.reference.event_called(entry.slug)

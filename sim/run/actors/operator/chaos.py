@@ -134,7 +134,7 @@ def change_receiver(engine: Engine, entry: ReceiverStep) -> Answer:
 def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
     """Deliver webhook events of a firm again: the unacknowledged ones, or one event."""
     firm = "firms/" + entry.firm.removeprefix("firms/")
-    if firm not in (names := [one.name for one in engine.exchange.firms.all()]):
+    if firm not in (names := [each_firm.name for each_firm in engine.exchange.firms.all()]):
         remedy = f"known: {', '.join(names)}"
         raise NotFound(f"there is no firm {entry.firm}", rule="T1", remedy=remedy)
     return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}

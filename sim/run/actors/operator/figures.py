@@ -101,7 +101,11 @@ def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answ
 def _changes(exchange: Exchange, journal: Journal, account: str) -> Iterator[_Change]:
     trading = exchange.trading
     symbols = dict[str, None]()
-    seqs = {one.trade_id: _seq(one) for one in _executions(exchange, account) if one.trade_id}
+    seqs = {
+        execution.trade_id: _seq(execution)
+        for execution in _executions(exchange, account)
+        if execution.trade_id
+    }
     for row in trading.positions.rows(account):
         symbols[row.symbol] = None
         seq = seqs.get(row.trade_id) if row.description == FILL else None
@@ -111,8 +115,8 @@ def _changes(exchange: Exchange, journal: Journal, account: str) -> Iterator[_Ch
         after = (row.net, row.cost, row.realized, row.fees)
         yield _Change(row.at, 1, seq, row.symbol, row.settlement, after)
     for symbol in symbols:
-        for place in trading.trades.of_symbol(symbol):
-            trade = trading.trades[place]
+        for number in trading.trades.of_symbol(symbol):
+            trade = trading.trades[number]
             yield _Change(trade.at, 0, _seq(trade.aggressor), symbol, trade.price)
 
 

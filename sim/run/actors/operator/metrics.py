@@ -17,7 +17,7 @@ from sim.run.engine.engine import Engine
 HistogramRow = tuple[dict[str, str], Sequence[float], Sequence[int], float]
 
 
-class Family(Struct):
+class MetricFamily(Struct):
     """A metric with its samples: (labels, value), or rows of a histogram."""
 
     name: str
@@ -27,7 +27,7 @@ class Family(Struct):
     histograms: list[HistogramRow] = field(default_factory=list)
 
 
-def metrics(engine: Engine) -> Iterator[Family]:
+def metrics(engine: Engine) -> Iterator[MetricFamily]:
     """Every metric that follows from the run."""
     exchange = engine.exchange
     trading, faults = exchange.trading, exchange.faults
@@ -45,15 +45,15 @@ def metrics(engine: Engine) -> Iterator[Family]:
         ("sim_timers", "gauge", "pending timers", len(exchange.ctx.timers)),
         ("sim_cash_total", "gauge", "sum of the ledger in dollars, which must be 0", _cash(engine)),
     ):
-        yield Family(name, kind, about, [({}, value)])
+        yield MetricFamily(name, kind, about, [({}, value)])
     streams = engine.hub.describe()
-    yield Family("sim_streams", "gauge", "open streams", [({}, len(streams))])
+    yield MetricFamily("sim_streams", "gauge", "open streams", [({}, len(streams))])
     by_rpc = Counter(str(stream["rpc"]) for stream in streams)
     rows: list[tuple[dict[str, str], float]] = [
         ({"rpc": rpc}, count) for rpc, count in sorted(by_rpc.items())
     ]
-    yield Family("sim_streams_open", "gauge", "open streams by method", rows)
-    injections = Family(
+    yield MetricFamily("sim_streams_open", "gauge", "open streams by method", rows)
+    injections = MetricFamily(
         "sim_fault_affected_total",
         "counter",
         "calls, frames, deliveries and orders that an injected fault affected",
@@ -61,8 +61,10 @@ def metrics(engine: Engine) -> Iterator[Family]:
     for fault in (*faults.over(), *faults.all()):
         injections.samples.append(({"fault": fault.id}, fault.affected))
     yield injections
-    yield Family("sim_faults", "gauge", "injected faults in force", [({}, len(faults.all()))])
-    calls = Family("sim_requests_total", "counter", "calls by plane, operation and HTTP status")
+    yield MetricFamily("sim_faults", "gauge", "injected faults in force", [({}, len(faults.all()))])
+    calls = MetricFamily(
+        "sim_requests_total", "counter", "calls by plane, operation and HTTP status"
+    )
     for (plane, operation, status), count in engine.log.counts().items():
         labels = {"plane": plane, "operation": operation, "status": str(status)}
         calls.samples.append((labels, count))

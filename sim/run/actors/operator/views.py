@@ -207,16 +207,20 @@ def _faults(engine: Engine, only: ViewFilter) -> Rows:
 def _quirks(engine: Engine, only: ViewFilter) -> Rows:
     value_of = engine.exchange.ctx.quirks.as_written
     return [
-        {"name": one.name, "value": value_of(one.name), "default": str(one.default)}
-        for one in quirks.catalogue().values()
+        {"name": quirk.name, "value": value_of(quirk.name), "default": str(quirk.default)}
+        for quirk in quirks.catalogue().values()
     ]
 
 
 def _assumptions(engine: Engine, only: ViewFilter) -> Rows:
     value_of = engine.exchange.ctx.assumptions.as_written
     return [
-        {"name": one.name, "value": value_of(one.name), "default": one.show(one.default)}
-        for one in assumptions.catalogue().values()
+        {
+            "name": assumption.name,
+            "value": value_of(assumption.name),
+            "default": assumption.show(assumption.default),
+        }
+        for assumption in assumptions.catalogue().values()
     ]
 
 
@@ -373,7 +377,7 @@ def find_instruments(engine: Engine, text: str, limit: int) -> dict[str, Any]:
     symbols = engine.exchange.instruments.symbols()
     matching = [symbol for symbol in symbols if all(word in symbol.lower() for word in words)]
     matching.sort(key=lambda symbol: (trading.books.touched(symbol) is None, symbol))
-    rows = [{"symbol": one, "state": trading.state(one).name} for one in matching[:limit]]
+    rows = [{"symbol": symbol, "state": trading.state(symbol).name} for symbol in matching[:limit]]
     return {"instruments": rows, "found": len(matching)}
 
 

@@ -122,8 +122,8 @@ def along(path: list[tuple[Instant, int]], now: Instant) -> int:
 class FairPrices:
     """Fair prices by symbol, from the entries or by default.
 
-    `first` has the start prices of instruments without a given price, which are looked up on first
-    use.
+    `first` has the start prices of instruments without a given price, which are looked up
+    on first use.
     """
 
     def __init__(

@@ -38,8 +38,8 @@ class RecurringTraders:
         return bool(self._by_series)
 
     def begin(self) -> None:
-        """Set a timer for the next listing of each series. `open` has the instruments that are
-        already listed.
+        """Set a timer for the next listing of each series. `open` has the instruments that
+        are already listed.
         """
         for number in self._by_series:
             self._wait(number)

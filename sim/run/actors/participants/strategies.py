@@ -102,7 +102,7 @@ class Maker(TraderOnInstrument):
             else:
                 self.cancel(order)
         for (side, price), qty in quotes.items():
-            self.place(side, price, qty)
+            self.place_order(side, price, qty)
         self._seen = (book.version, bid, offer) if self.state.refused == refused else None
 
     def _touch(self, fair: int) -> tuple[Price, Price]:
@@ -199,7 +199,7 @@ class Taker(TraderOnInstrument):
         qty = self.lots(min(qty, self.room(side)))
         if best and qty:
             beyond = best + self._slippage if buys else best - self._slippage
-            self.place(side, self.within(beyond), qty, _IOC)
+            self.place_order(side, self.within(beyond), qty, _IOC)
 
 
 class Noise(TraderOnInstrument):
@@ -242,4 +242,4 @@ class Noise(TraderOnInstrument):
         dollars = fair - distance if side is BUY else fair + distance
         price = dollars * instrument.price_scale // UNIT // instrument.tick * instrument.tick
         if qty := self.lots(min(qty, room)):
-            self.place(side, self.within(price), qty)
+            self.place_order(side, self.within(price), qty)

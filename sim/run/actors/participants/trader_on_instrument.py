@@ -114,8 +114,8 @@ class TraderOnInstrument:
         return self._book_of(self.symbol)
 
     def room(self, side: Side, working: Iterable[Order] = ()) -> Qty:
-        """How much it may buy or sell until its inventory is full, if its orders `working` were
-        filled too.
+        """How much it may buy or sell until its inventory is full, if its orders `working`
+        were filled too.
         """
         free = self.limit - self.net if side is BUY else self.limit + self.net
         for order in working:
@@ -154,7 +154,9 @@ class TraderOnInstrument:
 
     # ---- its actions
 
-    def place(self, side: Side, price: Price, qty: Qty, tif: TimeInForce | None = None) -> None:
+    def place_order(
+        self, side: Side, price: Price, qty: Qty, tif: TimeInForce | None = None
+    ) -> None:
         """Send a limit order. It never trades with another order of its user, which is canceled
         instead (rule M28).
         """

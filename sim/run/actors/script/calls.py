@@ -45,8 +45,8 @@ Decode: TypeAlias = Callable[[bytes], Any]
 
 
 class ClientCalls:
-    """Makes the inputs of the clients that steps name. `streams` are the subscriptions of the
-    script.
+    """Makes the inputs of the clients that steps name. `streams` are the subscriptions
+    of the script.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -154,8 +154,8 @@ class ClientCalls:
             yield StreamFrame(0, encode(frame, strict=strict), SCRIPT)
 
     def _coding(self, step: SubscribeStep) -> tuple[Decode, Encode]:
-        """How frames of a stream become JSON values, and how JSON values become frames of its
-        client.
+        """How frames of a stream become JSON values, and how JSON values become frames
+        of its client.
         """
         if step.web_socket:
             socket = self._engine.contract.web_sockets.get(step.web_socket)
@@ -170,16 +170,16 @@ class ClientCalls:
     # ---- answers and streams
 
     def opened(self, step: SubscribeStep, stream: int, rest: list[Input]) -> list[Input]:
-        """Follow the stream that a step opened. Returns the frames that are still to be sent, with
-        its id.
+        """Follow the stream that a step opened. Returns the frames that are still to be sent,
+        with its id.
         """
         self.streams.begin(step, stream, *self._coding(step))
         return [replace(each, stream=stream) for each in rest if isinstance(each, StreamFrame)]
 
     def load_streams(self, saved: list[SavedSubscription]) -> None:
         """Follow the streams of a snapshot."""
-        for one in saved:
-            self.streams.resume(one, *self._coding(one.step))
+        for subscription in saved:
+            self.streams.resume(subscription, *self._coding(subscription.step))
 
     def readable(self, input_: Input, reply: Reply) -> Reply:
         """A reply with a JSON body, so that expectations are the same for both protocols."""

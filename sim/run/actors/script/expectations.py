@@ -41,7 +41,7 @@ class Rejection(NamedTuple):
     """A rejected order, or a rejected change of an order, with the reason as text."""
 
     order_id: str
-    says: str
+    sentence: str
 
 
 def failures(engine: Engine, expect: Expect, reply: Reply | None, own: str) -> list[str]:
@@ -248,9 +248,10 @@ def rejections(events: Iterable[Event]) -> Iterator[Rejection]:
     """The orders and changes of orders that the exchange rejected."""
     for event in events:
         match event:
-            case Executed(execution=one) if one.type is ExecutionType.REJECTED:
+            case Executed(execution=execution) if execution.type is ExecutionType.REJECTED:
                 yield Rejection(
-                    one.order.id, f"its order was rejected ({one.text or one.type.name})"
+                    execution.order.id,
+                    f"its order was rejected ({execution.text or execution.type.name})",
                 )
             case CancelRejected():
                 change = "change" if event.is_replace else "cancel"
@@ -272,11 +273,11 @@ def answer_text(reply: Reply | None) -> str:
     return f"{reply.status} {shortened(reply.body.decode(errors='replace'))}".rstrip()
 
 
-def _wrong_amounts(what: str, *amounts: tuple[str, str | None, int, int]) -> Iterator[str]:
+def _wrong_amounts(holder: str, *amounts: tuple[str, str | None, int, int]) -> Iterator[str]:
     """The amounts that differ. An item is (name, expected text if any, actual value, its scale)."""
     for name, expected, value, scale in amounts:
         if expected is not None and not _equal(expected, decimal_text(value, scale)):
-            yield f"{name} {what} is {decimal_text(value, scale)}, not {expected}"
+            yield f"{name} {holder} is {decimal_text(value, scale)}, not {expected}"
 
 
 def _why_ended(engine: Engine, order: Order) -> str:
@@ -339,9 +340,9 @@ def _webhook(engine: Engine, expect: WebhookExpect) -> Iterator[str]:
     if len(rows) != expect.count:
         how = f" {expect.outcome}" if expect.outcome else ""
         which = f" (attempt {expect.attempt})" if expect.attempt else ""
-        what = expect.type or "any type"
+        kind = expect.type or "any type"
         noun = "delivery" if len(rows) == 1 else "deliveries"
-        yield f"{len(rows)} {noun} of {what}{how}{which}, not {expect.count}"
+        yield f"{len(rows)} {noun} of {kind}{how}{which}, not {expect.count}"
 
 
 def _breaker(engine: Engine, expect: BreakerExpect) -> Iterator[str]:
@@ -354,7 +355,7 @@ def _breaker(engine: Engine, expect: BreakerExpect) -> Iterator[str]:
 
 def _fault(engine: Engine, expect: FaultExpect) -> Iterator[str]:
     faults = engine.exchange.faults
-    faults_by_id = {one.id: one for one in (*faults.over(), *faults.all())}
+    faults_by_id = {injected.id: injected for injected in (*faults.over(), *faults.all())}
     fault = faults_by_id.get(expect.id)
     if fault is None:
         yield f"there is no fault {expect.id!r}; known: {', '.join(faults_by_id) or 'none'}"

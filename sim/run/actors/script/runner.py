@@ -71,8 +71,8 @@ class Script(Extension):
         self._answered: list[tuple[StepUnderWay, Reply]] = []
         self._rejected: list[Rejection] = []
         self._watched: When | None = None
-        self.seen = False
-        # Like `seen` not part of the state: (index, sentence) of what was refused unexpectedly.
+        self.has_happened = False
+        # (index, sentence) of each unexpected refusal; like `has_happened` not part of the state
         self.refusals: list[tuple[int, str]] = []
 
     def plan(self) -> None:
@@ -104,10 +104,10 @@ class Script(Extension):
         return ((result, self._step(result.step - 1)) for result in self._state.results)
 
     def watch(self, when: When | None) -> None:
-        """Watch for an event on behalf of whoever moves the clock. `seen` tells whether it has
-        happened. It changes nothing and is not part of the state.
+        """Watch for an event on behalf of whoever moves the clock; `has_happened` tells whether it
+        came. This changes nothing and is not part of the state.
         """
-        self._watched, self.seen = when, False
+        self._watched, self.has_happened = when, False
 
     def name_of(self, index: int) -> str:
         """The name of a step: its own, or "step" and its number, from 1."""
@@ -162,8 +162,8 @@ class Script(Extension):
 
     def on_events(self, events: Sequence[Event], outcome: Outcome) -> None:
         """Wake the armed step if it waits for one of these events."""
-        if self._watched is not None and not self.seen:
-            self.seen = any(matches_event(self._watched, event) for event in events)
+        if self._watched is not None and not self.has_happened:
+            self.has_happened = any(matches_event(self._watched, event) for event in events)
         if self._state.under_way is not None or self._state.pending:
             self._rejected += rejections(events)
         armed = self._order.armed
@@ -204,20 +204,20 @@ class Script(Extension):
         """An input is complete: keep frames of the script's own streams, and end the steps that
         have nothing left to do.
         """
-        ours = self._is_next(input_)
-        if ours and isinstance(input_, StreamOpened):
+        is_own = self._is_next(input_)
+        if is_own and isinstance(input_, StreamOpened):
             self._opened(outcome)
         self._clients.streams.absorb(outcome)
         if self._answered:
             answered, self._answered = self._answered, []
             for pending, reply in answered:
                 pending.rejected = [
-                    rejection.says
+                    rejection.sentence
                     for rejection in self._rejected
                     if rejection.order_id.encode() in reply.body
                 ]
                 self._check(pending, reply, outcome)
-        if ours:
+        if is_own:
             self._continue_step(input_, outcome)
         self._rejected.clear()
 
@@ -271,8 +271,8 @@ class Script(Extension):
             raise Conflict(f"${{{name}}} has no value: {by}", rule="T1")
 
     def _opened(self, outcome: Outcome) -> None:
-        """Follow the stream that the present step has opened. A refused subscription gets no
-        frames.
+        """Follow the stream that the present step has opened. A refused subscription
+        gets no frames.
         """
         under_way = self._state.under_way
         assert under_way is not None
@@ -293,7 +293,7 @@ class Script(Extension):
             sentence = _sentence(outcome.value)
             places_order = self.steps[under_way.index].order is not None
             under_way.refusal = in_keys(sentence) if places_order else sentence
-        under_way.rejected += [one.says for one in self._rejected]
+        under_way.rejected += [rejection.sentence for rejection in self._rejected]
         if under_way.inputs and not under_way.refusal:
             return
         state.under_way = None

@@ -28,8 +28,8 @@ STEP_TIMER, LATE_TIMER = "script.step", "script.late"
 
 
 class StepOrder:
-    """The queue and the timers of the steps of a script. `state` is the part that snapshots
-    store.
+    """The queue and the timers of the steps of a script. `state` is the part
+    that snapshots store.
     """
 
     def __init__(self, engine: Engine) -> None:

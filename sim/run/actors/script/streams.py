@@ -56,8 +56,8 @@ class _Subscription:
 
 
 class ScriptStreams:
-    """Streams by the name that a step gave them. If a name is used again, it means the newer
-    stream.
+    """Streams by the name that a step gave them. If a name is used again, it means
+    the newer stream.
     """
 
     def __init__(self) -> None:
@@ -73,23 +73,32 @@ class ScriptStreams:
 
     def save(self) -> list[SavedSubscription]:
         """Every stream that a later step may still check, and every open one."""
-        every = {id(one): one for one in (*self._by_name.values(), *self._open_by_id.values())}
+        every = {
+            id(subscription): subscription
+            for subscription in (*self._by_name.values(), *self._open_by_id.values())
+        }
         return [
             SavedSubscription(
-                one.step, one.id, one.frames, one.checked, one.end, one.id in self._open_by_id
+                subscription.step,
+                subscription.id,
+                subscription.frames,
+                subscription.checked,
+                subscription.end,
+                subscription.id in self._open_by_id,
             )
-            for one in sorted(every.values(), key=lambda one: one.id)
+            for subscription in sorted(every.values(), key=lambda subscription: subscription.id)
         ]
 
     def resume(
         self, saved: SavedSubscription, decode: Callable[[bytes], Any], encode: Encode
     ) -> None:
         """Follow a stream of a snapshot, in the order in which `save` returned them."""
-        one = _Subscription(saved.step, saved.id, decode, encode)
-        one.frames, one.checked, one.end = saved.frames, saved.checked, saved.end
-        self._by_name[saved.step.name] = one
+        subscription = _Subscription(saved.step, saved.id, decode, encode)
+        subscription.frames, subscription.checked = saved.frames, saved.checked
+        subscription.end = saved.end
+        self._by_name[saved.step.name] = subscription
         if saved.is_open:
-            self._open_by_id[saved.id] = one
+            self._open_by_id[saved.id] = subscription
 
     def encoded(self, name: str, frames: Sequence[Any], *, strict: bool) -> tuple[int, list[bytes]]:
         """The id of a stream, and frames of its client as bytes.

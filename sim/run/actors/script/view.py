@@ -12,8 +12,8 @@ from sim.world.format.steps import Step
 
 
 def script_view(script: Script) -> dict[str, Any]:
-    """Answer GET /_sim/v1/script: the steps in the order of the file, and the number of failed or
-    refused ones.
+    """Answer GET /_sim/v1/script: the steps in the order of the file, and the number of failed
+    or refused ones.
     """
     ended = {result.step: result for result in script.results}
     rows = [step_row(step, n, ended.get(n)) for n, step in enumerate(script.steps, start=1)]
@@ -22,10 +22,10 @@ def script_view(script: Script) -> dict[str, Any]:
 
 def step_row(step: Step, number: int, result: StepResult | None) -> dict[str, Any]:
     """A step as a row. `at` is when it ran, or when it will run, as in the scenario."""
-    says, state = "", "pending"
+    message, state = "", "pending"
     if result is not None:
-        says = "; ".join(result.failures).removeprefix("refused: ")
-        state = "refused" if result.refused else "failed" if says else "passed"
+        message = "; ".join(result.failures).removeprefix("refused: ")
+        state = "refused" if result.refused else "failed" if message else "passed"
     kinds = (key for key in (*STEP_ACTIONS, *CLIENT_KEYS) if getattr(step, key))
     return {
         "n": number,
@@ -34,7 +34,7 @@ def step_row(step: Step, number: int, result: StepResult | None) -> dict[str, An
         "where": step.where,
         "kind": next(kinds, "expect"),
         "state": state,
-        "says": says,
+        "says": message,
     }
 
 

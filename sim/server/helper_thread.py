@@ -14,10 +14,10 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="beside")
+_THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="helper")
 
 
-async def beside(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+async def in_helper_thread(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
     """The result of a function that is computed while the loop continues."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_THREAD, lambda: function(*args, **more))

@@ -8,20 +8,20 @@ import time
 from sim.read.history.work import T, Work
 
 # Longest time without yielding.
-_TURN_S = 0.004
+_SLICE_S = 0.004
 
 
-async def in_turns(work: Work[T]) -> T:
-    """The result of the work. If the caller is cancelled, the work ends between two of its
-    steps.
+async def in_slices(work: Work[T]) -> T:
+    """The result of the work. If the caller is cancelled, the work ends between two
+    of its steps.
     """
     try:
-        until = time.perf_counter() + _TURN_S
+        until = time.perf_counter() + _SLICE_S
         while True:
             next(work)
             if time.perf_counter() > until:
                 await asyncio.sleep(0)
-                until = time.perf_counter() + _TURN_S
+                until = time.perf_counter() + _SLICE_S
     except StopIteration as end:
         answer: T = end.value
         return answer

@@ -14,15 +14,15 @@ from sim.server.platforms import on_signal
 INTERRUPTED, UNWRITABLE, INTERNAL_ERROR = 130, 2, 5
 
 
-class Ending:
-    """The end of serving. `code` is the exit code once it is known, `says` the message for the
-    user.
+class Shutdown:
+    """The end of serving. `code` is the exit code once it is known, `message` the message
+    for the user.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.code: asyncio.Future[int] = self._loop.create_future()
-        self.says = ""
+        self.message = ""
 
     def on_signals(self, console: Console) -> None:
         """End at SIGINT, SIGTERM and SIGHUP; a second SIGINT kills the process."""
@@ -53,7 +53,7 @@ class Ending:
         self._end(INTERRUPTED)
         console.say("stopping; interrupt again to stop at once", error=True, level="info")
 
-    def _end(self, code: int, says: str = "") -> None:
+    def _end(self, code: int, message: str = "") -> None:
         if not self.code.done():
             self.code.set_result(code)
-            self.says = says
+            self.message = message
