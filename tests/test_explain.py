@@ -444,9 +444,7 @@ def test_a_journal_explains_itself_on_the_command_line(
     def sim(*arguments: str) -> tuple[int, str, str]:
         return main(["explain", str(path), *arguments]), *capsys.readouterr()
 
-    assert (
-        f"{refused}  409  refused  POST /v1/trading/orders/cancel  M34: Unknown" in sim()[1]
-    )
+    assert f"{refused}  409  refused  POST /v1/trading/orders/cancel  M34: Unknown" in sim()[1]
     _, said, _ = sim(refused)
     assert said.startswith(f"request {refused}: firms/atlas/users/mara-voss was refused: 409")
     assert "canceled: as requested (rule M43, section 3.4)" in said

@@ -10,11 +10,11 @@ from msgspec import json
 
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal_reader import read_line
 from sim.read.decisions import Verdict, verdict_of
 from sim.read.errors import UsageError
 from sim.read.explain import explain
 from sim.read.layout import wrapped
+from sim.read.record import Entry
 from sim.read.replay import simulation_at
 from sim.read.tables import cell
 
@@ -157,11 +157,11 @@ def _not_done(sim: Simulation) -> Iterator[dict[str, Any]]:
     """Yield the calls of a run that were refused or rejected, or whose answer was lost."""
     calls = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
     for raw in sim.journal.lines(0):
-        line = read_line(raw)
-        entry = calls.get(line.seq)
+        recorded = Entry(raw)
+        entry = calls.get(recorded.seq)
         if entry is None:
             continue
-        verdict = verdict_of(json.decode(line.input), json.decode(line.out))
+        verdict = verdict_of(recorded)
         if entry.why is not None and verdict is not None and not verdict.rule:  # refused later
             facts = entry.why.facts or {}
             verdict = Verdict("refused", entry.why.rule, facts, entry.why.message)

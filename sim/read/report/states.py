@@ -10,11 +10,12 @@ missed for long. A test compares every moment of runs with the history.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from sim.core.accounts.ledger import HOUSES
+from sim.core.model.events import CashMoved, DormantInstrumentsMoved, Executed, MaintenanceChanged
 from sim.read.report.differences import Key, Keyed, Row, Splice, splices
 from sim.read.report.packing import Parts, Series
 from sim.run.actors.operator.answers import (
@@ -25,6 +26,7 @@ from sim.run.actors.operator.answers import (
 )
 from sim.run.actors.operator.views import ViewFilter, view
 from sim.run.engine.engine import Engine
+from sim.run.engine.journal_record import RecordedEvent, RecordedTrade
 
 _WHOLE_EVERY = 1_000  # inputs
 # Short views, with the kinds of rows after which they may differ; () means all kinds.
@@ -63,23 +65,23 @@ class SeenRows(Struct):
     orders: int = 0
 
 
-def keys_named_by(events: Iterable[dict[str, Any]]) -> NamedKeys:
+def keys_named_by(events: Iterable[RecordedEvent]) -> NamedKeys:
     """Return what some events of the journal name."""
     orders, trades, accounts, symbols = set[str](), set[str](), set[str](), set[str]()
     moves, every = dict[str, int](), False
     for event in events:
-        about = event["execution"]["order"] if "execution" in event else event
-        if "execution" in event:
-            orders.add(about["id"])
-        match event["event"]:
-            case "Traded":
-                trades.add(event["id"])
-            case "CashMoved":
-                moves[event["account"]] = moves.get(event["account"], 0) + 1
-            case "ShelfMoved" | "MaintenanceChanged":
+        match event:
+            case Executed():
+                orders.add(event.execution.order.id)
+            case RecordedTrade():
+                trades.add(event.id)
+            case CashMoved():
+                moves[event.account] = moves.get(event.account, 0) + 1
+            case DormantInstrumentsMoved() | MaintenanceChanged():
                 every = True
-        accounts.add(about.get("account", ""))
-        symbols.add(about.get("symbol", ""))
+        about = event.execution.order if isinstance(event, Executed) else event
+        accounts.add(getattr(about, "account", ""))
+        symbols.add(getattr(about, "symbol", ""))
     return NamedKeys(orders, trades, accounts - {""}, symbols - {""}, moves, every)
 
 
