@@ -16,7 +16,7 @@ from sim.read.errors import MALFORMED, UnreadableJournal
 from sim.read.history.rows import Row, row_of, rows, steps_of
 from sim.read.identifiers import without_identifiers
 from sim.read.progress import reading
-from sim.read.record import Entry
+from sim.read.record import JournalEntry
 from sim.read.replay import journal_lines
 
 REQUEST_KEYS = ("query", "body", "arguments", "frame", "request")
@@ -26,11 +26,15 @@ class Description(NamedTuple):
     """What happened, without anything that differs between any two runs."""
 
     kind: str
-    who: str
-    what: str
+    actor: str
+    title: str
 
     def __str__(self) -> str:
-        return f"{self.what} of {self.who}" if self.who else self.what
+        return f"{self.title} of {self.actor}" if self.actor else self.title
+
+    def document(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {"kind": self.kind, "who": self.actor, "what": self.title}
 
 
 class Occurrence(NamedTuple):
@@ -73,7 +77,7 @@ class ComparedRun(NamedTuple):
 
     def request(self, number: int) -> str:
         """Return the request of a line, as JSON."""
-        return _request_text(Entry(self.raw(number)))
+        return _request_text(JournalEntry(self.raw(number)))
 
 
 def read_run(path: Path) -> ComparedRun:
@@ -86,7 +90,7 @@ def read_run(path: Path) -> ComparedRun:
             steps = steps_of(header)
             with reading(path) as progress:
                 for number, raw in progress.each(numbered):
-                    entry = Entry(raw)
+                    entry = JournalEntry(raw)
                     if entry.line.mark:
                         continue
                     inputs, now = inputs + 1, entry.at
@@ -103,9 +107,9 @@ def read_run(path: Path) -> ComparedRun:
         return ComparedRun(path, header, inputs, now or header.start, dict(occurrences), events)
 
 
-def _description(row: Row, entry: Entry) -> Description:
+def _description(row: Row, entry: JournalEntry) -> Description:
     """Return what a row is about. A timer is identified by its kind and its owner."""
-    title = row.what
+    title = row.title
     if row.kind == "timer":
         fired = entry.out.fired
         title = ", ".join(dict.fromkeys(timer.timer for timer in fired))
@@ -117,16 +121,16 @@ def _description(row: Row, entry: Entry) -> Description:
         action, _, rest = title.partition(" ")
         subject = "" if rest.startswith("{") else rest.partition(" ")[0]
         title = f"{action} {subject}".strip()
-    return Description(row.kind, row.caller or row.who, without_identifiers(title))
+    return Description(row.kind, row.caller or row.actor, without_identifiers(title))
 
 
-def _request_text(entry: Entry) -> str:
+def _request_text(entry: JournalEntry) -> str:
     recorded = json.decode(entry.line.input)  # protobuf messages as the base64 that it has
     parts = [recorded[key] for key in REQUEST_KEYS if recorded.get(key)]
     texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
     return without_identifiers(" ".join(texts))
 
 
-def _outcome_text(row: Row, entry: Entry) -> str:
+def _outcome_text(row: Row, entry: JournalEntry) -> str:
     body = without_identifiers(bytes(entry.out.body).decode())
     return "\n".join((row.result, *map(without_identifiers, row.details), body))

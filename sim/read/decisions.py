@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sim.api.pipeline.inputs import Outcome, Resolve
 from sim.core.model.enums import ExecutionType
 from sim.core.model.events import CancelRejected, Executed, FaultInjected
-from sim.read.record import CALLS, Entry, facts_of
+from sim.read.record import CALLS, JournalEntry, facts_of
 from sim.run.engine.journal_record import Record, RecordedEvent
 
 # How many rules of each letter the page *Rules* has; a test compares.
@@ -87,7 +87,7 @@ class Verdict(NamedTuple):
     orders: tuple[str, ...] = ()
 
 
-def verdict_of(entry: Entry) -> Verdict | None:
+def verdict_of(entry: JournalEntry) -> Verdict | None:
     """Return the verdict on a call; None for other inputs, which ask for nothing.
 
     A call is rejected if an order or a change in it was, so a batch with a single rejected item is;

@@ -1,16 +1,16 @@
 """The record of a run: each line of its journal, decoded once, into types.
 
 Everything that reads a run reads it here: rows of a timeline, the history, explanations, decisions,
-features, conformance and comparisons are views of `Entry`.
+features, conformance and comparisons are views of `JournalEntry`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from msgspec import UNSET, json
+from msgspec import UNSET, Raw, json
 
 from sim.api.pipeline.inputs import Input, RestCall, RpcCall, StreamOpened, recorded_input
 from sim.core.model.why import Facts
@@ -24,7 +24,7 @@ CALLS = (RestCall, RpcCall, StreamOpened)
 _read_outcome = json.Decoder(Record).decode
 
 
-class Entry:
+class JournalEntry:
     """One line of a journal: an input with its outcome, or the mark of a jump (`line.mark`).
 
     Reading it raises DecodeError if it is no line. `input` and `out` are decoded at their first
@@ -70,9 +70,9 @@ class Entry:
         return f"{self.seq:016x}" if isinstance(self.input, CALLS) else ""
 
 
-def entries(lines: Iterable[bytes]) -> Iterator[Entry]:
+def entries(lines: Iterable[bytes]) -> Iterator[JournalEntry]:
     """Yield the lines that are inputs, without the marks of jumps."""
-    return (entry for entry in map(Entry, lines) if not entry.line.mark)
+    return (entry for entry in map(JournalEntry, lines) if not entry.line.mark)
 
 
 def tag_of(event: RecordedEvent) -> str:
@@ -86,3 +86,28 @@ def facts_of(decided: object) -> Facts:
     """
     facts = getattr(decided, "facts", UNSET)
     return {} if facts is UNSET else cast(Facts, facts)
+
+
+# ---- comparing lines
+
+
+class DifferingPart(NamedTuple):
+    """A part in which two lines differ, and the text of it in each."""
+
+    part: str
+    first: str
+    second: str
+
+
+def differing_part(first: Line, second: Line, parts: Iterable[str]) -> DifferingPart | None:
+    """Return the first of some parts in which two lines differ; None if these are the same."""
+    for part in parts:
+        texts = line_text(getattr(first, part)), line_text(getattr(second, part))
+        if texts[0] != texts[1]:
+            return DifferingPart(part, *texts)
+    return None
+
+
+def line_text(value: object) -> str:
+    """Return a part of a line as text, to compare or print."""
+    return bytes(value).decode(errors="replace") if isinstance(value, Raw) else str(value)

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 from zlib import crc32
 
-from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
+from msgspec import DecodeError, ValidationError, convert, json, structs, to_builtins
 
 from sim.api.pipeline.inputs import Advanced, Outcome, recorded_input
 from sim.api.pipeline.settings import Settings
@@ -43,6 +43,7 @@ from sim.kernel.journal import Header, Line
 from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
 from sim.read.errors import UnreadableJournal, UsageError
 from sim.read.progress import reading
+from sim.read.record import differing_part, line_text
 from sim.run.engine.journal_record import library_versions
 from sim.run.engine.time_travel import continue_as_fork
 from sim.run.loader.load import scenario_from_source
@@ -361,10 +362,8 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -
     if replayed == raw:
         return outcome
     again = read_line(replayed)
-    for part in ("at", "input", "out", "aside", "digest"):
-        before, after = line_text(getattr(line, part)), line_text(getattr(again, part))
-        if before != after:
-            raise Divergence(number, part, before, after)
+    if differing := differing_part(line, again, ("at", "input", "out", "aside", "digest")):
+        raise Divergence(number, *differing)
     raise Divergence(number, "form", raw.decode(errors="replace"), replayed.decode())
 
 
@@ -393,11 +392,6 @@ def _travel(simulation: Simulation, line: Line) -> None:
 
 
 # ---- text
-
-
-def line_text(value: object) -> str:
-    """Return a part of a line as text, to compare or print."""
-    return bytes(value).decode(errors="replace") if isinstance(value, Raw) else str(value)
 
 
 def excerpt(text: str, other: str, most: int = EXCERPT) -> str:

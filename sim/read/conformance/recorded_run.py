@@ -30,7 +30,7 @@ from sim.core.model.events import StateChanged
 from sim.core.webhooks.payloads import shown_url
 from sim.kernel.instants import NS_PER_S, Instant, Span
 from sim.read.conformance.finding import Finding
-from sim.read.record import Entry, entries, facts_of
+from sim.read.record import JournalEntry, entries, facts_of
 from sim.read.requests import CallInput, RequestReader
 from sim.run.engine.journal_record import Record, RecordedEvent
 from sim.run.simulation import Simulation
@@ -192,7 +192,7 @@ class _Reader:
                 self._open.pop(recorded.stream, None)
             self._read_outcome(entry)
 
-    def _read_outcome(self, entry: Entry) -> None:
+    def _read_outcome(self, entry: JournalEntry) -> None:
         out = entry.out
         for post in out.posts:
             attempt, event_id, rest = post.split(" ", 2)
@@ -210,7 +210,7 @@ class _Reader:
                 states = self._run.states.setdefault(event.symbol, [])
                 states.append((event.at, event.state))
 
-    def _call(self, entry: Entry, recorded: CallInput) -> Call:
+    def _call(self, entry: JournalEntry, recorded: CallInput) -> Call:
         out, logged = entry.out, self._log.get(entry.seq)
         why = logged.why if logged is not None else None
         wait = why.retry_after if why is not None else None

@@ -27,7 +27,7 @@ from sim.api.pipeline.inputs import (
 from sim.kernel.instants import Instant, format_instant
 from sim.read.explain.rules import basis_of
 from sim.read.line_search import lines_with
-from sim.read.record import Entry, facts_of
+from sim.read.record import JournalEntry, facts_of
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
@@ -52,7 +52,7 @@ class Decided(Protocol):
     def rule(self) -> str: ...
 
 
-class JournalStep(Entry):
+class JournalStep(JournalEntry):
     """One input of the current branch and its outcome, as the journal has them."""
 
     def __init__(self, sim: Simulation, raw: bytes) -> None:

@@ -14,7 +14,7 @@ from sim.read.decisions import Verdict, verdict_of
 from sim.read.errors import UsageError
 from sim.read.explain import explain
 from sim.read.layout import wrapped
-from sim.read.record import Entry
+from sim.read.record import JournalEntry
 from sim.read.replay import simulation_at
 from sim.read.tables import cell
 
@@ -157,7 +157,7 @@ def _not_done(sim: Simulation) -> Iterator[dict[str, Any]]:
     """Yield the calls of a run that were refused or rejected, or whose answer was lost."""
     calls = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
     for raw in sim.journal.lines(0):
-        recorded = Entry(raw)
+        recorded = JournalEntry(raw)
         entry = calls.get(recorded.seq)
         if entry is None:
             continue

@@ -36,7 +36,7 @@ from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Header
 from sim.kernel.journal_reader import UNREADABLE
 from sim.read.decisions import rejects_of
-from sim.read.record import Entry, entries
+from sim.read.record import JournalEntry, entries
 from sim.read.replay import at_the_start, journal_lines, replaying, simulation_of
 from sim.run.actors.operator.actions import ACTIONS
 from sim.run.actors.script.request_slips import fits
@@ -69,7 +69,7 @@ def is_session(path: Path) -> bool:
     with journal_lines(path) as (_, lines):
         return any(
             entry.line.mark or not _by_itself(entry.input)
-            for entry in (Entry(raw) for _, raw in lines)
+            for entry in (JournalEntry(raw) for _, raw in lines)
         )
 
 
@@ -178,7 +178,7 @@ class _Writer:
         self.instruments: list[Step] = []
         self.left_out: dict[str, int] = {}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         """Add an input as a step, or count it as omitted."""
         recorded, out = entry.input, entry.out
         if entry.seq in self._unfit_inputs:

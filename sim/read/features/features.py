@@ -50,7 +50,7 @@ from sim.read import dates
 from sim.read.decisions import decisions_of, kinds_of
 from sim.read.features.orders import execution_features
 from sim.read.features.states import StateChanges
-from sim.read.record import Entry, entries, facts_of, tag_of
+from sim.read.record import JournalEntry, entries, facts_of, tag_of
 from sim.run.engine.journal_record import RecordedEvent, RecordedTrade
 from sim.run.simulation import Simulation
 
@@ -104,7 +104,7 @@ class FeatureReader:
             features += self._dates()
         return features
 
-    def _of_entry(self, entry: Entry) -> Iterator[str]:
+    def _of_entry(self, entry: JournalEntry) -> Iterator[str]:
         if isinstance(entry.input, Controlled):
             yield f"action:{entry.input.action}|{'refused' if entry.out.message else 'done'}"
         for fired in entry.out.fired:

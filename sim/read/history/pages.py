@@ -30,7 +30,7 @@ from sim.kernel.instants import format_instant
 from sim.read.history.rows import KINDS, Row, row_of, steps_of
 from sim.read.history.work import Work
 from sim.read.line_search import BLOCK, lines_with, prepare, texts_of
-from sim.read.record import Entry
+from sim.read.record import JournalEntry
 from sim.read.requests import RequestReader
 from sim.run.simulation import Simulation
 
@@ -78,7 +78,7 @@ class BranchEntry(NamedTuple):
 
     branch: Branch
     position: Place
-    recorded: Entry
+    recorded: JournalEntry
     row: Row
 
 
@@ -140,7 +140,7 @@ class Rows:
         return self._read(branch.holder(seq), position, self.journal.line_at(position))
 
     def _read(self, branch: Branch, position: Place, raw: bytes) -> BranchEntry:
-        recorded = Entry(raw)
+        recorded = JournalEntry(raw)
         row = self._completed(branch, position, row_of(recorded, self._steps), recorded.input)
         return BranchEntry(branch, position, recorded, row)
 
@@ -149,14 +149,14 @@ class Rows:
         if isinstance(recorded, RestCall | RpcCall):
             return row if row.subject else row._replace(subject=self._subject_of(recorded))
         if isinstance(recorded, _NAMED_BY_CAUSE) and position.cause:
-            out = Entry(self.journal.line_at(branch.place(position.cause))).out
+            out = JournalEntry(self.journal.line_at(branch.place(position.cause))).out
             if not isinstance(recorded, WebhookAnswered):
                 return row._replace(caller=out.caller)
             for post in out.posts:
                 attempt, event, url, *_ = post.split(" ")
                 if attempt == recorded.attempt:
                     return row._replace(
-                        subject=f"webhook/{event}", what=f"{shown_url(url)} answers"
+                        subject=f"webhook/{event}", title=f"{shown_url(url)} answers"
                     )
         return row
 
@@ -187,7 +187,7 @@ class Rows:
             "verdict": row.verdict,
             "events": list(row.events),
             "caused_by": entry.position.cause or None,
-            "who": row.who,
+            "who": row.actor,
             "result": row.result,
             "ok": row.good,
         }
@@ -309,7 +309,7 @@ class Rows:
 def _title(entry: BranchEntry) -> str:
     row = entry.row
     if row.kind != "timer":
-        return row.what if len(row.what) <= _TITLE_MAX else row.what[:_TITLE_MAX] + "…"
+        return row.title if len(row.title) <= _TITLE_MAX else row.title[:_TITLE_MAX] + "…"
     fired = dict.fromkeys(
         f"{timer.timer} {timer.subject}".strip() for timer in entry.recorded.out.fired
     )

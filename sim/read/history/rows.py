@@ -32,7 +32,7 @@ from sim.kernel.instants import Instant, format_span
 from sim.kernel.journal import Header
 from sim.read.decisions import verdict_of
 from sim.read.history.events import details_of, result_of, short_name
-from sim.read.record import Entry, tag_of
+from sim.read.record import JournalEntry, tag_of
 from sim.run.actors.script.step_order import STEP_TIMER
 from sim.run.engine.journal_record import Record, RecordedEvent
 
@@ -52,8 +52,8 @@ class Row(NamedTuple):
 
     at: Instant
     kind: str
-    who: str
-    what: str
+    actor: str
+    title: str
     result: str = ""
     good: bool | None = None
     details: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Row(NamedTuple):
 def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
     """Yield a row for each journal line. With the header, steps have their names and places."""
     now, steps = 0, steps_of(header) if header is not None else []
-    for entry in map(Entry, lines):
+    for entry in map(JournalEntry, lines):
         if mark := entry.line.mark:
             argument = entry.line.argument
             to = f"to input {argument}" if mark == "rewind" else argument
@@ -89,13 +89,13 @@ def steps_of(header: Header) -> list[str]:
     ]
 
 
-def row_of(entry: Entry, steps: list[str]) -> Row:
+def row_of(entry: JournalEntry, steps: list[str]) -> Row:
     """Return the row of an input, with the names of the scenario's steps (`steps_of`)."""
     recorded, out = entry.input, entry.out
     row = _ROWS[type(recorded)](recorded, entry)
     verdict = verdict_of(entry)
     if isinstance(recorded, Stepped) and 0 < recorded.step <= len(steps):
-        row = row._replace(what=" ".join(steps[recorded.step - 1].split()))
+        row = row._replace(title=" ".join(steps[recorded.step - 1].split()))
     return row._replace(
         details=(
             *details_of(out.events),
@@ -123,7 +123,7 @@ def _subject(events: Sequence[RecordedEvent]) -> str:
     return ""
 
 
-def _rest(call: RestCall, entry: Entry) -> Row:
+def _rest(call: RestCall, entry: JournalEntry) -> Row:
     out, status = entry.out, entry.out.status
     message = ""
     if status >= 400:
@@ -135,14 +135,14 @@ def _rest(call: RestCall, entry: Entry) -> Row:
     return Row(entry.at, "request", _caller(out), request, result, status < 400, status=status)
 
 
-def _rpc(call: RpcCall, entry: Entry) -> Row:
+def _rpc(call: RpcCall, entry: JournalEntry) -> Row:
     out = entry.out
     result = f"{out.code} {out.message}".strip() if out.code else "OK"
     request = f"gRPC {_method(call.method)}"
     return Row(entry.at, "request", _caller(out), request, result, not out.code, status=_code(out))
 
 
-def _open(call: StreamOpened, entry: Entry) -> Row:
+def _open(call: StreamOpened, entry: JournalEntry) -> Row:
     out = entry.out
     refused = out.code or out.status
     return Row(
@@ -161,21 +161,21 @@ def _code(out: Record) -> str:
     return Code(out.code).name
 
 
-def _frame(frame: StreamFrame, entry: Entry) -> Row:
+def _frame(frame: StreamFrame, entry: JournalEntry) -> Row:
     return _on_stream("frame", "sends a frame on", frame, entry)
 
 
-def _hang_up(end: StreamHungUp, entry: Entry) -> Row:
+def _hang_up(end: StreamHungUp, entry: JournalEntry) -> Row:
     return _on_stream("stream", "hangs up", end, entry)
 
 
-def _on_stream(kind: str, verb: str, sent: StreamFrame | StreamHungUp, entry: Entry) -> Row:
+def _on_stream(kind: str, verb: str, sent: StreamFrame | StreamHungUp, entry: JournalEntry) -> Row:
     actor = "scenario" if sent.peer == SCRIPT else "client"
     number = sent.stream
     return Row(entry.at, kind, actor, f"{verb} stream {number}", subject=f"stream/{number}")
 
 
-def _advance(advance: Advanced, entry: Entry) -> Row:
+def _advance(advance: Advanced, entry: JournalEntry) -> Row:
     fired = entry.out.fired
     kinds = ", ".join(dict.fromkeys(timer.timer for timer in fired))
     kind, to = "timer" if fired else "clock", max(advance.to, entry.at)
@@ -186,12 +186,12 @@ def _advance(advance: Advanced, entry: Entry) -> Row:
     return Row(to, kind, "clock", passed, kinds, fired=len(fired), subject=subject)
 
 
-def _step(step: Stepped, entry: Entry) -> Row:
+def _step(step: Stepped, entry: JournalEntry) -> Row:
     title = f"step {step.step}"
     return Row(entry.at, "step", "scenario", title, subject=title)
 
 
-def _control(action: Controlled, entry: Entry) -> Row:
+def _control(action: Controlled, entry: JournalEntry) -> Row:
     arguments = "" if action.arguments == "{}" else action.arguments
     title = " ".join((action.action, action.subject, arguments)).strip()
     actor = "scenario" if action.peer == SCRIPT else "tester"
@@ -207,11 +207,11 @@ def _control(action: Controlled, entry: Entry) -> Row:
     )
 
 
-def _answer_due(due: AnswerDue, entry: Entry) -> Row:
+def _answer_due(due: AnswerDue, entry: JournalEntry) -> Row:
     return Row(entry.at, "control", "server", f"needs {due.pending_on}", "the clock stood still")
 
 
-def _webhook_answer(answer: WebhookAnswered, entry: Entry) -> Row:
+def _webhook_answer(answer: WebhookAnswered, entry: JournalEntry) -> Row:
     status = answer.status
     result = str(status or answer.error)
     actor = "scripted receiver" if answer.peer == RECEIVER else "receiver"
@@ -221,7 +221,7 @@ def _webhook_answer(answer: WebhookAnswered, entry: Entry) -> Row:
     )
 
 
-_ROWS: dict[type[Struct], Callable[[Any, Entry], Row]] = {
+_ROWS: dict[type[Struct], Callable[[Any, JournalEntry], Row]] = {
     RestCall: _rest,
     RpcCall: _rpc,
     StreamOpened: _open,
