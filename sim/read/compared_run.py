@@ -91,7 +91,7 @@ def read_run(path: Path) -> ComparedRun:
             with reading(path) as progress:
                 for number, raw in progress.each(numbered):
                     entry = JournalEntry(raw)
-                    if entry.line.mark:
+                    if entry.mark:
                         continue
                     inputs, now = inputs + 1, entry.at
                     row = row_of(entry, steps)

@@ -25,7 +25,7 @@ _read_outcome = json.Decoder(Record).decode
 
 
 class JournalEntry:
-    """One line of a journal: an input with its outcome, or the mark of a jump (`line.mark`).
+    """One line of a journal: an input with its outcome, or the mark of a jump.
 
     Reading it raises DecodeError if it is no line. `input` and `out` are decoded at their first
     use, and raise DecodeError if the line has none, or one of another form.
@@ -33,6 +33,11 @@ class JournalEntry:
 
     def __init__(self, raw: bytes) -> None:
         self.line: Line = read_line(raw)
+
+    @property
+    def mark(self) -> str:
+        """The kind of jump that the line marks; "" if it is an input."""
+        return self.line.mark
 
     @property
     def seq(self) -> int:
@@ -72,7 +77,7 @@ class JournalEntry:
 
 def entries(lines: Iterable[bytes]) -> Iterator[JournalEntry]:
     """Yield the lines that are inputs, without the marks of jumps."""
-    return (entry for entry in map(JournalEntry, lines) if not entry.line.mark)
+    return (entry for entry in map(JournalEntry, lines) if not entry.mark)
 
 
 def tag_of(event: RecordedEvent) -> str:

@@ -66,13 +66,13 @@ def market_state(run: Run) -> Iterator[Finding]:
             continue
         symbol = _symbol_of(call)
         changes = _state_changes(run, symbol, call.at)
-        what = f"{call.rpc} in {symbol}"
+        subject = f"{call.rpc} in {symbol}"
         changes_before, before = refused.get((call.caller, symbol), (-1, call))
         if changes_before == changes:
             again = "the market had refused an order in this state before"
-            yield call.finding(what, again, before)
+            yield call.finding(subject, again, before)
         else:
-            yield call.finding(what)
+            yield call.finding(subject)
             refused[call.caller, symbol] = changes, call
 
 

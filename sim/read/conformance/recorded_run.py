@@ -83,13 +83,13 @@ class Call:
         """What redaction recorded about the caller's credentials."""
         return self.input.credential
 
-    def finding(self, what: str = "", broken: str = "", because_of: Call | int = 0) -> Finding:
+    def finding(self, subject: str = "", broken: str = "", because_of: Call | int = 0) -> Finding:
         """Return a finding about this call."""
         return Finding(
             seq=self.seq,
             at=self.at,
             caller=self.caller,
-            what=what or f"{self.rpc} {self.status}",
+            subject=subject or f"{self.rpc} {self.status}",
             broken=broken,
             because_of=because_of if isinstance(because_of, int) else because_of.seq,
         )

@@ -56,8 +56,9 @@ def lines(explanation: dict[str, Any]) -> Iterator[str]:
 def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
     """Yield who was refused what, the rule, what would have worked, and whether to retry."""
     status = explanation["status"] or explanation["code"]
-    who = explanation["caller"] or "a caller without credentials"
-    line = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
+    caller = explanation["caller"] or "a caller without credentials"
+    line = f"request {explanation['subject']}: {caller} was refused: {status}"
+    line += f" {explanation['message']}"
     yield from wrapped(line, "  ", first="")
     decided = ", ".join(map(_named, _where(explanation)))
     decided += " of the specification" if explanation.get("section") else ""
@@ -97,8 +98,8 @@ def _named(reference: str) -> str:
 
 def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
     """Yield the assumptions, quirk and fault of an explanation or of a cause."""
-    for one in document.get("assumptions", ()):
-        line = f"assumption {one['name']} = {cell(one['value'])} ({one['source']})"
+    for row in document.get("assumptions", ()):
+        line = f"assumption {row['name']} = {cell(row['value'])} ({row['source']})"
         yield from wrapped(line, f"{indent}  ", first=indent)
     if quirk := document.get("quirk"):
         yield f"{indent}quirk {quirk['name']}, odds {quirk['odds']} ({quirk['section']})"

@@ -68,7 +68,7 @@ def is_session(path: Path) -> bool:
     """Return whether a journal has inputs of clients or testers, and not only of the clock."""
     with journal_lines(path) as (_, lines):
         return any(
-            entry.line.mark or not _by_itself(entry.input)
+            entry.mark or not _by_itself(entry.input)
             for entry in (JournalEntry(raw) for _, raw in lines)
         )
 

@@ -70,7 +70,7 @@ def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
     """Yield a row for each journal line. With the header, steps have their names and places."""
     now, steps = 0, steps_of(header) if header is not None else []
     for entry in map(JournalEntry, lines):
-        if mark := entry.line.mark:
+        if mark := entry.mark:
             argument = entry.line.argument
             to = f"to input {argument}" if mark == "rewind" else argument
             yield Row(now, "jump", "tester", mark, to)

@@ -157,8 +157,8 @@ class Contents:
         """Return sentences about what is missing in the report."""
         sentences, total = [], self._recorded.total
         if self._since:
-            whole = f"records and states of the last {self._inputs:,} of {total:,} inputs"
-            sentences.append(f"{whole}; every row is here, and sim open shows every moment")
+            recent = f"records and states of the last {self._inputs:,} of {total:,} inputs"
+            sentences.append(f"{recent}; every row is here, and sim open shows every moment")
         if self._cut:
             sentences.append(f"the last {FIGURES_MAX:,} figures of a kind and account")
         return sentences
@@ -215,6 +215,6 @@ def _symbols(recorded: RecordedRun) -> set[str]:
     return {
         symbol.decode()
         for branch in recorded.branches.values()
-        for place in branch.places(branch.from_seq, branch.seq)
-        for symbol in _SYMBOL.findall(recorded.line_at(place))
+        for position in branch.places(branch.from_seq, branch.seq)
+        for symbol in _SYMBOL.findall(recorded.line_at(position))
     }

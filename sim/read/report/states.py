@@ -95,7 +95,7 @@ def _orders(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
     if changed is None:
         some = list(orders.all())
     else:
-        some = [orders.rows[place] for place in range(before, len(orders))]
+        some = [orders.rows[index] for index in range(before, len(orders))]
         some += map(orders.require, sorted(changed.orders))
     return [((order.created, order.id), order_answer(order)) for order in some]
 
@@ -104,8 +104,8 @@ def _trades(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
     trades = engine.exchange.trading.trades
     if changed is None:
         return [((seq,), trade_answer(trade)) for seq, trade in enumerate(trades)]
-    places = sorted(seq for one in changed.trades if (seq := trades.seq(one)) is not None)
-    return [((seq,), trade_answer(trades[seq])) for seq in places]
+    seqs = sorted(seq for trade in changed.trades if (seq := trades.seq(trade)) is not None)
+    return [((seq,), trade_answer(trades[seq])) for seq in seqs]
 
 
 def _ledger(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
@@ -119,8 +119,8 @@ def _ledger(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
         rows = ledger.entries(name)
         begin = max(0, len(rows) - first[name]) if first else 0
         pairs += [
-            ((row.at, name, place), ledger_answer(row))
-            for place, row in enumerate(rows[begin:], start=begin)
+            ((row.at, name, number), ledger_answer(row))
+            for number, row in enumerate(rows[begin:], start=begin)
         ]
     return pairs
 
