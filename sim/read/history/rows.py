@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct, json
+from msgspec import DecodeError, Struct, json
 
 from sim.api.pipeline.inputs import (
     RECEIVER,
@@ -84,8 +84,8 @@ def steps_of(header: Header) -> list[str]:
     steps = json.decode(header.scenario).get("steps", ())
     places = header.places if len(header.places) == len(steps) else [""] * len(steps)
     return [
-        f"step {number} {step.get('name', '')} {f'({place})' if place else ''}".strip()
-        for number, (step, place) in enumerate(zip(steps, places, strict=True), start=1)
+        f"step {number} {step.get('name', '')} {f'({position})' if position else ''}".strip()
+        for number, (step, position) in enumerate(zip(steps, places, strict=True), start=1)
     ]
 
 
@@ -125,6 +125,8 @@ def _subject(events: Sequence[RecordedEvent]) -> str:
 
 def _rest(call: RestCall, entry: JournalEntry) -> Row:
     out, status = entry.out, entry.out.status
+    if not status:
+        raise DecodeError("a REST call without the status of its answer")
     message = ""
     if status >= 400:
         body, text = entry.body, out.message  # some refusals are plain text
