@@ -303,7 +303,7 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
     assert digest in told.getvalue()
     with path.open("rb") as file:
         shown = list(rows(line for _, line in read_journal(file)[1]))
-    assert [row.who for row in shown if "answer-1 is answered: 200" in row.details] == [
+    assert [row.actor for row in shown if "answer-1 is answered: 200" in row.details] == [
         "clock",
         "clock",
         "server",

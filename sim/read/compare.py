@@ -8,7 +8,8 @@ point. `run_diff.py` compares whole runs by the meaning of their lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -20,14 +21,8 @@ from sim.read.commands import sim_command
 from sim.read.history.rows import rows
 from sim.read.identifiers import without_identifiers
 from sim.read.progress import QUIET_BELOW_LINES, Interrupted, Progress, reading
-from sim.read.replay import (
-    Divergence,
-    NumberedLines,
-    journal_lines,
-    line_text,
-    replaying,
-    simulation_of,
-)
+from sim.read.record import differing_part
+from sim.read.replay import Divergence, NumberedLines, journal_lines, replaying, simulation_of
 from sim.read.timeline.printing import plain, write
 from sim.run.actors.operator import views
 from sim.run.simulation import Simulation
@@ -59,14 +54,15 @@ _MEANINGS = {
 class Difference(NamedTuple):
     """Where two journals first differ.
 
-    `same` is the number of equal lines. The difference is in a part of the next line; both versions
-    of it are stored as written (b"" if a journal has ended).
+    `same` is the number of equal lines. The difference is in a part of the next line, whose texts
+    are `texts`; both versions of the line are stored as written (b"" if a journal has ended).
     """
 
     same: int
     part: str
     first: bytes
     second: bytes
+    texts: tuple[str, str] = ("", "")
 
     @property
     def number(self) -> int:
@@ -84,10 +80,9 @@ def first_difference(
             return Difference(same, "end", left, right)
         if left == right:
             continue
-        one, other = read_line(left), read_line(right)
-        for part in parts:
-            if line_text(getattr(one, part)) != line_text(getattr(other, part)):
-                return Difference(same, part, left, right)
+        differing = differing_part(read_line(left), read_line(right), parts)
+        if differing is not None:
+            return Difference(same, differing.part, left, right, differing[1:])
     return None
 
 
@@ -96,28 +91,20 @@ class Comparison:
 
     def __init__(self, first: Path, second: Path) -> None:
         self.paths = (first, second)
-        with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
-            self.headers = header_differences(one, other)
+        with journal_lines(first) as (header, lines), journal_lines(second) as (other, others):
+            self.headers = header_differences(header, other)
             with reading(first) as progress:
-                self.difference = first_difference(progress.each(ours), theirs)
+                self.difference = first_difference(progress.each(lines), others)
         self.states: list[str] = []
         self.not_compared = ""
         if self.difference is not None and self.difference.first and self.difference.second:
-            self._compare_states(self.difference.same + 1)
+            reach = partial(_state_after, lines=self.difference.same + 1)
+            self.states, self.not_compared = compare_states(self.paths, reach)
 
     @property
     def same(self) -> bool:
         """Whether the same happened in both, line by line."""
         return self.difference is None
-
-    def _compare_states(self, lines: int) -> None:
-        try:
-            states = [_state_after(path, lines) for path in self.paths]
-            self.states = list(state_differences(*states))
-        except Divergence as difference:
-            self.not_compared = f"line {difference.number} of {difference.path} no longer replays"
-        except Interrupted as stop:
-            self.not_compared = f"interrupted after {stop}"
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as a document for programs."""
@@ -169,10 +156,10 @@ class Comparison:
             print(f"  … and {rest} more differences of state; --json has all", file=out)
 
 
-def header_differences(one: Header, other: Header) -> dict[str, tuple[Any, Any]]:
+def header_differences(first: Header, second: Header) -> dict[str, tuple[Any, Any]]:
     """Return the parts of the header in which two runs differ, with both values."""
     names = ("name", "seed", "start", "scenario_digest", "settings", "libraries")
-    both = {name: (getattr(one, name), getattr(other, name)) for name in names}
+    both = {name: (getattr(first, name), getattr(second, name)) for name in names}
     return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
@@ -183,13 +170,26 @@ def _state_after(path: Path, lines: int) -> Simulation:
             for _ in progress.each(islice(replaying(simulation, numbered), lines)):
                 pass
     if progress.interrupted:
-        raise Interrupted(progress.says)
+        raise Interrupted(f"interrupted after {progress.says}")
     return simulation
 
 
-def state_differences(
-    one: Simulation, other: Simulation, *, two_runs: bool = False
-) -> Iterator[str]:
+def compare_states(
+    paths: tuple[Path, Path], reach: Callable[[Path], Simulation], *, two_runs: bool = False
+) -> tuple[list[str], str]:
+    """Return how the states differ that `reach` gets two journals to, and why they cannot be
+    compared, or "". `reach` may raise Divergence or Interrupted.
+    """
+    try:
+        states = [reach(path) for path in paths]
+    except Divergence as difference:
+        return [], f"line {difference.number} of {difference.path} no longer replays"
+    except Interrupted as stop:
+        return [], str(stop)
+    return list(_state_differences(*states, two_runs=two_runs)), ""
+
+
+def _state_differences(first: Simulation, second: Simulation, *, two_runs: bool) -> Iterator[str]:
     """Yield the differences of two states, one line per value: `accounts maker: balance 10 → 12`.
 
     States of two different runs share no identifiers, so orders and faults are omitted, and
@@ -198,7 +198,7 @@ def state_differences(
     for view, key in VIEWS.items():
         if two_runs and view in OF_ONE_RUN:
             continue
-        left, right = _rows(one, view, key), _rows(other, view, key)
+        left, right = _rows(first, view, key), _rows(second, view, key)
         if two_runs:
             left, right = _without_identifiers(left), _without_identifiers(right)
         for name in {**left, **right}:

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from msgspec import json
 
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import Header, Line
-from sim.kernel.journal_reader import read_line
+from sim.kernel.journal import Header
 from sim.read.errors import MALFORMED, UnreadableJournal
 from sim.read.history.rows import Row, row_of, rows, steps_of
 from sim.read.identifiers import without_identifiers
 from sim.read.progress import reading
+from sim.read.record import JournalEntry
 from sim.read.replay import journal_lines
 
 REQUEST_KEYS = ("query", "body", "arguments", "frame", "request")
@@ -26,11 +26,15 @@ class Description(NamedTuple):
     """What happened, without anything that differs between any two runs."""
 
     kind: str
-    who: str
-    what: str
+    actor: str
+    title: str
 
     def __str__(self) -> str:
-        return f"{self.what} of {self.who}" if self.who else self.what
+        return f"{self.title} of {self.actor}" if self.actor else self.title
+
+    def document(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {"kind": self.kind, "who": self.actor, "what": self.title}
 
 
 class Occurrence(NamedTuple):
@@ -73,7 +77,7 @@ class ComparedRun(NamedTuple):
 
     def request(self, number: int) -> str:
         """Return the request of a line, as JSON."""
-        return _request_text(read_line(self.raw(number)))
+        return _request_text(JournalEntry(self.raw(number)))
 
 
 def read_run(path: Path) -> ComparedRun:
@@ -86,47 +90,47 @@ def read_run(path: Path) -> ComparedRun:
             steps = steps_of(header)
             with reading(path) as progress:
                 for number, raw in progress.each(numbered):
-                    line = read_line(raw)
-                    if line.mark:
+                    entry = JournalEntry(raw)
+                    if entry.mark:
                         continue
-                    inputs, now = inputs + 1, line.at
-                    row, out = row_of(line, steps), json.decode(line.out)
+                    inputs, now = inputs + 1, entry.at
+                    row = row_of(entry, steps)
                     events.update(row.events)
                     if row.kind in ("clock", "timer") and not row.details:
                         continue
-                    request, answered = hash(_request_text(line)), hash(_outcome_text(row, out))
+                    request, answered = hash(_request_text(entry)), hash(_outcome_text(row, entry))
                     occurrence = Occurrence(number, now - header.start, request, answered)
-                    occurrences[_description(row, out)].append(occurrence)
+                    occurrences[_description(row, entry)].append(occurrence)
         except MALFORMED as error:
             # These lines have not been validated: anything that is not a record fails here.
             raise UnreadableJournal(path, f"not a journal record: {error!r}", number) from error
         return ComparedRun(path, header, inputs, now or header.start, dict(occurrences), events)
 
 
-def _description(row: Row, out: dict[str, Any]) -> Description:
+def _description(row: Row, entry: JournalEntry) -> Description:
     """Return what a row is about. A timer is identified by its kind and its owner."""
-    what = row.what
+    title = row.title
     if row.kind == "timer":
-        fired = out["fired"]
-        what = ", ".join(dict.fromkeys(one["timer"] for one in fired))
-        what += f" {fired[0]['subject']}" if len(fired) == 1 else ""
+        fired = entry.out.fired
+        title = ", ".join(dict.fromkeys(timer.timer for timer in fired))
+        title += f" {fired[0].subject}" if len(fired) == 1 else ""
     elif row.kind == "step":
-        what = what.rpartition(" (")[0] or what
-        what = re.sub(r"^step \d+ (?=.)", "step ", what)  # names are more stable than numbers
+        title = title.rpartition(" (")[0] or title
+        title = re.sub(r"^step \d+ (?=.)", "step ", title)  # names are more stable than numbers
     elif row.kind == "control":
-        action, _, rest = what.partition(" ")
+        action, _, rest = title.partition(" ")
         subject = "" if rest.startswith("{") else rest.partition(" ")[0]
-        what = f"{action} {subject}".strip()
-    return Description(row.kind, row.caller or row.who, without_identifiers(what))
+        title = f"{action} {subject}".strip()
+    return Description(row.kind, row.caller or row.actor, without_identifiers(title))
 
 
-def _request_text(line: Line) -> str:
-    recorded = json.decode(line.input)
+def _request_text(entry: JournalEntry) -> str:
+    recorded = json.decode(entry.line.input)  # protobuf messages as the base64 that it has
     parts = [recorded[key] for key in REQUEST_KEYS if recorded.get(key)]
     texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
     return without_identifiers(" ".join(texts))
 
 
-def _outcome_text(row: Row, out: dict[str, Any]) -> str:
-    body = without_identifiers(json.encode(out.get("body")).decode())
+def _outcome_text(row: Row, entry: JournalEntry) -> str:
+    body = without_identifiers(bytes(entry.out.body).decode())
     return "\n".join((row.result, *map(without_identifiers, row.details), body))

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from sim.api.pipeline.inputs import Outcome, Resolve
 from sim.core.model.enums import ExecutionType
-from sim.core.model.events import FaultInjected
+from sim.core.model.events import CancelRejected, Executed, FaultInjected
+from sim.read.record import CALLS, JournalEntry, facts_of
+from sim.run.engine.journal_record import Record, RecordedEvent
 
 # How many rules of each letter the page *Rules* has; a test compares.
 _COUNTS = {"L": 29, "M": 46, "P": 26, "S": 19, "K": 14, "R": 23, "W": 9, "E": 5, "T": 5}
@@ -45,14 +47,12 @@ class Decision(NamedTuple):
     facts: dict[str, Any]
 
 
-def decisions_of(out: dict[str, Any]) -> Iterator[Decision]:
+def decisions_of(out: Record) -> Iterator[Decision]:
     """Yield the decisions in the outcome of one input, in order."""
-    if rule := out.get("rule"):
-        yield Decision(rule, out.get("facts", {}))
-    for decided in (*out.get("events", ()), *out.get("closed", ())):
-        if rule := decided.get("rule"):
-            yield Decision(rule, decided.get("facts", {}))
-    for *_, rule in out.get("resolved", ()):
+    for decided in (out, *out.events, *out.closed):
+        if rule := getattr(decided, "rule", ""):
+            yield Decision(rule, facts_of(decided))
+    for *_, rule in out.resolved:
         if rule:
             yield Decision(rule, {})
 
@@ -87,42 +87,42 @@ class Verdict(NamedTuple):
     orders: tuple[str, ...] = ()
 
 
-_CALLS = ("rest", "rpc", "open")
-
-
-def verdict_of(recorded: dict[str, Any], out: dict[str, Any]) -> Verdict | None:
+def verdict_of(entry: JournalEntry) -> Verdict | None:
     """Return the verdict on a call; None for other inputs, which ask for nothing.
 
     A call is rejected if an order or a change in it was, so a batch with a single rejected item is;
     its facts count them. The answer is lost if the call was executed and an injected fault, or the
     edge, then kept its answer from the client.
     """
-    if recorded["type"] not in _CALLS:
+    if not isinstance(entry.input, CALLS):
         return None
-    events = out.get("events", ())
-    orders = tuple(dict.fromkeys(order for event in events if (order := _order_of(event))))
-    rejected = [event for event in events if _is_reject(event)]
-    handled = [event for event in events if event.get("facts", {}).get("handled")]
-    if handled or (out.get("rule") and len(rejected) < len(orders)):
-        rule, facts = out.get("rule") or handled[0]["rule"], out.get("facts", {})
-        return Verdict("answer lost", rule, facts, out.get("message", ""), orders)
-    if out.get("rule"):
-        return Verdict("refused", out["rule"], out.get("facts", {}), out["message"], orders)
+    out, rejected = entry.out, list(rejects_of(entry.out))
+    orders = tuple(dict.fromkeys(order for event in out.events if (order := order_of(event))))
+    handled = [event for event in out.events if facts_of(event).get("handled")]
+    if handled or (out.rule and len(rejected) < len(orders)):
+        rule = out.rule or getattr(handled[0], "rule", "")
+        return Verdict("answer lost", rule, facts_of(out), out.message, orders)
+    if out.rule:
+        return Verdict("refused", out.rule, facts_of(out), out.message, orders)
     if not rejected:
         return Verdict("done", orders=orders)
     first = rejected[0]
-    text = first["text"] if "text" in first else first["execution"].get("text", "")
-    facts = {**first.get("facts", {}), "rejected": len(rejected), "orders": len(orders)}
-    return Verdict("rejected", first["rule"], facts, text, orders)
+    text = first.text if isinstance(first, CancelRejected) else first.execution.text
+    facts = {**facts_of(first), "rejected": len(rejected), "orders": len(orders)}
+    return Verdict("rejected", first.rule, facts, text, orders)
 
 
-def _order_of(event: dict[str, Any]) -> str:
-    if event["event"] == "Executed":
-        return str(event["execution"]["order"]["id"])
-    return str(event["order_id"]) if event["event"] == "CancelRejected" else ""
+def order_of(event: RecordedEvent) -> str:
+    """Return the id of the order that an event reports on; "" if it is about something else."""
+    if isinstance(event, Executed):
+        return event.execution.order.id
+    return event.order_id if isinstance(event, CancelRejected) else ""
 
 
-def _is_reject(event: dict[str, Any]) -> bool:
-    if event["event"] == "Executed":
-        return bool(event["execution"].get("type", 0) == ExecutionType.REJECTED)
-    return bool(event["event"] == "CancelRejected")
+def rejects_of(out: Record) -> Iterator[Executed | CancelRejected]:
+    """Yield the events by which an order, or a change of one, was rejected."""
+    for event in out.events:
+        if isinstance(event, CancelRejected) or (
+            isinstance(event, Executed) and event.execution.type is ExecutionType.REJECTED
+        ):
+            yield event

@@ -33,16 +33,17 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 from zlib import crc32
 
-from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
+from msgspec import DecodeError, ValidationError, convert, json, structs, to_builtins
 
-from sim.api.pipeline.inputs import Advanced, Outcome, recorded_input
+from sim.api.pipeline.inputs import Advanced, Outcome
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict, Refusal
 from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant, is_supported_instant
 from sim.kernel.journal import Header, Line
-from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
+from sim.kernel.journal_reader import NotAJournal, read_journal, unreadable
 from sim.read.errors import UnreadableJournal, UsageError
 from sim.read.progress import reading
+from sim.read.record import JournalEntry, differing_part, line_text
 from sim.run.engine.journal_record import library_versions
 from sim.run.engine.time_travel import continue_as_fork
 from sim.run.loader.load import scenario_from_source
@@ -196,8 +197,8 @@ def replay_file(
         try:
             simulation = simulation_of(header, settings)
             with reading(path, keeps=keeps) as progress:
-                for _, line in progress.each(replaying(simulation, lines, until)):
-                    inputs += not line.mark
+                for _, entry in progress.each(replaying(simulation, lines, until)):
+                    inputs += not entry.mark
         except Divergence as difference:
             difference.libraries = tuple(_other_libraries(header))
             raise
@@ -297,7 +298,7 @@ def verify(simulation: Simulation, lines: NumberedLines, until: Instant | None =
 
     Raises Divergence at the first different outcome.
     """
-    return sum(1 for _, line in replaying(simulation, lines, until) if not line.mark)
+    return sum(1 for _, entry in replaying(simulation, lines, until) if not entry.mark)
 
 
 def replaying(
@@ -305,51 +306,50 @@ def replaying(
     lines: NumberedLines,
     until: Instant | None = None,
     on_outcome: Callable[[Outcome], None] | None = None,
-) -> Iterator[tuple[int, Line]]:
-    """Replay line by line: yield each (line number, line) once the simulation has handled it.
+) -> Iterator[tuple[int, JournalEntry]]:
+    """Replay line by line: yield each (line number, entry) once the simulation has handled it.
 
     `on_outcome` is called with the outcome of each input that was as recorded. With `until` the
     replay ends at that instant: before the first later input, and in the middle of a line that
     moves time beyond it.
     """
     for number, raw in lines:
-        line = read_line(raw)
-        if line.mark:
-            _repeat_mark(simulation, number, line)
-        elif until is not None and _stop_at(simulation, line, until):
+        entry = JournalEntry(raw)
+        if entry.mark:
+            _repeat_mark(simulation, number, entry.line)
+        elif until is not None and _stop_at(simulation, entry, until):
             return
         else:
-            outcome = _repeat_input(simulation, number, raw, line)
+            outcome = _repeat_input(simulation, number, raw, entry)
             if on_outcome is not None:
                 on_outcome(outcome)
-        yield number, line
+        yield number, entry
 
 
-def _stop_at(simulation: Simulation, line: Line, until: Instant) -> bool:
+def _stop_at(simulation: Simulation, entry: JournalEntry, until: Instant) -> bool:
     """Return whether a line leads beyond `until`. If it moves time, time first moves to `until`."""
-    if line.at > until:
+    if entry.at > until:
         return True
-    if b'"advance"' not in bytes(line.input):
+    if b'"advance"' not in bytes(entry.line.input):
         return False
-    advanced = recorded_input(line)
-    if not isinstance(advanced, Advanced) or advanced.to <= until:
+    if not isinstance(entry.input, Advanced) or entry.input.to <= until:
         return False
     if simulation.now < until:
         simulation.handle(Advanced(until))
     return True
 
 
-def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -> Outcome:
+def _repeat_input(simulation: Simulation, number: int, raw: bytes, entry: JournalEntry) -> Outcome:
+    line = entry.line
     if line.seq != simulation.seq + 1:
         raise Divergence(number, "seq", str(line.seq), str(simulation.seq + 1))
     if line.aside and f"{crc32(bytes(line.aside)):08x}" != line.check:
         raise Divergence(number, "aside", line_text(line.aside), "its checksum does not match")
     try:
-        recorded = recorded_input(line)
+        recorded = entry.input
     except DecodeError as error:
-        raise Divergence(
-            number, "input", line_text(line.input), f"not an input: {error}"
-        ) from error
+        text = f"not an input: {error}"
+        raise Divergence(number, "input", line_text(line.input), text) from error
     if isinstance(recorded, Advanced) and not is_supported_instant(recorded.to):
         raise Divergence(number, "input", line_text(line.input), OUT_OF_RANGE)
     try:
@@ -360,11 +360,9 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, line: Line) -
     replayed = simulation.journal.last_line[:-1]
     if replayed == raw:
         return outcome
-    again = read_line(replayed)
-    for part in ("at", "input", "out", "aside", "digest"):
-        before, after = line_text(getattr(line, part)), line_text(getattr(again, part))
-        if before != after:
-            raise Divergence(number, part, before, after)
+    again = JournalEntry(replayed).line
+    if differing := differing_part(line, again, ("at", "input", "out", "aside", "digest")):
+        raise Divergence(number, *differing)
     raise Divergence(number, "form", raw.decode(errors="replace"), replayed.decode())
 
 
@@ -393,11 +391,6 @@ def _travel(simulation: Simulation, line: Line) -> None:
 
 
 # ---- text
-
-
-def line_text(value: object) -> str:
-    """Return a part of a line as text, to compare or print."""
-    return bytes(value).decode(errors="replace") if isinstance(value, Raw) else str(value)
 
 
 def excerpt(text: str, other: str, most: int = EXCERPT) -> str:

@@ -15,22 +15,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal_reader import read_line
 from sim.read.compare import (
     WRITTEN,
     Difference,
+    compare_states,
     first_difference,
     header_differences,
-    state_differences,
 )
 from sim.read.compared_run import ComparedRun, Description, Occurrence, read_run
 from sim.read.layout import counted, width, wrapped
 from sim.read.progress import Interrupted, reading
-from sim.read.replay import Divergence, excerpt, journal_lines, line_text, replay_file
+from sim.read.replay import excerpt, journal_lines, replay_file
 from sim.read.tables import print_table
 from sim.read.timeline.printing import grouped, plain, write
 from sim.run.simulation import Simulation
@@ -50,7 +50,7 @@ class Mismatch(NamedTuple):
     second: Occurrence | None
 
     @property
-    def says(self) -> str:
+    def sentence(self) -> str:
         if self.second is None:
             return "only the first run has it"
         if self.first is None:
@@ -94,12 +94,10 @@ class RunDiff:
 
     def _mismatches(self) -> Iterator[Mismatch]:
         for meaning in self._descriptions():
-            ours, theirs = (run.occurrences.get(meaning, []) for run in (self.first, self.second))
-            for index in range(max(len(ours), len(theirs))):
-                one = ours[index] if index < len(ours) else None
-                other = theirs[index] if index < len(theirs) else None
-                if one is None or other is None or one[2:] != other[2:]:
-                    yield Mismatch(meaning, index + 1, one, other)
+            runs = (run.occurrences.get(meaning, []) for run in (self.first, self.second))
+            for nth, (first, second) in enumerate(zip_longest(*runs), start=1):
+                if first is None or second is None or first[2:] != second[2:]:
+                    yield Mismatch(meaning, nth, first, second)
 
     @cached_property
     def tallies(self) -> list[Tally]:
@@ -119,24 +117,18 @@ class RunDiff:
     @cached_property
     def events(self) -> dict[str, tuple[int, int]]:
         """Return how many events of each name the runs have."""
-        one, other = self.first.events, self.second.events
-        return {name: (one[name], other[name]) for name in sorted({**one, **other})}
+        first, second = self.first.events, self.second.events
+        return {name: (first[name], second[name]) for name in sorted({**first, **second})}
 
     @cached_property
-    def states(self) -> list[str] | str:
-        """Return how the final states differ, or why they cannot be compared."""
-        try:
-            one, other = _end_of(self.first.path), _end_of(self.second.path)
-        except Divergence as difference:
-            return f"line {difference.number} of {difference.path} no longer replays"
-        except Interrupted as stop:
-            return str(stop)
-        return list(state_differences(one, other, two_runs=True))
+    def states(self) -> tuple[list[str], str]:
+        """Return how the final states differ, and why they cannot be compared, or ""."""
+        return compare_states((self.first.path, self.second.path), _end_of, two_runs=True)
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as a document for programs."""
         first = self.mismatches[0] if self.mismatches else None
-        states = [] if self.same else self.states
+        states, not_compared = ([], "") if self.same else self.states
         return {
             "same": self.same,
             "first": self.first.document(),
@@ -145,22 +137,28 @@ class RunDiff:
             "line": self.exact.number if self.exact is not None else None,
             "difference": None if first is None else self._document(first),
             "happened": [
-                {**each.meaning._asdict(), **dict(zip(_COUNTS, each[1:], strict=True))}
+                {**each.meaning.document(), **dict(zip(_COUNTS, each[1:], strict=True))}
                 for each in self.tallies
             ],
             "events": {
-                name: {"first": one, "second": other} for name, (one, other) in self.events.items()
+                name: {"first": first, "second": second}
+                for name, (first, second) in self.events.items()
             },
-            "end": states if isinstance(states, list) else [],
-            "not_compared": "" if isinstance(states, list) else states,
+            "end": states,
+            "not_compared": not_compared,
         }
 
     def _document(self, mismatch: Mismatch) -> dict[str, Any]:
         rows = {
-            name: plain(run.line(one.line)) if one is not None else None
-            for name, run, one in self._sides(mismatch)
+            name: plain(run.line(occurrence.line)) if occurrence is not None else None
+            for name, run, occurrence in self._sides(mismatch)
         }
-        return {**mismatch.meaning._asdict(), "nth": mismatch.nth, "says": mismatch.says, **rows}
+        return {
+            **mismatch.meaning.document(),
+            "nth": mismatch.nth,
+            "says": mismatch.sentence,
+            **rows,
+        }
 
     def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, ComparedRun, Occurrence | None], ...]:
         return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)
@@ -179,8 +177,8 @@ class RunDiff:
             )
             print(f" until {format_instant(run.ended)}", file=out)
         for name, pair in self.headers.items():
-            one, other = (_begins_with(name, value) for value in pair)
-            print(f"their headers differ in {name}: {one} and {other}", file=out)
+            values = " and ".join(_begins_with(name, value) for value in pair)
+            print(f"their headers differ in {name}: {values}", file=out)
         if self.exact is not None:
             self._write_line(self.exact, out)
         self._write_first(out)
@@ -192,8 +190,7 @@ class RunDiff:
             longer = "first" if exact.first else "second"
             print(f"\nthe first {exact.same} lines are the same; the {longer} continues", file=out)
             return
-        sides = (read_line(exact.first), read_line(exact.second))
-        left, right = (line_text(getattr(line, exact.part)) for line in sides)
+        left, right = exact.texts
         print(f"\nthe first line that differs is {exact.number}, in its {exact.part}", file=out)
         print(f"  first   {excerpt(left, right)}\n  second  {excerpt(right, left)}", file=out)
 
@@ -206,33 +203,33 @@ class RunDiff:
             return
         mismatch = self.mismatches[0]
         times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
-        headline = f"first difference: {mismatch.meaning}{times}: {mismatch.says}"
+        headline = f"first difference: {mismatch.meaning}{times}: {mismatch.sentence}"
         print("", *wrapped(headline, "  ", first=""), sep="\n", file=out)
-        for name, run, one in self._sides(mismatch):
-            print(f"{name}, line {one.line}:" if one is not None else f"{name}: nothing", file=out)
-            if one is not None:
-                write([run.line(one.line)], out)
+        for name, run, occurrence in self._sides(mismatch):
+            if occurrence is None:
+                print(f"{name}: nothing", file=out)
+                continue
+            print(f"{name}, line {occurrence.line}:", file=out)
+            write([run.line(occurrence.line)], out)
         if mismatch.first and mismatch.second and mismatch.first.request != mismatch.second.request:
-            ours, theirs = (
-                self.first.request(mismatch.first.line),
-                self.second.request(mismatch.second.line),
-            )
-            print(f"request:\n  first   {excerpt(ours, theirs, width() - 12)}", file=out)
-            print(f"  second  {excerpt(theirs, ours, width() - 12)}", file=out)
+            left = self.first.request(mismatch.first.line)
+            right = self.second.request(mismatch.second.line)
+            print(f"request:\n  first   {excerpt(left, right, width() - 12)}", file=out)
+            print(f"  second  {excerpt(right, left, width() - 12)}", file=out)
 
     def _write_counts(self, out: TextIO) -> None:
         if all(each.first == each.second and not each.differ for each in self.tallies):
             return
         rows: list[dict[str, Any]] = [
-            {"what": each.meaning.what, "who": each.meaning.who}
+            {"what": each.meaning.title, "who": each.meaning.actor}
             | dict(zip(_COUNTS, each[1:], strict=True))
             for each in self.tallies
             if each.differ or each.first != each.second
         ]
         events = [
-            {"what": name, "who": "(event)", "first": one, "second": other, "differ": ""}
-            for name, (one, other) in self.events.items()
-            if one != other
+            {"what": name, "who": "(event)", "first": first, "second": second, "differ": ""}
+            for name, (first, second) in self.events.items()
+            if first != second
         ]
         alike = sum(each.first - each.differ for each in self.tallies if each.first == each.second)
         print(f"\ncounts that differ ({alike} other counts are equal)", file=out)
@@ -241,9 +238,9 @@ class RunDiff:
             print(f"… and {len(rows + events) - SHOWN_MAX} more kinds; --json has all", file=out)
 
     def _write_states(self, out: TextIO) -> None:
-        states = self.states
-        if isinstance(states, str):
-            print(f"\nthe ends cannot be compared: {states}", file=out)
+        states, not_compared = self.states
+        if not_compared:
+            print(f"\nthe ends cannot be compared: {not_compared}", file=out)
             return
         if not states:
             print("\ntheir states at the end are the same, apart from identifiers", file=out)
@@ -285,8 +282,8 @@ def _position(mismatch: Mismatch) -> tuple[Instant, int]:
 def _exact(first: Path, second: Path) -> Difference | None:
     """Return the first line that differs between two journals of one run."""
     difference = None
-    with journal_lines(first) as (one, ours), journal_lines(second) as (other, theirs):
-        if all(getattr(one, name) == getattr(other, name) for name in _ONE_RUN):
+    with journal_lines(first) as (header, lines), journal_lines(second) as (other, others):
+        if all(getattr(header, name) == getattr(other, name) for name in _ONE_RUN):
             with reading(first) as progress:
-                difference = first_difference(progress.each(ours), theirs, WRITTEN)
+                difference = first_difference(progress.each(lines), others, WRITTEN)
     return difference

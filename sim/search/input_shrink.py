@@ -11,13 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec import json
 from msgspec.structs import replace
 
-from sim.api.pipeline.inputs import Input, StreamFrame, StreamHungUp, by_script, recorded_input
+from sim.api.pipeline.inputs import Input, StreamFrame, StreamHungUp, by_script
 from sim.kernel.journal import Header
-from sim.kernel.journal_reader import read_line
 from sim.read.identifiers import without_identifiers
+from sim.read.record import entries
 from sim.read.replay import at_the_start, journal_lines, simulation_of, verify
 from sim.run.simulation import Simulation
 from sim.search.bisect import Question
@@ -48,12 +47,9 @@ def session_of(path: Path) -> Session:
         sim = simulation_of(header)
         verify(sim, lines)
     inputs = []
-    for raw in sim.journal.lines():
-        line = read_line(raw)
-        input_ = recorded_input(line)
-        if not by_script(input_):
-            stream = json.decode(line.out).get("stream", 0)
-            inputs.append(RecordedInput(input_, stream))
+    for entry in entries(sim.journal.lines()):
+        if not by_script(entry.input):
+            inputs.append(RecordedInput(entry.input, entry.out.stream))
     return Session(header, sim.seed, inputs)
 
 

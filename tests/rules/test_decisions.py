@@ -19,6 +19,7 @@ from sim.core.model import events
 from sim.kernel.resources import bundled_scenarios
 from sim.read import decisions
 from sim.read.headless_run import run_scenario
+from sim.read.record import JournalEntry
 from tests.rules import (
     test_decisions_access,
     test_decisions_changes,
@@ -92,6 +93,6 @@ def test_every_decision_of_a_bundled_scenario_names_a_rule(name: str) -> None:
                 nameless.append(decided)
         if out.get("status", 200) >= 400 and not out.get("rule"):
             nameless.append(record)
-        unknown |= {decision.rule for decision in decisions.decisions_of(out)}
+        unknown |= {decision.rule for decision in decisions.decisions_of(JournalEntry(line).out)}
     assert nameless == []
     assert {rule for rule in unknown if rule not in decisions.RULES and rule not in LEDGER} == set()

@@ -221,10 +221,10 @@ class RuleApplied(Struct, frozen=True, tag=True, tag_field="event"):
     facts: Facts | UnsetType = NO_FACTS
 
 
-Event: TypeAlias = (
+# Every event but a trade, which the journal only names (`engine/journal_record.py`).
+EventInFull: TypeAlias = (
     Executed
     | CancelRejected
-    | Traded
     | BookChanged
     | StateChanged
     | InstrumentListed
@@ -238,3 +238,4 @@ Event: TypeAlias = (
     | FaultInjected
     | RuleApplied
 )
+Event: TypeAlias = EventInFull | Traded

@@ -27,7 +27,6 @@ from sim.api.pipeline.inputs import (
     StreamFrame,
     StreamHungUp,
     StreamOpened,
-    recorded_input,
 )
 from sim.contract.contract import Operation
 from sim.contract.messages import Message
@@ -52,12 +51,12 @@ def observed(
     """What clients saw in a journal's lines, which a fresh simulation replays. Divergence."""
     watched = Watch(simulation)
     outcomes: list[Outcome] = []
-    for _, line in replaying(simulation, lines, on_outcome=outcomes.append):
-        if line.mark and line.mark not in ("snapshot", "fork"):
+    for _, entry in replaying(simulation, lines, on_outcome=outcomes.append):
+        if entry.mark and entry.mark not in ("snapshot", "fork"):
             watched.begin_anew()
             yield WorldReset()
         while outcomes:
-            watched.outcome(recorded_input(line), outcomes.pop())
+            watched.outcome(entry.input, outcomes.pop())
         yield from watched.take()
 
 

@@ -13,14 +13,14 @@ from sim.kernel.instants import Instant, format_instant
 class Finding(Struct, frozen=True, kw_only=True):
     """One case in which a rule applied. `broken` says how the client broke it, or is "".
 
-    `seq` is the position in the journal, and `what` names the call there. `because_of` is the input
-    that made the rule apply: the 429, the 5xx, the end of a stream.
+    `seq` is the position in the journal, and `subject` names the call there. `because_of` is the
+    input that made the rule apply: the 429, the 5xx, the end of a stream.
     """
 
     seq: int
     at: Instant
     caller: str
-    what: str
+    subject: str
     broken: str = ""
     because_of: int = 0
 
@@ -38,11 +38,11 @@ class Finding(Struct, frozen=True, kw_only=True):
             "request_id": f"{self.seq:016x}",
             "at": format_instant(self.at),
             "caller": self.caller,
-            "what": self.what,
+            "what": self.subject,
             "broken": self.broken,
             "because_of": self.because_of or None,
         }
 
     def line(self) -> str:
         """Return the finding as text."""
-        return f"#{self.seq} {format_instant(self.at)} {self.caller}: {self.what}: {self.broken}"
+        return f"#{self.seq} {format_instant(self.at)} {self.caller}: {self.subject}: {self.broken}"

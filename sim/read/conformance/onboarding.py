@@ -91,7 +91,7 @@ def _finding(answer: WebhookAnswer, broken: str, because_of: int = 0) -> Finding
         seq=answer.seq,
         at=answer.at,
         caller=answer.url,
-        what=f"delivery of {answer.event_id}",
+        subject=f"delivery of {answer.event_id}",
         broken=broken,
         because_of=because_of,
     )

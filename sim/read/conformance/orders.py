@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.core.lifecycle.states import EXPIRED_STATES, REFUSES
+from sim.core.model.enums import ExecutionType
+from sim.core.model.events import Executed
 from sim.kernel.instants import Instant
 from sim.read.conformance.finding import Finding
 from sim.read.conformance.recorded_run import Call, Run
@@ -22,7 +24,6 @@ _TERMS = (
     "ListEvents",
 )
 _BY_STATE = frozenset({*REFUSES.values(), "L18", "W2"})  # rules that refuse by the state
-_REJECTED = 5
 
 
 def _symbol_of(call: Call) -> str:
@@ -35,8 +36,8 @@ def _refused_by(call: Call) -> Iterator[str]:
     if call.rule:
         yield call.rule
     for event in call.events:
-        if event["event"] == "Executed" and event["execution"].get("type") == _REJECTED:
-            yield event["rule"]
+        if isinstance(event, Executed) and event.execution.type is ExecutionType.REJECTED:
+            yield event.rule
 
 
 def _market_is_shut(call: Call) -> bool:
@@ -65,13 +66,13 @@ def market_state(run: Run) -> Iterator[Finding]:
             continue
         symbol = _symbol_of(call)
         changes = _state_changes(run, symbol, call.at)
-        what = f"{call.rpc} in {symbol}"
+        subject = f"{call.rpc} in {symbol}"
         changes_before, before = refused.get((call.caller, symbol), (-1, call))
         if changes_before == changes:
             again = "the market had refused an order in this state before"
-            yield call.finding(what, again, before)
+            yield call.finding(subject, again, before)
         else:
-            yield call.finding(what)
+            yield call.finding(subject)
             refused[call.caller, symbol] = changes, call
 
 

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from msgspec import Struct, field, json
+from msgspec import Struct, field
 
 from sim.api.pipeline.authentication import names_of
 from sim.api.pipeline.inputs import (
@@ -24,14 +24,15 @@ from sim.api.pipeline.inputs import (
     VerifiedCredential,
     WebhookAnswered,
     by_script,
-    recorded_input,
 )
 from sim.api.pipeline.request_log import LoggedCall
+from sim.core.model.events import StateChanged
 from sim.core.webhooks.payloads import shown_url
 from sim.kernel.instants import NS_PER_S, Instant, Span
-from sim.kernel.journal_reader import read_line
 from sim.read.conformance.finding import Finding
+from sim.read.record import JournalEntry, entries, facts_of
 from sim.read.requests import CallInput, RequestReader
+from sim.run.engine.journal_record import Record, RecordedEvent
 from sim.run.simulation import Simulation
 
 # HTTP statuses of the gRPC codes from 0 (OK) to 16.
@@ -60,7 +61,7 @@ class Call:
     message: str
     rule: str
     body: dict[str, Any]
-    events: list[dict[str, Any]]
+    events: list[RecordedEvent]
     retry_after: Span | None
     ignored: tuple[str, ...]
     over: tuple[str, ...]
@@ -82,13 +83,13 @@ class Call:
         """What redaction recorded about the caller's credentials."""
         return self.input.credential
 
-    def finding(self, what: str = "", broken: str = "", because_of: Call | int = 0) -> Finding:
+    def finding(self, subject: str = "", broken: str = "", because_of: Call | int = 0) -> Finding:
         """Return a finding about this call."""
         return Finding(
             seq=self.seq,
             at=self.at,
             caller=self.caller,
-            what=what or f"{self.rpc} {self.status}",
+            subject=subject or f"{self.rpc} {self.status}",
             broken=broken,
             because_of=because_of if isinstance(because_of, int) else because_of.seq,
         )
@@ -153,8 +154,8 @@ class Run(Struct):
     ) -> Call | None:
         """Return the same caller's next call that matches."""
         mine = self.calls_of[call.caller]
-        place = bisect_right(mine, call.seq, key=lambda other: other.seq)
-        return next(filter(matches, islice(mine, place, None)), None)
+        following = bisect_right(mine, call.seq, key=lambda other: other.seq)
+        return next(filter(matches, islice(mine, following, None)), None)
 
 
 class _Reader:
@@ -171,70 +172,73 @@ class _Reader:
 
     def read(self) -> None:
         """Read every line, in order."""
-        for raw in self._sim.journal.lines(0):
-            line = read_line(raw)
-            recorded, out = recorded_input(line), json.decode(line.out)
+        for entry in entries(self._sim.journal.lines(0)):
+            recorded = entry.input
             if isinstance(recorded, CallInput) and not by_script(recorded):
-                call = self._call(line.seq, line.at, recorded, out)
+                call = self._call(entry, recorded)
                 self._run.add(call)
-                if "stream" in out:
-                    stream = RecordedStream(opened=call, number=out["stream"])
+                if entry.out.stream:
+                    stream = RecordedStream(opened=call, number=entry.out.stream)
                     self._open[stream.number] = stream
                     self._run.streams.append(stream)
             elif isinstance(recorded, WebhookAnswered):
                 event_id, url = self._attempts.pop(recorded.attempt, ("", ""))
                 self._run.answers.append(
-                    WebhookAnswer(line.seq, line.at, event_id, url, recorded.status, recorded.error)
+                    WebhookAnswer(
+                        entry.seq, entry.at, event_id, url, recorded.status, recorded.error
+                    )
                 )
             elif isinstance(recorded, StreamHungUp):
                 self._open.pop(recorded.stream, None)
-            self._read_outcome(line.seq, line.at, out)
+            self._read_outcome(entry)
 
-    def _read_outcome(self, seq: int, at: Instant, out: dict[str, Any]) -> None:
-        for post in out.get("posts", ()):
+    def _read_outcome(self, entry: JournalEntry) -> None:
+        out = entry.out
+        for post in out.posts:
             attempt, event_id, rest = post.split(" ", 2)
             self._attempts[attempt] = event_id, shown_url(rest.rpartition(" ")[0])
-        last = max((one["at"] for one in out.get("fired", ())), default=at)
-        for closed in out.get("closed", ()):
-            stream = self._open.pop(closed["stream"], None)
+        last = max((timer.at for timer in out.fired), default=entry.at)
+        for closed in out.closed:
+            stream = self._open.pop(closed.stream, None)
             if stream is not None:
-                stream.ended, stream.ended_seq = last, seq
-                stream.code, stream.message = closed["code"], closed["message"]
-                stream.rule = closed["rule"]
-                stream.revoked = "S6" in (stream.rule, closed.get("facts", {}).get("like"))
-        for event in out.get("events", ()):
-            if event["event"] == "StateChanged":
-                states = self._run.states.setdefault(event["symbol"], [])
-                states.append((event["at"], event["state"]))
+                stream.ended, stream.ended_seq = last, entry.seq
+                stream.code, stream.message = closed.code, closed.message
+                stream.rule = closed.rule
+                stream.revoked = "S6" in (stream.rule, facts_of(closed).get("like"))
+        for event in out.events:
+            if isinstance(event, StateChanged):
+                states = self._run.states.setdefault(event.symbol, [])
+                states.append((event.at, event.state))
 
-    def _call(self, seq: int, at: Instant, recorded: CallInput, out: dict[str, Any]) -> Call:
-        entry = self._log.get(seq)
-        why = entry.why if entry is not None else None
+    def _call(self, entry: JournalEntry, recorded: CallInput) -> Call:
+        out, logged = entry.out, self._log.get(entry.seq)
+        why = logged.why if logged is not None else None
         wait = why.retry_after if why is not None else None
-        body = out.get("body")
-        operation = out.get("operation", "")
+        body = entry.body
+        body = body if isinstance(body, dict) else {}
+        operation = out.operation
         if not operation and not isinstance(recorded, RestCall):
             rpc = self._sim.contract.by_rpc(recorded.method)
             operation = rpc.name if rpc is not None else ""  # refused before it was looked up
         return Call(
-            seq=seq,
-            at=at,
+            seq=entry.seq,
+            at=entry.at,
             input=recorded,
             operation=operation,
-            caller=self._caller(recorded, out),
-            status=_deferred_status(entry) or _status(recorded, out),
-            message=out.get("message", ""),
-            rule=out.get("rule", ""),
-            body=body if isinstance(body, dict) else {},
-            events=out.get("events", []),
+            caller=self._caller(recorded, out.caller, body),
+            status=_deferred_status(logged) or _status(recorded, out),
+            message=out.message,
+            rule=out.rule,
+            body=body,
+            events=out.events,
             retry_after=-(-wait // NS_PER_S) * NS_PER_S if wait else None,
-            ignored=entry.ignored if entry is not None else (),
-            over=entry.over if entry is not None else (),
+            ignored=logged.ignored if logged is not None else (),
+            over=logged.over if logged is not None else (),
             read=partial(self._request, recorded, operation),
             fingerprint=_fingerprint(recorded),
         )
 
-    def _caller(self, recorded: CallInput, out: dict[str, Any]) -> str:
+    def _caller(self, recorded: CallInput, caller: str, body: dict[str, Any]) -> str:
         """Return the caller, even of a call that was refused before authentication.
 
         That is a participant, a firm or an API key's owner; the address if there are no
@@ -246,9 +250,7 @@ class _Reader:
                 firm = exchange.firms.by_client(credential.key)
                 if firm is None:
                     return credential.key or recorded.peer
-                body = out.get("body")
-                token = body.get("access_token", "") if isinstance(body, dict) else ""
-                if token:
+                if token := body.get("access_token", ""):
                     self._firms[token.removeprefix("sha256:")] = firm.name
                 return firm.name
             case "bearer":
@@ -256,19 +258,17 @@ class _Reader:
                 return recorded.participant or known_firm or credential.key or recorded.peer
             case "api_key":
                 return names_of(exchange, credential, None, recorded.peer)[0]
-        return out.get("caller", "") or recorded.peer
+        return caller or recorded.peer
 
     def _request(self, recorded: CallInput, name: str) -> Any:
         return self._requests.request(recorded, self._sim.contract.by_name(name)) if name else None
 
 
-def _status(recorded: CallInput, out: dict[str, Any]) -> int:
+def _status(recorded: CallInput, out: Record) -> int:
     over_http = isinstance(recorded, RestCall) or (
         isinstance(recorded, StreamOpened) and recorded.web_socket
     )
-    if over_http and out.get("status"):
-        return int(out["status"])
-    return _HTTP_OF_CODE[out.get("code", 0)]
+    return out.status if over_http and out.status else _HTTP_OF_CODE[out.code]
 
 
 def _deferred_status(entry: LoggedCall | None) -> int:

@@ -34,10 +34,10 @@ def token_refreshed_in_time(run: Run) -> Iterator[Finding]:
         token: (call.at, lifetime) for call, token, lifetime in _issued(run)
     }
     for call in run.calls:
-        known = tokens.get(call.credential.key) if call.credential.kind == "bearer" else None
-        if known is None:
+        token = tokens.get(call.credential.key) if call.credential.kind == "bearer" else None
+        if token is None:
             continue
-        issued, lifetime = known
+        issued, lifetime = token
         age = call.at - issued
         late = (
             f"its token was {format_span(age)} old and valid for {format_span(lifetime)}: refresh"
@@ -79,11 +79,11 @@ def fresh_jti(run: Run) -> Iterator[Finding]:
         if credential.kind != "assertion" or not credential.nonce:
             continue
         first = first_uses.setdefault((credential.key, credential.nonce), call)
-        what = f"assertion of {credential.key}"
+        subject = f"assertion of {credential.key}"
         if first is call:
-            yield call.finding(what)
+            yield call.finding(subject)
         else:
-            yield call.finding(what, "used the jti of an earlier assertion", first)
+            yield call.finding(subject, "used the jti of an earlier assertion", first)
 
 
 @rule(

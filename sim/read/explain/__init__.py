@@ -64,7 +64,7 @@ def explain(sim: Simulation, subject: str) -> dict[str, Any] | None:
     if kind in _EXPLAINERS and name:
         return _EXPLAINERS[kind](sim, name)
     explanations = (explainer(sim, subject) for explainer in _EXPLAINERS.values())
-    return next((one for one in explanations if one is not None), None)
+    return next((explanation for explanation in explanations if explanation is not None), None)
 
 
 __all__ = ["explain"]

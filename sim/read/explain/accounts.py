@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
-from sim.core.model.enums import LedgerEntryType
+from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.core.model.refusals import NotFound
 from sim.read.explain.causes import Cause, JournalStep, steps_back
@@ -64,35 +64,35 @@ def account_chain(
     chain: list[Cause] = []
     for step in steps_back(sim, f'"account":"{account}"', until):
         for event in reversed(step.events):
-            if event["event"] == "CashMoved" and event["account"] == account:
+            if isinstance(event, CashMoved) and event.account == account:
                 chain.append(_cash_moved(step, event))
-            elif event["event"] == "PositionChanged" and event["account"] == account:
+            elif isinstance(event, PositionChanged) and event.account == account:
                 chain.append(_position_changed(step, event))
         if len(chain) >= most:
             break
     return chain[:most][::-1]
 
 
-def _cash_moved(step: JournalStep, event: dict[str, Any]) -> Cause:
-    kind, change = LedgerEntryType(event["type"]), event["after"] - event["before"]
+def _cash_moved(step: JournalStep, event: CashMoved) -> Cause:
+    change = event.after - event.before
     sign = "+" if change >= 0 else ""
-    symbol = f" in {event['symbol']}" if event.get("symbol") else ""
-    reference = f" for {event['reference']}" if event.get("reference") else ""
-    what = (
-        f"{sign}{cash_text(change)} USD {kind.name}, {event['description']}{symbol}{reference}:"
-        f" balance {cash_text(event['after'])}"
+    symbol = f" in {event.symbol}" if event.symbol else ""
+    reference = f" for {event.reference}" if event.reference else ""
+    return step.decision(
+        f"{sign}{cash_text(change)} USD {event.type.name}, {event.description}{symbol}{reference}:"
+        f" balance {cash_text(event.after)}",
+        event,
     )
-    return step.decision(what, event)
 
 
-def _position_changed(step: JournalStep, event: dict[str, Any]) -> Cause:
-    symbol, change = event["symbol"], event["qty_change"]
+def _position_changed(step: JournalStep, event: PositionChanged) -> Cause:
+    symbol, change = event.symbol, event.qty_change
     sign = "+" if change >= 0 else ""
-    what = (
-        f"{sign}{_contracts(step.sim, symbol, change)} {symbol}, {event['description']}:"
-        f" net {_contracts(step.sim, symbol, event['net'])}"
+    return step.decision(
+        f"{sign}{_contracts(step.sim, symbol, change)} {symbol}, {event.description}:"
+        f" net {_contracts(step.sim, symbol, event.net)}",
+        event,
     )
-    return step.decision(what, event)
 
 
 def _contracts(sim: Simulation, symbol: str, qty: int) -> str:

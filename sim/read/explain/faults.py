@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sim.core.model.events import FaultInjected
 from sim.core.service.faults import ActiveFault
 from sim.read.explain.causes import Cause, JournalStep, fault_document, steps
 
@@ -16,7 +17,7 @@ _SHOWN = 50  # number of injections that an explanation lists, the latest ones
 def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
     """Explain a fault by its id; None if there is none with this id."""
     faults = sim.exchange.faults
-    fault = next((one for one in (*faults.all(), *faults.over()) if one.id == name), None)
+    fault = next((fault for fault in (*faults.all(), *faults.over()) if fault.id == name), None)
     if fault is None:
         return None
     in_force = fault in faults.all()
@@ -56,25 +57,26 @@ def strikes_of(
 ) -> list[Cause]:
     """Return the faults that were injected in one input, as causes."""
     return [
-        step.decision(sentence(event), event) | fault_document(step.sim, event["fault"])
-        for event in step.events_of("FaultStruck")
-        if (not name or event["fault"] == name)
-        and (not subject or event.get("subject", "") == subject)
-        and (not plane or event["plane"] == plane)
+        step.decision(sentence(event), event) | fault_document(step.sim, event.fault)
+        for event in step.events
+        if isinstance(event, FaultInjected)
+        and (not name or event.fault == name)
+        and (not subject or event.subject == subject)
+        and (not plane or event.plane == plane)
     ]
 
 
-def sentence(event: dict[str, Any]) -> str:
-    """Describe an injection, from its event in the journal."""
-    what = event["operation"] or "a call"
-    if event["plane"] != "webhook":
-        what = what.rpartition(".")[2]
-    if event.get("attempt"):
-        what = f"attempt {event['attempt']} of {what}"
-    elif event["plane"] == "webhook":
-        what = f"the delivery of {what}"
-    elif event["plane"] == "stream":
-        what = f"a frame of {what}"
-    whom = event.get("subject") or event.get("caller", "")
+def sentence(event: FaultInjected) -> str:
+    """Describe an injection."""
+    target = event.operation or "a call"
+    if event.plane != "webhook":
+        target = target.rpartition(".")[2]
+    if event.attempt:
+        target = f"attempt {event.attempt} of {target}"
+    elif event.plane == "webhook":
+        target = f"the delivery of {target}"
+    elif event.plane == "stream":
+        target = f"a frame of {target}"
+    whom = event.subject or event.caller
     about = f" ({whom})" if whom else ""
-    return f"fault {event['fault']} affected {what}{about} on {event['plane']}: {event['act']}"
+    return f"fault {event.fault} affected {target}{about} on {event.plane}: {event.act}"

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
+from sim.api.pipeline.inputs import Controlled
 from sim.core.lifecycle.settlement import SETTLEMENT_TIMER
 from sim.core.lifecycle.states import ENTRY_STATES
-from sim.core.model.enums import InstrumentState
+from sim.core.model.events import Settled, StateChanged
 from sim.core.model.quantities import decimal_text
 from sim.core.model.timer_priority import EDGE_TIMER
 from sim.kernel.instants import format_instant
 from sim.read.explain.causes import Cause, JournalStep, steps
+from sim.read.record import facts_of
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
@@ -70,22 +72,23 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
         if not chain and _creates(step, symbol):
             chain.append(step.cause("listed by the operator"))
         for event in step.events:
-            if event["event"] == "StateChanged" and event["symbol"] == symbol:
-                before, after = InstrumentState(event["was"]), InstrumentState(event["state"])
-                game_over = event.get("facts", {}).get("game") == "over"
-                reason = "the game is over" if game_over else _CHANGES[event["rule"]]
-                chain.append(step.decision(f"{before.name} → {after.name}: {reason}", event))
-            elif event["event"] == "Settled" and event["symbol"] == symbol:
+            if isinstance(event, StateChanged) and event.symbol == symbol:
+                game_over = facts_of(event).get("game") == "over"
+                reason = "the game is over" if game_over else _CHANGES[event.rule]
+                change = f"{event.was.name} → {event.state.name}: {reason}"
+                chain.append(step.decision(change, event))
+            elif isinstance(event, Settled) and event.symbol == symbol:
                 scale = sim.exchange.instruments.require(symbol).price_scale
-                kind = "preliminary" if event["preliminary"] else "final"
-                reason = f": {event['text']}" if event["text"] else ""
-                what = f"settlement price {decimal_text(event['price'], scale)}, {kind}{reason}"
-                chain.append(step.decision(what, event))
+                kind = "preliminary" if event.preliminary else "final"
+                price = f"settlement price {decimal_text(event.price, scale)}, {kind}"
+                reason = f": {event.text}" if event.text else ""
+                chain.append(step.decision(price + reason, event))
     return chain
 
 
 def _creates(step: JournalStep, symbol: str) -> bool:
     return (
-        step.input.get("action") == "instrument.create"
-        and json.decode(step.input["arguments"]).get("symbol") == symbol
+        isinstance(step.input, Controlled)
+        and step.input.action == "instrument.create"
+        and json.decode(step.input.arguments).get("symbol") == symbol
     )

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from sim.core.catalogue.assumptions import ENGINE_LATENCY
 from sim.core.lifecycle.states import ENTRY_STATES
-from sim.core.model.enums import ExecutionType, InstrumentState, Side, TimeInForce
+from sim.core.model.enums import ExecutionType, InstrumentState, Side
+from sim.core.model.events import CancelRejected, Executed
 from sim.core.model.orders import Order
 from sim.core.model.quantities import decimal_text
 from sim.read.explain.causes import Cause, steps
 from sim.read.explain.faults import strikes_of
+from sim.read.record import facts_of
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
@@ -80,45 +82,43 @@ def _causes(sim: Simulation, order_id: str, until: int | None) -> Iterator[tuple
         if not accepted:
             yield from ((cause, False) for cause in strikes_of(step, plane="engine"))
         for event in step.events:
-            if event["event"] == "Executed" and event["execution"]["order"]["id"] == order_id:
-                execution = event["execution"]
+            if isinstance(event, Executed) and event.execution.order.id == order_id:
                 sentence = _report(event, triggered=accepted)
-                yield step.decision(sentence, {**event, "at": execution["at"]}), True
-                accepted = accepted or execution.get("type", 0) == ExecutionType.NEW
-            elif event["event"] == "CancelRejected" and event["order_id"] == order_id:
-                change = "replace" if event["is_replace"] else "cancel"
-                sentence = f"a {change} was rejected: {event['text']}; the order did not change"
+                yield step.decision(sentence, event, event.execution.at), True
+                accepted = accepted or event.execution.type is ExecutionType.NEW
+            elif isinstance(event, CancelRejected) and event.order_id == order_id:
+                change = "replace" if event.is_replace else "cancel"
+                sentence = f"a {change} was rejected: {event.text}; the order did not change"
                 yield step.decision(sentence, event), False
 
 
-def _report(event: dict[str, Any], *, triggered: bool) -> str:
+def _report(event: Executed, *, triggered: bool) -> str:
     """Describe an execution report. An order that is reported NEW twice was a stop order."""
-    execution = event["execution"]
-    kind, order = ExecutionType(execution.get("type", 0)), execution["order"]
-    match kind:
+    execution, order = event.execution, event.execution.order
+    match execution.type:
         case ExecutionType.FILL | ExecutionType.PARTIAL_FILL:
-            qty = decimal_text(execution.get("last_qty", 0), order["qty_scale"])
-            price = decimal_text(execution.get("last_px", 0), order["price_scale"])
-            role = "taker" if execution.get("aggressor") else "maker"
-            trade = f"in trade {execution['trade_id']} as {role}"
+            qty = decimal_text(execution.last_qty, order.qty_scale)
+            price = decimal_text(execution.last_px, order.price_scale)
+            role = "taker" if execution.aggressor else "maker"
+            trade = f"in trade {execution.trade_id} as {role}"
             return f"{qty} traded at {price} {trade}; {_remaining(order)}"
         case ExecutionType.NEW if triggered:
             return "a trade reached its stop price, which makes it active"
         case ExecutionType.NEW:
-            side = "buy" if order["side"] == Side.BUY else "sell"
+            side = "buy" if order.side is Side.BUY else "sell"
             return f"accepted: {side} {_qty_at_price(order)}, {_tif(order)}"
         case ExecutionType.REPLACE:
             return f"replaced: now {_qty_at_price(order)}; {_remaining(order)}"
         case ExecutionType.REJECTED:
-            return f"rejected: {execution.get('text', '')}"
-    ended = "expired" if kind is ExecutionType.EXPIRED else "canceled"
+            return f"rejected: {execution.text}"
+    ended = "expired" if execution.type is ExecutionType.EXPIRED else "canceled"
     return f"{ended}: {ending(event)}"
 
 
-def ending(event: dict[str, Any]) -> str:
+def ending(event: Executed) -> str:
     """Return why an order ended, in words, from the rule and the facts of its last report."""
-    sentence = _ENDINGS.get(event["rule"], "rule {rule}")
-    return sentence.format_map({"rule": event["rule"], **event.get("facts", {})})
+    sentence = _ENDINGS.get(event.rule, "rule {rule}")
+    return sentence.format_map({"rule": event.rule, **facts_of(event)})
 
 
 def _waiting_reason(sim: Simulation, order: Order) -> str:
@@ -151,15 +151,15 @@ def _waiting_reason(sim: Simulation, order: Order) -> str:
     return f"it rests at {decimal_text(order.price, scale)}: {opposite}{queue}"
 
 
-def _qty_at_price(order: dict[str, Any]) -> str:
-    price = decimal_text(order["price"], order["price_scale"])
-    return f"{decimal_text(order['qty'], order['qty_scale'])} at {price}"
+def _qty_at_price(order: Order) -> str:
+    price = decimal_text(order.price, order.price_scale)
+    return f"{decimal_text(order.qty, order.qty_scale)} at {price}"
 
 
-def _remaining(order: dict[str, Any]) -> str:
-    left = order["leaves_qty"]
-    return f"{decimal_text(left, order['qty_scale'])} left" if left else "nothing left"
+def _remaining(order: Order) -> str:
+    left = order.leaves_qty
+    return f"{decimal_text(left, order.qty_scale)} left" if left else "nothing left"
 
 
-def _tif(order: dict[str, Any]) -> str:
-    return TimeInForce(order["tif"]).name.replace("_", " ").lower()
+def _tif(order: Order) -> str:
+    return order.tif.name.replace("_", " ").lower()

@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import json
-
+from sim.api.pipeline.inputs import RestCall
 from sim.core.catalogue.assumptions import (
     ASSERTION_LIFE_MAX,
     BLOCK_TIME,
@@ -20,6 +19,7 @@ from sim.core.catalogue.assumptions import (
     RETAIL_REJECTS,
 )
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
+from sim.core.model.events import MaintenanceChanged
 from sim.kernel.instants import format_instant, parse_instant
 from sim.read.explain.accounts import account_chain, explain_account
 from sim.read.explain.causes import Cause, JournalStep, fault_document, step_of, steps
@@ -27,6 +27,7 @@ from sim.read.explain.instruments import instrument_chain
 from sim.read.explain.orders import order_chain
 from sim.read.explain.remedies import remedy_of
 from sim.read.explain.rules import Basis
+from sim.read.record import CALLS
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
@@ -76,7 +77,7 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         "subject": request_id,
         "kind": "request",
         "seq": seq,
-        "caller": step.out.get("caller", ""),
+        "caller": step.out.caller,
         "remedy": refusal.get("remedy") or remedy_of(sim, refusal),
         **_basis(refusal).document(sim, without=_OF_ANOTHER_PLANE.get(plane, ())),
         **fault_document(sim, fault),
@@ -127,23 +128,24 @@ def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
     sim, before = step.sim, step.seq - 1
     if refusal["stage"] == "answer":
         waited = step.cause("waited for the outcome of its orders")
-        chains = [order_chain(sim, one, refusal["answered_in"]) for one in refusal["orders"]]
+        chains = [order_chain(sim, order, refusal["answered_in"]) for order in refusal["orders"]]
         return [waited, *_latest(chains)]
     match refusal["refusal"]:
         case "InstrumentNotTradable" | "IllegalTransition":
-            return _latest([instrument_chain(sim, one, before) for one in _symbols(step)])
+            return _latest([instrument_chain(sim, symbol, before) for symbol in _symbols(step)])
         case "OrderDone" | "DuplicateOrder":
-            return _latest([order_chain(sim, one, before) for one in _orders(step)])
+            return _latest([order_chain(sim, order, before) for order in _orders(step)])
         case "OrderRefused" if refusal["rule"] in ("P3", "P4"):
             accounts = _accounts(step)
-            return _latest([account_chain(sim, one, before, most=_LATEST) for one in accounts])
+            return _latest([account_chain(sim, name, before, most=_LATEST) for name in accounts])
         case "RateLimited":
             return _limited(step, refusal["operation"])
         case "Unavailable" if refusal["stage"] == "maintenance":
             windows = [
                 begun.decision("a maintenance window began", event)
                 for begun in steps(sim, ':"MaintenanceChanged"', until=before)
-                for event in begun.events_of("MaintenanceChanged", active=True)
+                for event in begun.events
+                if isinstance(event, MaintenanceChanged) and event.active
             ]
             return windows[-1:]
         case "Unauthenticated":
@@ -158,9 +160,9 @@ def _latest(chains: list[list[Cause]]) -> list[Cause]:
 def _request_text(step: JournalStep) -> bytes:
     """Return everything in a call that may name something: path, query and body, or the message."""
     call = step.input
-    if call["type"] == "rest":
-        return f"{call['path']} {call.get('query', '')} {call.get('body', '')}".encode()
-    return json.decode(json.encode(call.get("message", "")), type=bytes)
+    if isinstance(call, RestCall):
+        return f"{call.path} {call.query} {call.body}".encode()
+    return getattr(call, "message", b"")
 
 
 def _named(step: JournalStep, pattern: re.Pattern[bytes]) -> list[str]:
@@ -178,8 +180,8 @@ def _orders(step: JournalStep) -> list[str]:
     named = [word for word in _named(step, _ORDER_ID) if orders.get(word) is not None]
     if named:
         return named
-    text, caller = _request_text(step), step.out.get("caller", "")
-    quote = '"' if step.input["type"] == "rest" else ""
+    text, caller = _request_text(step), step.out.caller
+    quote = '"' if isinstance(step.input, RestCall) else ""
     matching = [
         order.id
         for order in orders.all()
@@ -190,14 +192,14 @@ def _orders(step: JournalStep) -> list[str]:
 
 
 def _accounts(step: JournalStep) -> list[str]:
-    names = [step.out.get("caller", ""), *_named(step, _ACCOUNT)]
+    names = [step.out.caller, *_named(step, _ACCOUNT)]
     accounts = [explain_account(step.sim, name) for name in names if name]
     return list(dict.fromkeys(account["subject"] for account in accounts if account is not None))
 
 
 def _limited(step: JournalStep, operation: str) -> list[Cause]:
     """Return the latest calls that used up the limit."""
-    caller = step.out.get("caller", "")
+    caller = step.out.caller
     calls = [
         entry
         for entry in step.sim.log.entries(0, step.seq - 1)
@@ -219,13 +221,13 @@ def _limited(step: JournalStep, operation: str) -> list[Cause]:
 
 def _token(step: JournalStep) -> list[Cause]:
     """Return where the token of a call was issued."""
-    key = step.input.get("credential", {}).get("key", "")
+    key = step.input.credential.key if isinstance(step.input, CALLS) else ""
     if not key:
         return []
     issued = list(steps(step.sim, f'"access_token":"sha256:{key}"', until=step.seq - 1))
     return [
-        one.cause(
-            f"its token was issued, for {one.out['body'].get('expires_in', 180)} s of virtual time"
+        earlier.cause(
+            f"its token was issued, for {earlier.body.get('expires_in', 180)} s of virtual time"
         )
-        for one in issued[-1:]
+        for earlier in issued[-1:]
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sim.api.pipeline.inputs import Close, StreamHungUp
 from sim.read.explain.causes import Cause, JournalStep, Verdict, steps
 from sim.read.explain.faults import strikes_of
 
@@ -16,6 +17,7 @@ _AVOID_REVOCATION = (
 )
 _OPEN = Verdict("it is open", "")
 _HUNG_UP = Verdict("the client disconnected", "nothing is wrong")
+_DISCONNECTED = "S19"
 _TIME_TRAVEL = Verdict(
     "the simulation was moved to another moment",
     "subscribe again: time travel ends every stream",
@@ -29,16 +31,17 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     subject = f"stream/{number}"
     rpc, caller, end, verdict = "", "", None, _OPEN
     for step in steps(sim, f'"stream":{number},', f'"stream":{number}}}', f':"{subject}"'):
-        if step.out.get("stream") == number:
-            rpc, caller = step.out["operation"], step.out["caller"]
+        if step.out.stream == number:
+            rpc, caller = step.out.operation, step.out.caller
             chain.append(step.cause("it was opened"))
-        if step.input["type"] == "hangup" and step.input["stream"] == number:
-            end, verdict = {"code": 1, "message": _HUNG_UP.summary}, _HUNG_UP
-            chain.append(step.decision(verdict.summary, {"rule": "S19"}))
+        if isinstance(step.input, StreamHungUp) and step.input.stream == number:
+            hung_up = Close(number, 1, _HUNG_UP.summary, rule=_DISCONNECTED)
+            end, verdict = {"code": hung_up.code, "message": hung_up.message}, _HUNG_UP
+            chain.append(step.decision(hung_up.message, hung_up))
         chain += strikes_of(step, subject=subject)
-        for closed in step.out.get("closed", ()):
-            if closed["stream"] == number:
-                end = {"code": closed["code"], "message": closed["message"]}
+        for closed in step.out.closed:
+            if closed.stream == number:
+                end = {"code": closed.code, "message": closed.message}
                 verdict = _end(step, closed)
                 chain.append(step.decision(verdict.summary, closed))
     if not chain:
@@ -58,15 +61,15 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     }
 
 
-def _end(step: JournalStep, closed: dict[str, Any]) -> Verdict:
+def _end(step: JournalStep, closed: Close) -> Verdict:
     """Return why the exchange ended a stream, and what helps."""
-    code, message = closed["code"], closed["message"]
-    match closed["rule"]:
+    code, message = closed.code, closed.message
+    match closed.rule:
         case "T2":
             summary = f"an injected fault ended it with {code}: {message}"
             return Verdict(summary, "subscribe again, as after any broken connection", retry=True)
         case "S6":
-            successor = step.out["stream"]
+            successor = step.out.stream
             summary = f"stream {successor}, opened by the same identity, took its session"
             return Verdict(summary, _AVOID_REVOCATION, retry=True)
         case "S13":

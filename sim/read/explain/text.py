@@ -10,11 +10,11 @@ from msgspec import json
 
 from sim.api.pipeline.request_log import LoggedCall
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal_reader import read_line
 from sim.read.decisions import Verdict, verdict_of
 from sim.read.errors import UsageError
 from sim.read.explain import explain
 from sim.read.layout import wrapped
+from sim.read.record import JournalEntry
 from sim.read.replay import simulation_at
 from sim.read.tables import cell
 
@@ -56,8 +56,9 @@ def lines(explanation: dict[str, Any]) -> Iterator[str]:
 def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
     """Yield who was refused what, the rule, what would have worked, and whether to retry."""
     status = explanation["status"] or explanation["code"]
-    who = explanation["caller"] or "a caller without credentials"
-    line = f"request {explanation['subject']}: {who} was refused: {status} {explanation['message']}"
+    caller = explanation["caller"] or "a caller without credentials"
+    line = f"request {explanation['subject']}: {caller} was refused: {status}"
+    line += f" {explanation['message']}"
     yield from wrapped(line, "  ", first="")
     decided = ", ".join(map(_named, _where(explanation)))
     decided += " of the specification" if explanation.get("section") else ""
@@ -97,8 +98,8 @@ def _named(reference: str) -> str:
 
 def _switches(document: dict[str, Any], indent: str) -> Iterator[str]:
     """Yield the assumptions, quirk and fault of an explanation or of a cause."""
-    for one in document.get("assumptions", ()):
-        line = f"assumption {one['name']} = {cell(one['value'])} ({one['source']})"
+    for row in document.get("assumptions", ()):
+        line = f"assumption {row['name']} = {cell(row['value'])} ({row['source']})"
         yield from wrapped(line, f"{indent}  ", first=indent)
     if quirk := document.get("quirk"):
         yield f"{indent}quirk {quirk['name']}, odds {quirk['odds']} ({quirk['section']})"
@@ -157,11 +158,11 @@ def _not_done(sim: Simulation) -> Iterator[dict[str, Any]]:
     """Yield the calls of a run that were refused or rejected, or whose answer was lost."""
     calls = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
     for raw in sim.journal.lines(0):
-        line = read_line(raw)
-        entry = calls.get(line.seq)
+        recorded = JournalEntry(raw)
+        entry = calls.get(recorded.seq)
         if entry is None:
             continue
-        verdict = verdict_of(json.decode(line.input), json.decode(line.out))
+        verdict = verdict_of(recorded)
         if entry.why is not None and verdict is not None and not verdict.rule:  # refused later
             facts = entry.why.facts or {}
             verdict = Verdict("refused", entry.why.rule, facts, entry.why.message)

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
+from sim.api.pipeline.inputs import Controlled
 from sim.core.identity.kyc import KycCase
 from sim.core.identity.kyc_outcomes import Stage
+from sim.core.model.events import KycDecided, RuleApplied
 from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
 from sim.read.explain.causes import Cause, JournalStep, Verdict, due_of, steps
 from sim.read.explain.webhooks import deliveries_about
+from sim.read.record import facts_of
+from sim.run.engine.journal_record import Record
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
@@ -100,33 +104,42 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     subject = f"kyc/{case.firm}/{case.external_id}"
     for step in steps(sim, text, '"action":"kyc.'):
         sentence = _act(step, case)
-        entered = step.events_of("RuleApplied", subject=subject)
-        if sentence and "rule" in step.out:
+        entered = [
+            event
+            for event in step.events
+            if isinstance(event, RuleApplied) and event.subject == subject
+        ]
+        if sentence and step.out.rule:
             yield step.decision(sentence, step.out)
         elif sentence and not entered:
             yield step.cause(sentence)
         for event in entered:
-            yield step.decision(sentence or _ENDED[event["facts"]["before"]], event)
-        for event in step.events_of("KycDecided", firm=case.firm, external_id=case.external_id):
-            result = "rejected"
-            if event["approved"]:
-                result = f"tradable: {event['participant']} with {event['account']}"
-            yield step.decision(result, event)
+            yield step.decision(sentence or _ENDED[str(facts_of(event)["before"])], event)
+        for decided in step.events:
+            if not isinstance(decided, KycDecided):
+                continue
+            if (decided.firm, decided.external_id) == (case.firm, case.external_id):
+                result = "rejected"
+                if decided.approved:
+                    result = f"tradable: {decided.participant} with {decided.account}"
+                yield step.decision(result, decided)
 
 
 def _act(step: JournalStep, case: KycCase) -> str:
     """Return what a firm or an operator did to a verification; "" for what the clock did."""
     if _is_start(step, case):
         return _started(step)
-    return _decided_by_hand(step) if _is_decision(step, case) else ""
+    if isinstance(step.input, Controlled) and _is_decision(step.input, case):
+        return _decided_by_hand(step.input, step.out)
+    return ""
 
 
 def _is_start(step: JournalStep, case: KycCase) -> bool:
     """Return whether a call started a verification, or tried to. Its body may be invalid JSON."""
-    if step.out.get("operation") != _START or step.out.get("caller") != case.firm:
+    if step.out.operation != _START or step.out.caller != case.firm:
         return False
     try:
-        body = json.decode(step.input.get("body") or "{}")
+        body = json.decode(getattr(step.input, "body", "") or "{}")
     except UNREADABLE:
         return False
     if not isinstance(body, dict):
@@ -134,8 +147,8 @@ def _is_start(step: JournalStep, case: KycCase) -> bool:
     return bool(body.get("external_id", body.get("externalId")) == case.external_id)
 
 
-def _is_decision(step: JournalStep, case: KycCase) -> bool:
-    return step.input.get("action") in _DECISIONS and _names(step.input["subject"], case)
+def _is_decision(entered: Controlled, case: KycCase) -> bool:
+    return entered.action in _DECISIONS and _names(entered.subject, case)
 
 
 def _names(subject: str, case: KycCase) -> bool:
@@ -146,19 +159,18 @@ def _names(subject: str, case: KycCase) -> bool:
     return subject == case.external_id or subject in case.docv_tokens
 
 
-def _decided_by_hand(step: JournalStep) -> str:
-    arguments = json.decode(step.input["arguments"])
+def _decided_by_hand(entered: Controlled, out: Record) -> str:
+    arguments = json.decode(entered.arguments)
     if "decision" in arguments:
-        what = f"decided: {arguments['decision']}"
+        sentence = f"decided: {arguments['decision']}"
     else:
-        what = f"the document was {arguments.get('result', arguments.get('document', ''))}"
-    return f"{what}, which was refused: {step.out['message']}" if "rule" in step.out else what
+        sentence = f"the document was {arguments.get('result', arguments.get('document', ''))}"
+    return f"{sentence}, which was refused: {out.message}" if out.rule else sentence
 
 
 def _started(step: JournalStep) -> str:
-    if "rule" in step.out:
-        code, message = step.out["status"], step.out["message"]
-        return f"a start was refused with {code}: {message}"
-    status = (step.out.get("body") or {}).get("status", {})
+    if step.out.rule:
+        return f"a start was refused with {step.out.status}: {step.out.message}"
+    status = (step.body or {}).get("status", {})
     words = (status.get("decision"), status.get("status"), status.get("subStatus"))
     return f"started; its status was {' '.join(filter(None, words))}"

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
+from sim.core.model.events import FaultInjected, KycDecided, RuleApplied
 from sim.core.webhooks.payloads import TEST, shown_url
 from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import format_instant
 from sim.read.explain.causes import Cause, JournalStep, Verdict, due_of, steps
 from sim.read.explain.faults import strikes_of
+from sim.read.record import facts_of
 
 if TYPE_CHECKING:
     from sim.run.simulation import Simulation
@@ -24,7 +26,8 @@ _ANSWER_SOON = "answer 2xx at once and work afterwards"
 
 def explain_delivery(sim: Simulation, event_id: str) -> dict[str, Any] | None:
     """Explain a webhook event by its event id; None if there was no attempt to send one."""
-    records = [one for one in sim.exchange.webhooks.deliveries() if one.event_id == event_id]
+    deliveries = sim.exchange.webhooks.deliveries()
+    records = [record for record in deliveries if record.event_id == event_id]
     if not records:
         return None
     first = records[0]
@@ -71,7 +74,9 @@ def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> t
     last = records[-1]
     statuses = [record.status for record in records if record.outcome == "delivered"]
     webhooks = sim.exchange.webhooks.save()
-    pending = [one.id for one in webhooks.deliveries.values() if one.event_id == event_id]
+    pending = [
+        delivery.id for delivery in webhooks.deliveries.values() if delivery.event_id == event_id
+    ]
     if statuses:
         times = len(statuses)
         again = f", {times} times: deduplicate by event_id" if times > 1 else ""
@@ -85,7 +90,7 @@ def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> t
         return "PARKED", Verdict(summary, f"make the receiver answer 2xx; {_REDELIVER}", retry=True)
     if pending:
         dues = [due_of(sim, "webhook.due", name) for name in pending]
-        due = min((one for one in dues if one is not None), default=None)
+        due = min((due for due in dues if due is not None), default=None)
         when = "" if due is None else f" at {format_instant(due)}"
         summary = f"{_answer(last)}; the next attempt comes{when}"
         return "RETRYING", Verdict(summary, _ANSWER_SOON, retry=True)
@@ -118,43 +123,44 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
         needles.append(json.encode(person).decode()[1:-1])
     for step in steps(sim, *needles):
         for event in step.events:
-            kind, subject = event["event"], event.get("subject", "")
-            if kind == "KycDecided" and (event["firm"], event["external_id"]) == (firm, person):
-                decision = "approved" if event["approved"] else "rejected"
-                yield step.cause(f"{firm} is to be notified: {person} was {decision}", event["at"])
-            elif kind == "FaultStruck" and subject == event_id:
-                yield from strikes_of(step, subject=event_id)
-            elif kind != "RuleApplied":
+            if isinstance(event, KycDecided):
+                if (event.firm, event.external_id) == (firm, person):
+                    decision = "approved" if event.approved else "rejected"
+                    sentence = f"{firm} is to be notified: {person} was {decision}"
+                    yield step.cause(sentence, event.at)
+            elif isinstance(event, FaultInjected):
+                if event.subject == event_id:
+                    yield from strikes_of(step, subject=event_id)
+            elif not isinstance(event, RuleApplied):
                 continue
-            elif subject == f"webhook/{event_id}":
+            elif event.subject == f"webhook/{event_id}":
                 yield _attempt(step, event, numbers, log, records)
-            elif subject.removeprefix("attempt/") in numbers:
-                number, facts = numbers[subject.removeprefix("attempt/")], event["facts"]
-                answer = facts["answer"]
+            elif (name := event.subject.removeprefix("attempt/")) in numbers:
+                number, answer = numbers[name], facts_of(event)["answer"]
                 verb = "answered" if isinstance(answer, int) else "did not answer:"
                 yield step.decision(f"attempt {number}: the receiver {verb} {answer}", event)
 
 
 def _attempt(
     step: JournalStep,
-    event: dict[str, Any],
+    event: RuleApplied,
     numbers: dict[str, int],
     log: dict[str, DeliveryRecord],
     records: list[DeliveryRecord],
 ) -> Cause:
     """Return an attempt, or the loss of the event before any attempt."""
-    facts = event["facts"]
+    facts = facts_of(event)
     if "attempt" not in facts:
         lost = next(record for record in records if record.outcome == "lost")
         return step.decision(f"it was not sent: {lost.error}", event)
-    name = facts["attempt"]
+    name = str(facts["attempt"])
     number = numbers[name] = len(numbers) + 1
     url = shown_url(log[name].url) if name in log else "its URL"
     sentence = f"attempt {number} was sent to {url}"
-    if event["rule"] == "K11":
+    if event.rule == "K11":
         sentence += ", because the one before was not acknowledged"
-    elif step.input.get("action") == "webhook.redeliver":
+    elif step.action == "webhook.redeliver":
         sentence += ", on an operator's request"
-    elif event["rule"] == "K13":
+    elif event.rule == "K13":
         sentence += ", though no attempt had failed: deliveries are at least once"
     return step.decision(sentence, event)

@@ -26,19 +26,21 @@ from sim.api.pipeline.inputs import (
     StreamOpened,
     VerifiedCredential,
     by_script,
-    recorded_input,
 )
 from sim.contract.contract import load_contract
 from sim.contract.messages import Message
 from sim.contract.wire_fields import BadInput
-from sim.core.model.enums import ExecutionType
+from sim.core.model.events import Executed
 from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.kernel.instants import format_instant, format_span
-from sim.kernel.journal import Header, Line
-from sim.kernel.journal_reader import UNREADABLE, read_line
+from sim.kernel.journal import Header
+from sim.kernel.journal_reader import UNREADABLE
+from sim.read.decisions import rejects_of
+from sim.read.record import JournalEntry, entries
 from sim.read.replay import at_the_start, journal_lines, replaying, simulation_of
 from sim.run.actors.operator.actions import ACTIONS
 from sim.run.actors.script.request_slips import fits
+from sim.run.engine.journal_record import Record
 from sim.run.loader.check_steps import unfit_steps
 from sim.run.loader.load import scenario_from_document
 from sim.run.simulation import Simulation
@@ -66,8 +68,8 @@ def is_session(path: Path) -> bool:
     """Return whether a journal has inputs of clients or testers, and not only of the clock."""
     with journal_lines(path) as (_, lines):
         return any(
-            line.mark or not _by_itself(recorded_input(line))
-            for line in (read_line(raw) for _, raw in lines)
+            entry.mark or not _by_itself(entry.input)
+            for entry in (JournalEntry(raw) for _, raw in lines)
         )
 
 
@@ -88,15 +90,15 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
 
     Actions on things that do not exist are omitted.
     """
-    branch = [read_line(raw) for raw in lines]
+    branch = list(entries(lines))
     unfit = set[int]()
     while True:
         sim = at_the_start(header, seed)
         writer = _Writer(sim, unfit)
-        for line in branch:
-            if not by_script(recorded_input(line)):
-                writer.add(line)
-            sim.handle(recorded_input(line))
+        for entry in branch:
+            if not by_script(entry.input):
+                writer.add(entry)
+            sim.handle(entry.input)
             writer.allow_ignored_names()
         document = _document(sim, writer)
         # An omitted step may have saved values that others use, so all steps are written again.
@@ -176,41 +178,42 @@ class _Writer:
         self.instruments: list[Step] = []
         self.left_out: dict[str, int] = {}
 
-    def add(self, line: Line) -> None:
+    def add(self, entry: JournalEntry) -> None:
         """Add an input as a step, or count it as omitted."""
-        entry, out = recorded_input(line), json.decode(line.out)
-        if line.seq in self._unfit_inputs:
-            self._omit(entry)
+        recorded, out = entry.input, entry.out
+        if entry.seq in self._unfit_inputs:
+            self._omit(recorded)
             return
         try:
-            step = self._step(entry, out)
+            step = self._step(recorded, out)
         except (*UNREADABLE, BadInput):  # a client's message that no step can hold
             step = None
-            self._omit(entry)
-        for order in _rejected_orders(out):
+            self._omit(recorded)
+        for event in rejects_of(out):
+            order = event.execution.order.id if isinstance(event, Executed) else ""
             earlier, _ = self._answered.get(order, ({}, ""))
             if "call" in earlier:
                 earlier["expect"] = {"refused": "maybe"}
         if step is None:
             return
         if not _is_scenario_step(step):
-            self._omit(entry)
+            self._omit(recorded)
             return
         step = self._with_saved(step)
-        if "call" in step and (_refused(out) or _rejects(out)):
+        if "call" in step and (_refused(out) or any(rejects_of(out))):
             # It may be refused: a script has no address or signature for which a call could be
             # refused.
             step["expect"] = {"refused": "maybe"}
         if self._absolute:
-            step = {"at": format_instant(line.at), **step}
-        elif line.at > self._last:
-            step = {"at": f"+{format_span(line.at - self._last)}", **step}
-        self._last = max(self._last, line.at)
+            step = {"at": format_instant(entry.at), **step}
+        elif entry.at > self._last:
+            step = {"at": f"+{format_span(entry.at - self._last)}", **step}
+        self._last = max(self._last, entry.at)
         self.steps.append(step)
-        self.inputs.append(line.seq)
-        if isinstance(entry, StreamOpened):
-            self._streams[out.get("stream", 0)] = step
-        for identifier, path in _identifiers(out.get("body")):
+        self.inputs.append(entry.seq)
+        if isinstance(recorded, StreamOpened):
+            self._streams[out.stream] = step
+        for identifier, path in _identifiers(entry.body):
             self._answered.setdefault(identifier, (step, path))
 
     def allow_ignored_names(self) -> None:
@@ -221,7 +224,7 @@ class _Writer:
         if call is not None and call.ignored and self.inputs and self.inputs[-1] == call.seq:
             self.steps[-1].setdefault("expect", {"refused": "maybe"})
 
-    def _step(self, entry: Input, out: dict[str, Any]) -> Step | None:
+    def _step(self, entry: Input, out: Record) -> Step | None:
         """Return the step of an input.
 
         None if there is none, or it became part of the previous step.
@@ -235,14 +238,14 @@ class _Writer:
                     call = {"plane": "grpc", "rpc": operation.name}
                     call |= self._as(entry.credential, entry.participant)
                     return {"call": call | self._message(operation, entry.message)}
-            case StreamOpened() if "stream" in out:
-                return self._subscription(entry, out["stream"])
+            case StreamOpened() if out.stream:
+                return self._subscription(entry, out.stream)
             case StreamFrame() if entry.stream in self._streams:
                 return self._sent(self._streams[entry.stream], entry)
             case StreamHungUp() if entry.stream in self._streams:
                 return {"disconnect": self._streams[entry.stream]["subscribe"]["name"]}
             case Controlled():
-                return self._action(entry, refused="message" in out or _rejects(out))
+                return self._action(entry, refused=out.message != "" or any(rejects_of(out)))
             case Advanced():
                 return None
         self._omit(entry)
@@ -364,21 +367,9 @@ class _Writer:
         return saved
 
 
-def _rejects(out: dict[str, Any]) -> bool:
-    """Return whether an order, or a change of one, was rejected, which a step has to expect."""
-    changes = (event for event in out.get("events", ()) if event["event"] == "CancelRejected")
-    return any(changes) or any(_rejected_orders(out))
-
-
-def _rejected_orders(out: dict[str, Any]) -> Iterator[str]:
-    for event in out.get("events", ()):
-        if event["event"] == "Executed" and event["execution"]["type"] == ExecutionType.REJECTED:
-            yield event["execution"]["order"]["id"]
-
-
-def _refused(out: dict[str, Any]) -> bool:
+def _refused(out: Record) -> bool:
     """Return whether a call was refused, on either protocol."""
-    return out.get("status", 200) >= 400 or bool(out.get("code"))
+    return out.status >= 400 or out.code > 0
 
 
 def _identifiers(answer: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -27,24 +27,35 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
 
-from msgspec import json
-
-from sim.api.pipeline.inputs import Outcome
+from sim.api.pipeline.inputs import Controlled, Outcome
 from sim.api.pipeline.request_log import LoggedCall
-from sim.core.model.enums import InstrumentState, LedgerEntryType, TradeState
+from sim.core.model.enums import InstrumentState
+from sim.core.model.events import (
+    CancelRejected,
+    CashMoved,
+    DormantInstrumentsMoved,
+    Executed,
+    KycDecided,
+    MaintenanceChanged,
+    PositionChanged,
+    RfqChanged,
+    RuleApplied,
+    Settled,
+    StateChanged,
+)
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import Instant, parse_instant
-from sim.kernel.journal_reader import read_line
 from sim.read import dates
 from sim.read.decisions import decisions_of, kinds_of
 from sim.read.features.orders import execution_features
 from sim.read.features.states import StateChanges
+from sim.read.record import JournalEntry, entries, facts_of, tag_of
+from sim.run.engine.journal_record import RecordedEvent, RecordedTrade
 from sim.run.simulation import Simulation
 
 GROUPS = ("operations", "answers", "edges", "rules", "streams")  # groups that reports count first
-_COLLECTING = ("PREOPEN", "MATCH_AND_CLOSE_AUCTION")
+_COLLECTING = (InstrumentState.PREOPEN, InstrumentState.MATCH_AND_CLOSE_AUCTION)
 
 
 def totals(features: Iterable[str]) -> dict[str, int]:
@@ -81,13 +92,11 @@ class FeatureReader:
         """Return the features of everything since the last call, in order, with repeats."""
         simulation, since = self._simulation, self._seq
         self._seq = simulation.seq
-        features = [feature for entry in simulation.log.since(since) for feature in _of_call(entry)]
-        for _, entry in simulation.log.corrected(simulation.seq):
-            features += _of_call(entry)
-        for raw in simulation.journal.lines(since, simulation.seq):
-            line = read_line(raw)
-            if not line.mark:
-                features += self._of_record(json.decode(line.input), json.decode(line.out))
+        features = [feature for call in simulation.log.since(since) for feature in _of_call(call)]
+        for _, call in simulation.log.corrected(simulation.seq):
+            features += _of_call(call)
+        for entry in entries(simulation.journal.lines(since, simulation.seq)):
+            features += self._of_entry(entry)
         for injection in outcome.injections:
             features += (f"fault:{injection.plane}|{kind}" for kind in kinds_of(injection))
         features += self._states.take()
@@ -95,70 +104,66 @@ class FeatureReader:
             features += self._dates()
         return features
 
-    def _of_record(self, recorded: dict[str, Any], out: dict[str, Any]) -> Iterator[str]:
-        if recorded["type"] == "control":
-            yield f"action:{recorded['action']}|{'refused' if out.get('message') else 'done'}"
-        for fired in out.get("fired", ()):
-            yield f"timer:{fired['timer']}"
-        yield from (f"rule:{decision.rule}" for decision in decisions_of(out))
-        events = out.get("events", ())
-        for event in events:
-            if event["event"] == "RuleApplied":
-                if "quirk" in event.get("facts", {}):
-                    yield f"quirk:{event['facts']['quirk']}"
+    def _of_entry(self, entry: JournalEntry) -> Iterator[str]:
+        if isinstance(entry.input, Controlled):
+            yield f"action:{entry.input.action}|{'refused' if entry.out.message else 'done'}"
+        for fired in entry.out.fired:
+            yield f"timer:{fired.timer}"
+        yield from (f"rule:{decision.rule}" for decision in decisions_of(entry.out))
+        for event in entry.events:
+            if isinstance(event, RuleApplied):
+                if quirk := facts_of(event).get("quirk"):
+                    yield f"quirk:{quirk}"
                 continue
             kind = yield from self._of_event(event)
             if self._before:
                 yield f"pair:{self._before}>{kind}"
             self._before = kind
-        yield from _auctions(events)
+        yield from _auctions(entry.events)
 
-    def _of_event(self, event: dict[str, Any]) -> Generator[str, None, str]:
+    def _of_event(self, event: RecordedEvent) -> Generator[str, None, str]:
         """Yield the features of an event, and return its kind."""
-        name: str = event["event"]
-        match name:
-            case "Executed":
+        name = tag_of(event)
+        match event:
+            case Executed():
                 of_execution = execution_features(event)
                 yield from of_execution.features
                 yield from self._states.order(of_execution.order, of_execution.kind)
                 return f"{name} {of_execution.kind}"
-            case "StateChanged" | "ShelfMoved":
-                was, state = _state(event["was"]), _state(event["state"])
-                yield f"edge:lifecycle|{was}|{state}"
-                return f"{name} {state}"
-            case "Traded":
-                state = TradeState(event["state"]).name
-                yield from self._states.trade(event["id"], state)
-                return f"{name} {state}"
-            case "CashMoved":
-                kind = LedgerEntryType(event["type"]).name
-                sign = "in" if event["after"] > event["before"] else "out"
-                yield f"cash:{kind}|{sign}"
-                return f"{name} {kind}"
-            case "PositionChanged":
+            case StateChanged() | DormantInstrumentsMoved():
+                yield f"edge:lifecycle|{event.was.name}|{event.state.name}"
+                return f"{name} {event.state.name}"
+            case RecordedTrade():
+                yield from self._states.trade(event.id, event.state.name)
+                return f"{name} {event.state.name}"
+            case CashMoved():
+                sign = "in" if event.after > event.before else "out"
+                yield f"cash:{event.type.name}|{sign}"
+                return f"{name} {event.type.name}"
+            case PositionChanged():
                 kind = _position_kind(event)
                 yield f"position:{kind}"
-                if event["net"] < 0 and self._has_collateral_return(event["account"]):
+                if event.net < 0 and self._has_collateral_return(event.account):
                     yield "position:given back"
                 return f"{name} {kind}"
-            case "RfqChanged":
-                yield from self._states.rfq(event["rfq"]["id"], event["kind"])
-                return f"{name} {event['kind']}"
-            case "CancelRejected":
-                what = "replace" if event["is_replace"] else "cancel"
-                yield f"order:{what} refused|{event['reason']}"
-                return f"{name} {what}"
-            case "Settled":
-                kind = "preliminary" if event["preliminary"] else "final"
+            case RfqChanged():
+                yield from self._states.rfq(event.rfq.id, event.kind)
+                return f"{name} {event.kind}"
+            case CancelRejected():
+                change = "replace" if event.is_replace else "cancel"
+                yield f"order:{change} refused|{event.reason.value}"
+                return f"{name} {change}"
+            case Settled():
+                kind = "preliminary" if event.preliminary else "final"
                 yield f"edge:settlement|{kind}"
-                if not self._settled_first(event["symbol"], kind):
+                if not self._settled_first(event.symbol, kind):
                     yield f"edge:settlement again|{kind}"
                 return f"{name} {kind}"
-            case "KycDecided":
-                return f"{name} {'approved' if event['approved'] else 'rejected'}"
-            case "MaintenanceChanged":
-                yield f"edge:maintenance|{'begun' if event['active'] else 'over'}"
-                return f"{name} {event['active']}"
+            case KycDecided():
+                return f"{name} {'approved' if event.approved else 'rejected'}"
+            case MaintenanceChanged():
+                yield f"edge:maintenance|{'begun' if event.active else 'over'}"
+                return f"{name} {event.active}"
         return name
 
     def _settled_first(self, symbol: str, kind: str) -> bool:
@@ -204,25 +209,18 @@ class FeatureRecorder:
             self.met.update(dict.fromkeys(self._reader.after_input(outcome)))
 
 
-def _auctions(events: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _auctions(events: Sequence[RecordedEvent]) -> Iterator[str]:
     """Yield what happened while a market left a state that collects orders."""
-    left = [
-        event
-        for event in events
-        if event["event"] == "StateChanged" and _state(event["was"]) in _COLLECTING
-    ]
-    for event in left:
-        edge = f"{_state(event['was'])}|{_state(event['state'])}"
-        of_symbol = [one for one in events if _symbol(one) == event["symbol"]]
-        if any(one["event"] == "Traded" for one in of_symbol):
+    for left in events:
+        if not isinstance(left, StateChanged) or left.was not in _COLLECTING:
+            continue
+        edge = f"{left.was.name}|{left.state.name}"
+        trades = (event for event in events if isinstance(event, RecordedTrade))
+        if any(trade.symbol == left.symbol for trade in trades):
             yield f"auction:{edge}|traded"
-        if any(one["rule"] == "L19" for one in of_symbol if one["event"] == "Executed"):
+        reports = (event for event in events if isinstance(event, Executed) and event.rule == "L19")
+        if any(report.execution.order.symbol == left.symbol for report in reports):
             yield f"auction:{edge}|self-match"
-
-
-def _symbol(event: dict[str, Any]) -> str:
-    order = event.get("execution", {}).get("order", event)
-    return str(order.get("symbol", ""))
 
 
 def _of_call(entry: LoggedCall) -> Iterator[str]:
@@ -238,15 +236,10 @@ def _of_call(entry: LoggedCall) -> Iterator[str]:
         yield f"limit:{limit}"
 
 
-def _state(number: int) -> str:
-    return InstrumentState(number).name
-
-
-def _position_kind(event: dict[str, Any]) -> str:
+def _position_kind(event: PositionChanged) -> str:
     """Return how a position changed: opened, grown, shrunk, closed, turned, or settled."""
-    net, change = event["net"], event["qty_change"]
-    was = net - change
-    if event.get("settlement") is not None:
+    net, was = event.net, event.net - event.qty_change
+    if event.settlement is not None:
         return "settled long" if was > 0 else "settled short"
     side = "long" if (net or was) > 0 else "short"
     if not was:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sim.core.model.enums import (
-    Channel,
-    ExecutionType,
-    OrderType,
-    RejectReason,
-    SelfMatchPrevention,
-    TimeInForce,
-    UnsolicitedReason,
-)
+from sim.core.model.enums import ExecutionType
+from sim.core.model.events import Executed
 
 _CONDITIONS = (
     "all_or_none",
@@ -41,30 +34,25 @@ class ExecutionFeatures(NamedTuple):
     kind: str
 
 
-def execution_features(event: dict[str, Any]) -> ExecutionFeatures:
-    """Return the features of an execution report in its journal form."""
-    execution, rule = event["execution"], event["rule"]
-    order = execution["order"]
-    kind = ExecutionType(execution["type"]).name
-    type_ = OrderType(order.get("type", 0)).name
-    tif = TimeInForce(order.get("tif", 0)).name
-    channel = Channel(order.get("channel", 0)).name
-    role = "taker" if execution.get("aggressor") else "maker"
-    if kind not in ("FILL", "PARTIAL_FILL"):
-        role = ""
-    features = [f"order:{type_}|{tif}|{kind}|{role}", f"order:{channel}|{kind}"]
-    features += (f"order:{name}|{kind}|{role}" for name in _CONDITIONS if order.get(name))
-    if kind == "REJECTED":
-        features.append(f"order:reject|{RejectReason(execution.get('reject_reason', 0)).name}")
-    if kind == "CANCELED":
-        why = UnsolicitedReason(execution.get("unsolicited", 0)).name
-        features.append(f"order:canceled|{why}")
-        if rule == "P5":
+def execution_features(event: Executed) -> ExecutionFeatures:
+    """Return the features of an execution report."""
+    execution, order = event.execution, event.execution.order
+    kind, channel = execution.type.name, order.channel.name
+    role = ""
+    if execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL):
+        role = "taker" if execution.aggressor else "maker"
+    terms = f"{order.type.name}|{order.tif.name}"
+    features = [f"order:{terms}|{kind}|{role}", f"order:{channel}|{kind}"]
+    features += (f"order:{name}|{kind}|{role}" for name in _CONDITIONS if getattr(order, name))
+    if execution.type is ExecutionType.REJECTED:
+        features.append(f"order:reject|{execution.reject_reason.name}")
+    if execution.type is ExecutionType.CANCELED:
+        features.append(f"order:canceled|{execution.unsolicited.name}")
+        if event.rule == "P5":
             features.append("order:canceled|unfunded")
-    if rule in _SELF_MATCH:
-        mode = SelfMatchPrevention(order.get("smp", 0)).name
-        features += (f"order:self-match|{mode}", f"order:self-match|{channel}")
-    if role and execution.get("commission"):
-        sign = "rebate" if execution["commission"] < 0 else "fee"
+    if event.rule in _SELF_MATCH:
+        features += (f"order:self-match|{order.smp.name}", f"order:self-match|{channel}")
+    if role and execution.commission:
+        sign = "rebate" if execution.commission < 0 else "fee"
         features.append(f"order:commission|{role}|{sign}")
-    return ExecutionFeatures(features, order["id"], kind)
+    return ExecutionFeatures(features, order.id, kind)

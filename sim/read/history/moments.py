@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping
 from operator import is_not
 from typing import Any
 
-from sim.api.pipeline.inputs import Outcome, recorded_input
+from sim.api.pipeline.inputs import Outcome
 from sim.core.history import ORDER_BYTES, FirstRows
 from sim.core.model.orders import Order
 from sim.kernel.branches import Branch
-from sim.kernel.journal_reader import read_line
 from sim.read.history.work import Work
+from sim.read.record import JournalEntry
 from sim.run.engine.snapshots import Snapshot
 from sim.run.engine.time_travel import close_streams, load
 from sim.run.simulation import Simulation
@@ -135,7 +135,7 @@ class Moments:
             for snapshot in (*snapshots.every, *(kept.snapshot for kept in self._kept.values()))
             if snapshot.checkpoint.seq <= seq and journal.on_branch(snapshot.checkpoint, branch)
         ]
-        return max(before, key=lambda one: one.checkpoint.seq, default=None)
+        return max(before, key=lambda snapshot: snapshot.checkpoint.seq, default=None)
 
     def _begin(self, replica: Simulation, root: Branch, snapshot: Snapshot | None) -> None:
         engine, journal = replica.engine, replica.engine.journal
@@ -171,7 +171,7 @@ class Moments:
             self._on = replica.journal.branch = on
         line = self._run.journal.line_at(branch.position(seq))
         try:
-            return replica.handle(recorded_input(read_line(line)))
+            return replica.handle(JournalEntry(line).input)
         except BaseException:
             self._replica = None
             raise
@@ -179,7 +179,7 @@ class Moments:
     def _check(self, replica: Simulation, branch: Branch, seq: int) -> None:
         if not seq:
             return
-        line = read_line(self._run.journal.line_at(branch.position(seq)))
+        line = JournalEntry(self._run.journal.line_at(branch.position(seq))).line
         if replica.digest[: len(line.digest)] != line.digest:
             self._replica = None
             self._kept.clear()
@@ -207,7 +207,7 @@ class Moments:
         """Return the size of the stored snapshots: encoded state, and references to rows shared
         with the run.
         """
-        lists = (one.rows for kept in self._kept.values() for one in kept.shared)
+        lists = (table.rows for kept in self._kept.values() for table in kept.shared)
         lengths = {id(rows): len(rows) for rows in lists}
         return _REFERENCE_BYTES * sum(lengths.values()) + sum(
             kept.own_bytes for kept in self._kept.values()

@@ -13,19 +13,25 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import json
 
-from sim.api.pipeline.inputs import recorded_input
+from sim.api.pipeline.inputs import (
+    Input,
+    RestCall,
+    RpcCall,
+    StreamFrame,
+    StreamHungUp,
+    WebhookAnswered,
+)
 from sim.api.pipeline.named_symbols import symbols_of
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch, LinePosition, Tree
 from sim.kernel.instants import format_instant
-from sim.kernel.journal import Line
-from sim.kernel.journal_reader import read_line
-from sim.read.history.rows import KINDS, Row, row_of_parts, steps_of
+from sim.read.history.rows import KINDS, Row, row_of, steps_of
 from sim.read.history.work import Work
 from sim.read.line_search import BLOCK, lines_with, prepare, texts_of
-from sim.read.requests import CallInput, RequestReader
+from sim.read.record import JournalEntry
+from sim.read.requests import RequestReader
 from sim.run.simulation import Simulation
 
 LIMIT, LIMIT_MAX = 100, 1_000
@@ -45,9 +51,9 @@ _KINDS_OF = {
 }
 _TYPE = re.compile(rb'"input":\{"type":"(\w+)"')
 # Inputs whose caller or subject is in the line of their cause.
-_NAMED_BY_CAUSE = ("frame", "hangup", "answer")
+_NAMED_BY_CAUSE = (StreamFrame, StreamHungUp, WebhookAnswered)
 # Lines of these types do not name it: they hold a protobuf message, or refer to another line.
-_UNNAMED = {b"rpc", b"open", *(kind.encode() for kind in _NAMED_BY_CAUSE), b"step"}
+_UNNAMED = {b"rpc", b"open", b"frame", b"hangup", b"answer", b"step"}
 # The subject of a request without a symbol: the first of these that it has.
 _NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
 # A filtered page ends after so many lines, or after so many that were read without a match.
@@ -67,14 +73,12 @@ class Query(NamedTuple):
     caller: str = ""
 
 
-class Entry(NamedTuple):
-    """A line with everything that is known about it."""
+class BranchEntry(NamedTuple):
+    """An entry of the journal, where it is on which branch, and its completed row."""
 
     branch: Branch
-    place: LinePosition
-    line: Line
-    input: dict[str, Any]
-    out: dict[str, Any]
+    position: LinePosition
+    recorded: JournalEntry
     row: Row
 
 
@@ -87,7 +91,7 @@ class Source(Protocol):
     @property
     def branch(self) -> Branch: ...
 
-    def line_at(self, place: LinePosition, /) -> bytes: ...
+    def line_at(self, position: LinePosition, /) -> bytes: ...
 
 
 class Rows:
@@ -129,41 +133,34 @@ class Rows:
 
     # ---- one row
 
-    def entry(self, branch: Branch, seq: int) -> Entry:
+    def entry(self, branch: Branch, seq: int) -> BranchEntry:
         """Return the line of an input, decoded. Refused as not found."""
         self.check(branch, seq)
-        place = branch.position(seq)
-        return self._read(branch.holder(seq), place, self.journal.line_at(place))
+        position = branch.position(seq)
+        return self._read(branch.holder(seq), position, self.journal.line_at(position))
 
-    def _read(self, branch: Branch, place: LinePosition, raw: bytes) -> Entry:
-        line = read_line(raw)
-        recorded, out = json.decode(line.input), json.decode(line.out)
-        row = row_of_parts(line, recorded, out, self._steps)
-        row = self._completed(branch, place, row, line, recorded)
-        return Entry(branch, place, line, recorded, out, row)
+    def _read(self, branch: Branch, position: LinePosition, raw: bytes) -> BranchEntry:
+        recorded = JournalEntry(raw)
+        row = self._completed(branch, position, row_of(recorded, self._steps), recorded.input)
+        return BranchEntry(branch, position, recorded, row)
 
-    def _completed(
-        self, branch: Branch, place: LinePosition, row: Row, line: Line, recorded: dict[str, Any]
-    ) -> Row:
+    def _completed(self, branch: Branch, position: LinePosition, row: Row, recorded: Input) -> Row:
         """Return a row, completed with what its own line does not say."""
-        if row.kind == "request" and not row.subject:
-            return row._replace(subject=self._asked_about(line))
-        if recorded["type"] in _NAMED_BY_CAUSE and place.cause:
-            cause = read_line(self.journal.line_at(branch.position(place.cause)))
-            out = json.decode(cause.out)
-            if row.kind != "webhook":
-                return row._replace(caller=out.get("caller", ""))
-            for post in out.get("posts", ()):
+        if isinstance(recorded, RestCall | RpcCall):
+            return row if row.subject else row._replace(subject=self._subject_of(recorded))
+        if isinstance(recorded, _NAMED_BY_CAUSE) and position.cause:
+            out = JournalEntry(self.journal.line_at(branch.position(position.cause))).out
+            if not isinstance(recorded, WebhookAnswered):
+                return row._replace(caller=out.caller)
+            for post in out.posts:
                 attempt, event, url, *_ = post.split(" ")
-                if attempt == recorded["attempt"]:
+                if attempt == recorded.attempt:
                     return row._replace(
-                        subject=f"webhook/{event}", what=f"{shown_url(url)} answers"
+                        subject=f"webhook/{event}", title=f"{shown_url(url)} answers"
                     )
         return row
 
-    def _asked_about(self, line: Line) -> str:
-        recorded = recorded_input(line)
-        assert isinstance(recorded, CallInput)
+    def _subject_of(self, recorded: RestCall | RpcCall) -> str:
         operation = self._requests.operation_of(recorded)
         if operation is None:
             return ""
@@ -175,7 +172,7 @@ class Rows:
         named = (getattr(request, name, "") for name in _NAMES)
         return next((text for text in named if isinstance(text, str) and text), "")
 
-    def plain(self, entry: Entry) -> dict[str, Any]:
+    def plain(self, entry: BranchEntry) -> dict[str, Any]:
         """Return a row as it is answered."""
         row = entry.row
         return {
@@ -189,8 +186,8 @@ class Rows:
             "status": row.status,
             "verdict": row.verdict,
             "events": list(row.events),
-            "caused_by": entry.place.cause or None,
-            "who": row.who,
+            "caused_by": entry.position.cause or None,
+            "who": row.actor,
             "result": row.result,
             "ok": row.good,
         }
@@ -220,12 +217,12 @@ class Rows:
                 texts = texts_of(self.journal, on, begin, end) if may_hold is not None else ()
                 if may_hold is not None and not any(may_hold(text) for text, _ in texts):
                     seq = end
-                for place in on.positions(seq, end):
+                for position in on.positions(seq, end):
                     seq += 1
-                    raw = self.journal.line_at(place)
+                    raw = self.journal.line_at(position)
                     if not fits(raw):
                         continue
-                    entry = self._read(on, place, raw)
+                    entry = self._read(on, position, raw)
                     if _matches(query, entry.row):
                         page_rows.append(self.plain(entry))
                         if len(page_rows) == query.limit:
@@ -258,25 +255,25 @@ class Rows:
         }
         more = {"caller": self._parties, "subject": exchange.instruments.symbols}
         yield from prepare(self.journal, branch)
-        for what, name in (("caller", query.caller), ("subject", query.subject)):
-            if not name or choices[what](name) or self._has_text(branch, name):
+        for column, name in (("caller", query.caller), ("subject", query.subject)):
+            if not name or choices[column](name) or self._has_text(branch, name):
                 continue
-            values = yield from self._latest_names(what, branch)
+            values = yield from self._latest_names(column, branch)
             if name not in values:
                 here = sorted(values - {""})
-                remedy = f"here: {_name_list(here)}" if here else f"no row has a {what} here"
-                nearest = unknown_name(what, name, [*here, *more[what]()])
+                remedy = f"here: {_name_list(here)}" if here else f"no row has a {column} here"
+                nearest = unknown_name(column, name, [*here, *more[column]()])
                 raise InvalidRequest(nearest, remedy=remedy)
 
     def _has_text(self, branch: Branch, name: str) -> bool:
         text = b":" + json.encode(name)
         return any(True for _ in lines_with(self.journal, branch, [text], 0, branch.seq))
 
-    def _latest_names(self, what: str, branch: Branch) -> Work[set[str]]:
+    def _latest_names(self, column: str, branch: Branch) -> Work[set[str]]:
         """Return the callers or subjects of the latest rows."""
         values = set[str]()
         for seq in range(max(0, branch.seq - READ_MAX) + 1, branch.seq + 1):
-            values.add(getattr(self.entry(branch, seq).row, what))
+            values.add(getattr(self.entry(branch, seq).row, column))
             yield
         return values
 
@@ -309,11 +306,13 @@ class Rows:
         ]
 
 
-def _title(entry: Entry) -> str:
+def _title(entry: BranchEntry) -> str:
     row = entry.row
     if row.kind != "timer":
-        return row.what if len(row.what) <= _TITLE_MAX else row.what[:_TITLE_MAX] + "…"
-    fired = dict.fromkeys(f"{one['timer']} {one['subject']}".strip() for one in entry.out["fired"])
+        return row.title if len(row.title) <= _TITLE_MAX else row.title[:_TITLE_MAX] + "…"
+    fired = dict.fromkeys(
+        f"{timer.timer} {timer.subject}".strip() for timer in entry.recorded.out.fired
+    )
     more = f" and {len(fired) - 3} more" if len(fired) > 3 else ""
     return ", ".join(list(fired)[:3]) + more
 
@@ -345,10 +344,10 @@ def _block_filter(query: Query) -> Callable[[bytes], bool] | None:
     types, texts = _filter_terms(query)
     some, unnamed = _any_of(types), _any_of(types & _UNNAMED)
 
-    def may_hold(whole: bytes) -> bool:
-        if texts and unnamed.search(whole):
+    def may_hold(block: bytes) -> bool:
+        if texts and unnamed.search(block):
             return True
-        return all(text in whole for text in texts) and some.search(whole) is not None
+        return all(text in block for text in texts) and some.search(block) is not None
 
     return may_hold
 

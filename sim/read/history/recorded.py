@@ -86,10 +86,10 @@ class RecordedRun:
         self.branch = grow(self.branches, parent.seed, mark.mark, parent, seq)
         return seq
 
-    def line_at(self, place: LinePosition) -> bytes:
-        """The line at a place, without its newline."""
-        self._file.seek(place.offset)
-        return self._file.read(place.size)
+    def line_at(self, position: LinePosition, /) -> bytes:
+        """The line at a position, without its newline."""
+        self._file.seek(position.offset)
+        return self._file.read(position.size)
 
     @property
     def finished(self) -> bool:
@@ -117,10 +117,10 @@ class RecordedRun:
         """
         with _plain(self.path) as file:
             _, lines = read_journal(file)
-            for _, line in replaying(simulation, _named(lines), on_outcome=on_outcome):
-                if not line.mark:
+            for _, entry in replaying(simulation, _named(lines), on_outcome=on_outcome):
+                if not entry.mark:
                     branch = simulation.journal.branch
-                    self.branches[branch.name].learn(line.seq, branch.position(line.seq))
+                    self.branches[branch.name].learn(entry.seq, branch.position(entry.seq))
                     self.inputs += 1
                 yield
 
@@ -181,8 +181,8 @@ class _ComparingFile:
 
     def read(self, size: int) -> bytes:
         """Read from the recorded file."""
-        place, line = self._other
-        if self._at == place:
+        offset, line = self._other
+        if self._at == offset:
             data = line[:size]
         else:
             self._file.seek(self._at + (self._shift or 0))

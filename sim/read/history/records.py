@@ -22,9 +22,9 @@ from sim.api.pipeline.inputs import (
     Send,
     StreamFrame,
     StreamOpened,
-    recorded_input,
 )
 from sim.contract.contract import Operation
+from sim.core.model.events import Executed
 from sim.core.model.refusals import Refusal
 from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch
@@ -32,7 +32,7 @@ from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
 from sim.read.explain import explain
 from sim.read.history.moments import Moments
-from sim.read.history.pages import Entry, Rows
+from sim.read.history.pages import BranchEntry, Rows
 from sim.read.history.work import Work
 from sim.read.line_search import prepare
 from sim.run.actors.script.calls import as_json
@@ -62,19 +62,20 @@ def record(rows: Rows, moments: Moments, branch: Branch, seq: int) -> Work[dict[
 
 
 def result_of_input(
-    sim: Simulation, entry: Entry, outcome: Outcome, before: dict[int, Operation]
+    sim: Simulation, entry: BranchEntry, outcome: Outcome, before: dict[int, Operation]
 ) -> dict[str, Any]:
     """Return what a record has besides the row and its causes.
 
     The simulation is right after the input. `before` are the operations of the streams that were
     open before it.
     """
-    out, streams = entry.out, before | operations(sim)
+    out, streams = entry.recorded.out, before | operations(sim)
+    plain = json.decode(entry.recorded.line.out)
     frames = [effect for effect in outcome.effects if isinstance(effect, Send)]
     return {
         "input": _input(sim, entry, streams),
         "answer": _answer(sim, entry, outcome),
-        "events": [_with_facts(event) for event in out.get("events", ())],
+        "events": [_with_facts(event) for event in plain.get("events", ())],
         "frames": [_frame(effect, streams) for effect in frames[:FRAMES_MAX]],
         "frames_sent": len(frames),
         "closed": [
@@ -103,8 +104,11 @@ def result_of_input(
             for effect in outcome.effects
             if isinstance(effect, Post)
         ],
-        "fired": [{**one, "at": format_instant(one["at"])} for one in out.get("fired", ())],
-        "steps": out.get("steps", []),
+        "fired": [
+            {"at": format_instant(timer.at), "timer": timer.timer, "subject": timer.subject}
+            for timer in out.fired
+        ],
+        "steps": plain.get("steps", []),
         "why": _why(sim, entry),
         "digest": sim.digest,
     }
@@ -121,15 +125,15 @@ def operations(sim: Simulation) -> dict[int, Operation]:
     return {stream: contract.by_name(name) for stream, name in streams.items()}
 
 
-def _causes(rows: Rows, branch: Branch, entry: Entry) -> list[dict[str, Any]]:
+def _causes(rows: Rows, branch: Branch, entry: BranchEntry) -> list[dict[str, Any]]:
     """Return the chain of inputs that caused one, oldest first.
 
     Only the nearest ones are included, because timers that schedule the next one make chains as
     long as the run.
     """
     chain: list[dict[str, Any]] = []
-    while entry.place.cause and len(chain) < CAUSES_MAX:
-        entry = rows.entry(branch, entry.place.cause)
+    while entry.position.cause and len(chain) < CAUSES_MAX:
+        entry = rows.entry(branch, entry.position.cause)
         chain.append(rows.plain(entry))
     return chain[::-1]
 
@@ -137,9 +141,10 @@ def _causes(rows: Rows, branch: Branch, entry: Entry) -> list[dict[str, Any]]:
 # ---- request
 
 
-def _input(sim: Simulation, entry: Entry, streams: dict[int, Operation]) -> dict[str, Any]:
+def _input(sim: Simulation, entry: BranchEntry, streams: dict[int, Operation]) -> dict[str, Any]:
     """Return the input in its journal form, with its message decoded."""
-    fields, recorded = dict(entry.input), recorded_input(entry.line)
+    recorded = entry.recorded.input
+    fields: dict[str, Any] = json.decode(entry.recorded.line.input)
     if isinstance(recorded, RpcCall | StreamOpened) and recorded.message:
         operation = sim.contract.by_rpc(recorded.method)
         if operation is not None:
@@ -162,7 +167,7 @@ def _input(sim: Simulation, entry: Entry, streams: dict[int, Operation]) -> dict
 # ---- answer and frames
 
 
-def _answer(sim: Simulation, entry: Entry, outcome: Outcome) -> dict[str, Any] | None:
+def _answer(sim: Simulation, entry: BranchEntry, outcome: Outcome) -> dict[str, Any] | None:
     """Return the answer of a call or an operator's action; None if there was none."""
     value = outcome.value
     if isinstance(value, Refusal):
@@ -178,9 +183,9 @@ def _answer(sim: Simulation, entry: Entry, outcome: Outcome) -> dict[str, Any] |
     reply = outcome.reply
     if reply is None:
         return {"stream": outcome.stream} if outcome.stream else None
-    if entry.input["type"] == "rest":
-        return _reply(reply, json.decode)
-    operation = sim.contract.by_rpc(entry.input["method"])
+    call = entry.recorded.input
+    method = call.method if isinstance(call, RpcCall | StreamOpened) else ""
+    operation = sim.contract.by_rpc(method)
     return _reply(reply, json.decode if operation is None else _protobuf(operation.response))
 
 
@@ -242,7 +247,7 @@ def _text(raw: bytes) -> str:
 # ---- reasons
 
 
-def _why(sim: Simulation, entry: Entry) -> dict[str, Any] | None:
+def _why(sim: Simulation, entry: BranchEntry) -> dict[str, Any] | None:
     """Return what `explain` says about the subject of an input right after it.
 
     None if it says nothing, in which case the causes are all the information there is.
@@ -258,18 +263,18 @@ def _why(sim: Simulation, entry: Entry) -> dict[str, Any] | None:
     }
 
 
-def _subjects(entry: Entry) -> Iterator[str]:
+def _subjects(entry: BranchEntry) -> Iterator[str]:
     """Yield what can be explained about an input, the most informative first."""
-    if entry.input["type"] in ("rest", "rpc", "open"):
-        yield f"request/{entry.line.seq:016x}"
-    for event in entry.out.get("events", ()):
-        execution = event.get("execution")
-        if execution:
-            yield f"order/{execution['order']['id']}"
+    recorded = entry.recorded
+    if recorded.request_id:
+        yield f"request/{recorded.request_id}"
+    for event in recorded.events:
+        if isinstance(event, Executed):
+            yield f"order/{event.execution.order.id}"
     if entry.row.subject:
         yield entry.row.subject
-    for event in entry.out.get("events", ()):
-        if subject := event.get("account") or event.get("subject"):
+    for event in recorded.events:
+        if subject := getattr(event, "account", "") or getattr(event, "subject", ""):
             yield subject
-    for closed in entry.out.get("closed", ()):
-        yield f"stream/{closed['stream']}"
+    for closed in recorded.out.closed:
+        yield f"stream/{closed.stream}"

@@ -8,22 +8,34 @@ rows, and history answers with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from sys import intern
 from typing import Any, NamedTuple
 
-from msgspec import json
+from msgspec import DecodeError, Struct, json
 
-from sim.api.pipeline.inputs import RECEIVER, SCRIPT
+from sim.api.pipeline.inputs import (
+    RECEIVER,
+    SCRIPT,
+    Advanced,
+    AnswerDue,
+    Controlled,
+    RestCall,
+    RpcCall,
+    Stepped,
+    StreamFrame,
+    StreamHungUp,
+    StreamOpened,
+    WebhookAnswered,
+)
+from sim.core.model.events import Executed, KycDecided
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, format_span
-from sim.kernel.journal import Header, Line
-from sim.kernel.journal_reader import read_line
+from sim.kernel.journal import Header
 from sim.read.decisions import verdict_of
 from sim.read.history.events import details_of, result_of, short_name
+from sim.read.record import JournalEntry, tag_of
 from sim.run.actors.script.step_order import STEP_TIMER
+from sim.run.engine.journal_record import Record, RecordedEvent
 
-Record = dict[str, Any]
 # The kinds of rows. A clock row is an advance in which no timer fired.
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
 
@@ -40,8 +52,8 @@ class Row(NamedTuple):
 
     at: Instant
     kind: str
-    who: str
-    what: str
+    actor: str
+    title: str
     result: str = ""
     good: bool | None = None
     details: tuple[str, ...] = ()
@@ -57,14 +69,14 @@ class Row(NamedTuple):
 def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
     """Yield a row for each journal line. With the header, steps have their names and places."""
     now, steps = 0, steps_of(header) if header is not None else []
-    for raw in lines:
-        line = read_line(raw)
-        if line.mark:
-            to = f"to input {line.argument}" if line.mark == "rewind" else line.argument
-            yield Row(now, "jump", "tester", line.mark, to)
+    for entry in map(JournalEntry, lines):
+        if mark := entry.mark:
+            argument = entry.line.argument
+            to = f"to input {argument}" if mark == "rewind" else argument
+            yield Row(now, "jump", "tester", mark, to)
             continue
-        now = line.at
-        yield row_of(line, steps)
+        now = entry.at
+        yield row_of(entry, steps)
 
 
 def steps_of(header: Header) -> list[str]:
@@ -72,154 +84,161 @@ def steps_of(header: Header) -> list[str]:
     steps = json.decode(header.scenario).get("steps", ())
     places = header.places if len(header.places) == len(steps) else [""] * len(steps)
     return [
-        f"step {number} {step.get('name', '')} {f'({place})' if place else ''}".strip()
-        for number, (step, place) in enumerate(zip(steps, places, strict=True), start=1)
+        f"step {number} {step.get('name', '')} {f'({position})' if position else ''}".strip()
+        for number, (step, position) in enumerate(zip(steps, places, strict=True), start=1)
     ]
 
 
-def row_of(line: Line, steps: list[str]) -> Row:
-    """Return the row of a line, with the names of the scenario's steps (`steps_of`)."""
-    recorded, out = json.decode(line.input), json.decode(line.out)
-    return row_of_parts(line, recorded, out, steps)
-
-
-def row_of_parts(line: Line, recorded: Record, out: Record, steps: list[str]) -> Row:
-    """Return the row of a line whose parts have already been decoded."""
-    events = out.get("events", ())
-    resolved = out.get("resolved", ())
-    details = (
-        *details_of(events),
-        *(f"{name} is answered: {status}" for name, status, *_ in resolved),
-        *(result_of(result) for result in out.get("steps", ())),
-    )
-    row = _ROWS[recorded["type"]](line.at, recorded, out)
-    verdict = verdict_of(recorded, out)
-    if row.kind == "step" and 0 < recorded["step"] <= len(steps):
-        row = row._replace(what=" ".join(steps[recorded["step"] - 1].split()))
+def row_of(entry: JournalEntry, steps: list[str]) -> Row:
+    """Return the row of an input, with the names of the scenario's steps (`steps_of`)."""
+    recorded, out = entry.input, entry.out
+    row = _ROWS[type(recorded)](recorded, entry)
+    verdict = verdict_of(entry)
+    if isinstance(recorded, Stepped) and 0 < recorded.step <= len(steps):
+        row = row._replace(title=" ".join(steps[recorded.step - 1].split()))
     return row._replace(
-        details=details,
-        seq=line.seq,
-        caller=out.get("caller", ""),
-        subject=row.subject or _subject(events),
+        details=(
+            *details_of(out.events),
+            *(f"{name} is answered: {status}" for name, status, *_ in out.resolved),
+            *map(result_of, out.steps),
+        ),
+        seq=entry.seq,
+        caller=out.caller,
+        subject=row.subject or _subject(out.events),
         verdict=None if verdict is None else verdict.name,
         good=row.good and (verdict is None or verdict.name == "done"),
-        # Raises TypeError for a name that is not a text, in a journal that was edited by hand.
-        events=tuple(intern(event["event"]) for event in events),
+        events=tuple(map(tag_of, out.events)),
     )
 
 
-def _subject(events: Sequence[Record]) -> str:
+def _subject(events: Sequence[RecordedEvent]) -> str:
     """Return what the events of an input are about: the first subject that any of them names."""
     for event in events:
-        execution = event.get("execution")
-        symbol = execution["order"]["symbol"] if execution else event.get("symbol")
-        if symbol:
+        if isinstance(event, Executed):
+            return event.execution.order.symbol
+        if symbol := getattr(event, "symbol", ""):
             return str(symbol)
-        if external_id := event.get("external_id"):
-            return f"kyc/{external_id}"
+        if isinstance(event, KycDecided):
+            return f"kyc/{event.external_id}"
     return ""
 
 
-def _rest(at: Instant, recorded: Record, out: Record) -> Row:
-    status = out["status"]
-    body = out.get("body")  # some refusals are plain text, stored as bytes
-    says = out.get("message", "")
-    if isinstance(body, dict):  # OAuth uses fields of its own (§5.1)
-        says = body.get("message") or body.get("error_description") or body.get("error", "")
-    message = "" if status < 400 else f" {says}"
-    request = f"{recorded['verb']} {recorded['path']}"
+def _rest(call: RestCall, entry: JournalEntry) -> Row:
+    out, status = entry.out, entry.out.status
+    if not status:
+        raise DecodeError("a REST call without the status of its answer")
+    message = ""
+    if status >= 400:
+        body, text = entry.body, out.message  # some refusals are plain text
+        if isinstance(body, dict):  # OAuth uses fields of its own (§5.1)
+            text = body.get("message") or body.get("error_description") or body.get("error", "")
+        message = f" {text}"
+    request, result = f"{call.verb} {call.path}", f"{status}{message}"
+    return Row(entry.at, "request", _caller(out), request, result, status < 400, status=status)
+
+
+def _rpc(call: RpcCall, entry: JournalEntry) -> Row:
+    out = entry.out
+    result = f"{out.code} {out.message}".strip() if out.code else "OK"
+    request = f"gRPC {_method(call.method)}"
+    return Row(entry.at, "request", _caller(out), request, result, not out.code, status=_code(out))
+
+
+def _open(call: StreamOpened, entry: JournalEntry) -> Row:
+    out = entry.out
+    refused = out.code or out.status
     return Row(
-        at, "request", _caller(out), request, f"{status}{message}", status < 400, status=status
-    )
-
-
-def _rpc(at: Instant, recorded: Record, out: Record) -> Row:
-    code = out.get("code", 0)
-    result = f"{code} {out.get('message', '')}".strip() if code else "OK"
-    what = f"gRPC {_method(recorded['method'])}"
-    return Row(at, "request", _caller(out), what, result, not code, status=_code(out))
-
-
-def _open(at: Instant, recorded: Record, out: Record) -> Row:
-    refused = out.get("code") or out.get("status")
-    result = f"refused: {out.get('message', '')}" if refused else f"stream {out.get('stream')}"
-    status = out.get("status") if recorded.get("web_socket") else None
-    return Row(
-        at,
+        entry.at,
         "stream",
         _caller(out),
-        f"opens {_method(recorded['method'])}",
-        result,
-        "stream" in out,
-        subject=f"stream/{out['stream']}" if "stream" in out else "",
-        status=_code(out) if status is None else status,
+        f"opens {_method(call.method)}",
+        f"refused: {out.message}" if refused else f"stream {out.stream}",
+        out.stream > 0,
+        subject=f"stream/{out.stream}" if out.stream else "",
+        status=out.status if call.web_socket and out.status else _code(out),
     )
 
 
 def _code(out: Record) -> str:
-    return Code(out.get("code", 0)).name
+    return Code(out.code).name
 
 
-def _on_stream(kind: str, what: str, at: Instant, recorded: Record, out: Record) -> Row:
-    who = "scenario" if recorded.get("peer") == SCRIPT else "client"
-    number = recorded["stream"]
-    return Row(at, kind, who, f"{what} stream {number}", subject=f"stream/{number}")
+def _frame(frame: StreamFrame, entry: JournalEntry) -> Row:
+    return _on_stream("frame", "sends a frame on", frame, entry)
 
 
-def _advance(at: Instant, recorded: Record, out: Record) -> Row:
-    fired = out.get("fired", ())
-    kinds = ", ".join(dict.fromkeys(one["timer"] for one in fired))
-    kind, to = "timer" if fired else "clock", max(recorded["to"], at)
-    if any(one["timer"] == STEP_TIMER for one in fired):
-        to = max(one["at"] for one in fired)  # a step may stop the advance early
-    subject = next((one["subject"] for one in fired if one["subject"]), "")
-    passed = f"+{format_span(to - at)}"
+def _hang_up(end: StreamHungUp, entry: JournalEntry) -> Row:
+    return _on_stream("stream", "hangs up", end, entry)
+
+
+def _on_stream(kind: str, verb: str, sent: StreamFrame | StreamHungUp, entry: JournalEntry) -> Row:
+    actor = "scenario" if sent.peer == SCRIPT else "client"
+    number = sent.stream
+    return Row(entry.at, kind, actor, f"{verb} stream {number}", subject=f"stream/{number}")
+
+
+def _advance(advance: Advanced, entry: JournalEntry) -> Row:
+    fired = entry.out.fired
+    kinds = ", ".join(dict.fromkeys(timer.timer for timer in fired))
+    kind, to = "timer" if fired else "clock", max(advance.to, entry.at)
+    if any(timer.timer == STEP_TIMER for timer in fired):
+        to = max(timer.at for timer in fired)  # a step may stop the advance early
+    subject = next((timer.subject for timer in fired if timer.subject), "")
+    passed = f"+{format_span(to - entry.at)}"
     return Row(to, kind, "clock", passed, kinds, fired=len(fired), subject=subject)
 
 
-def _step(at: Instant, recorded: Record, out: Record) -> Row:
-    step = f"step {recorded['step']}"
-    return Row(at, "step", "scenario", step, subject=step)
+def _step(step: Stepped, entry: JournalEntry) -> Row:
+    title = f"step {step.step}"
+    return Row(entry.at, "step", "scenario", title, subject=title)
 
 
-def _control(at: Instant, recorded: Record, out: Record) -> Row:
-    words = (recorded["action"], recorded.get("subject", ""), recorded.get("arguments", ""))
-    what = " ".join(words).strip()
-    who = "scenario" if recorded.get("peer") == SCRIPT else "tester"
-    subject = recorded.get("subject", "")
-    if refused := out.get("message", ""):
-        return Row(at, "control", who, what, f"refused: {refused}", False, subject=subject)
-    return Row(at, "control", who, what, subject=subject)
+def _control(action: Controlled, entry: JournalEntry) -> Row:
+    arguments = "" if action.arguments == "{}" else action.arguments
+    title = " ".join((action.action, action.subject, arguments)).strip()
+    actor = "scenario" if action.peer == SCRIPT else "tester"
+    refused = entry.out.message
+    return Row(
+        entry.at,
+        "control",
+        actor,
+        title,
+        f"refused: {refused}" if refused else "",
+        False if refused else None,
+        subject=action.subject,
+    )
 
 
-def _answer_due(at: Instant, recorded: Record, out: Record) -> Row:
-    return Row(at, "control", "server", f"needs {recorded['awaits']}", "the clock stood still")
+def _answer_due(due: AnswerDue, entry: JournalEntry) -> Row:
+    return Row(entry.at, "control", "server", f"needs {due.pending_on}", "the clock stood still")
 
 
-def _webhook_answer(at: Instant, recorded: Record, out: Record) -> Row:
-    status = recorded.get("status", 0)
-    result = str(status or recorded.get("error", ""))
-    who = "scripted receiver" if recorded.get("peer") == RECEIVER else "receiver"
+def _webhook_answer(answer: WebhookAnswered, entry: JournalEntry) -> Row:
+    status = answer.status
+    result = str(status or answer.error)
+    actor = "scripted receiver" if answer.peer == RECEIVER else "receiver"
     good = 200 <= status < 300
-    return Row(at, "webhook", who, "answers the webhook", result, good, status=status or None)
+    return Row(
+        entry.at, "webhook", actor, "answers the webhook", result, good, status=status or None
+    )
 
 
-_ROWS: dict[str, Callable[[Instant, Record, Record], Row]] = {
-    "rest": _rest,
-    "rpc": _rpc,
-    "open": _open,
-    "frame": partial(_on_stream, "frame", "sends a frame on"),
-    "hangup": partial(_on_stream, "stream", "hangs up"),
-    "advance": _advance,
-    "step": _step,
-    "control": _control,
-    "answer_due": _answer_due,
-    "answer": _webhook_answer,
+_ROWS: dict[type[Struct], Callable[[Any, JournalEntry], Row]] = {
+    RestCall: _rest,
+    RpcCall: _rpc,
+    StreamOpened: _open,
+    StreamFrame: _frame,
+    StreamHungUp: _hang_up,
+    Advanced: _advance,
+    Stepped: _step,
+    Controlled: _control,
+    AnswerDue: _answer_due,
+    WebhookAnswered: _webhook_answer,
 }
 
 
 def _caller(out: Record) -> str:
-    return short_name(out.get("caller", "")) or "anyone"
+    return short_name(out.caller) or "anyone"
 
 
 def _method(path: str) -> str:

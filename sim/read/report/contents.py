@@ -27,7 +27,7 @@ from sim.contract.contract import Operation
 from sim.core.catalogue.observations import reading_in_force
 from sim.kernel.instants import format_instant
 from sim.read.catalogues import rows as catalogue_rows
-from sim.read.history.pages import Entry, Rows
+from sim.read.history.pages import BranchEntry, Rows
 from sim.read.history.recorded import RecordedRun
 from sim.read.history.records import operations, result_of_input
 from sim.read.replay import Divergence
@@ -106,7 +106,7 @@ class Contents:
         if seq == self._recorded.branches[branch.name].seq:
             self._figures[branch.name] = self._figures_now()
 
-    def _note_record(self, position: int, entry: Entry, outcome: Outcome) -> None:
+    def _note_record(self, position: int, entry: BranchEntry, outcome: Outcome) -> None:
         record = result_of_input(self.simulation, entry, outcome, self._streams)
         record["frames"] = record["frames"][:FRAMES_MAX]
         for stream in {frame["stream"] for frame in record["frames"]}:
@@ -117,7 +117,7 @@ class Contents:
             self._branch == self.simulation.journal.branch.name and position > self._since
         )
         if branch_continues:
-            changed = keys_named_by(entry.out.get("events", ()))
+            changed = keys_named_by(entry.recorded.events)
             self._states.at(position, self.simulation.engine, entry.row.kind, changed)
         else:
             self._states.at(position, self.simulation.engine)
@@ -157,8 +157,8 @@ class Contents:
         """Return sentences about what is missing in the report."""
         sentences, total = [], self._recorded.total
         if self._since:
-            whole = f"records and states of the last {self._inputs:,} of {total:,} inputs"
-            sentences.append(f"{whole}; every row is here, and sim open shows every moment")
+            recent = f"records and states of the last {self._inputs:,} of {total:,} inputs"
+            sentences.append(f"{recent}; every row is here, and sim open shows every moment")
         if self._cut:
             sentences.append(f"the last {FIGURES_MAX:,} figures of a kind and account")
         return sentences
@@ -215,6 +215,6 @@ def _symbols(recorded: RecordedRun) -> set[str]:
     return {
         symbol.decode()
         for branch in recorded.branches.values()
-        for place in branch.positions(branch.from_seq, branch.seq)
-        for symbol in _SYMBOL.findall(recorded.line_at(place))
+        for position in branch.positions(branch.from_seq, branch.seq)
+        for symbol in _SYMBOL.findall(recorded.line_at(position))
     }

@@ -1,7 +1,7 @@
 """The changes in a table of rows from one moment to the next.
 
-A difference is a list of splices `[place, removed, rows]`, to be applied in order: each removes
-`removed` rows at a place and inserts `rows` there. The page does the same in JavaScript
+A difference is a list of splices `[index, removed, rows]`, to be applied in order: each removes
+`removed` rows at an index and inserts `rows` there. The page does the same in JavaScript
 (`recorded.js`).
 """
 
@@ -27,8 +27,8 @@ def splices(before: list[Row], after: list[Row]) -> list[Splice]:
     if len(removed) != len(added):
         return [(start, len(removed), added)]
     return [
-        (start + place, 1, [row])
-        for place, (old, row) in enumerate(zip(removed, added, strict=True))
+        (start + index, 1, [row])
+        for index, (old, row) in enumerate(zip(removed, added, strict=True))
         if old != row
     ]
 
@@ -42,19 +42,19 @@ class Keyed:
 
     def put(self, key: Key, row: Row | None) -> list[Splice]:
         """Set or remove the row of a key. Return the splices."""
-        place = bisect_left(self._keys, key)
-        unchanged = place < len(self._keys) and self._keys[place] == key
+        index = bisect_left(self._keys, key)
+        unchanged = index < len(self._keys) and self._keys[index] == key
         if unchanged and row is None:
-            del self._keys[place], self.rows[place]
-            return [(place, 1, [])]
-        if row is None or (unchanged and self.rows[place] == row):
+            del self._keys[index], self.rows[index]
+            return [(index, 1, [])]
+        if row is None or (unchanged and self.rows[index] == row):
             return []
         if unchanged:
-            self.rows[place] = row
-            return [(place, 1, [row])]
-        self._keys.insert(place, key)
-        self.rows.insert(place, row)
-        return [(place, 0, [row])]
+            self.rows[index] = row
+            return [(index, 1, [row])]
+        self._keys.insert(index, key)
+        self.rows.insert(index, row)
+        return [(index, 0, [row])]
 
     def replace(self, keyed: list[tuple[Key, Row]]) -> list[Splice]:
         """Replace all rows by these, in the order of their keys. Return the splices."""

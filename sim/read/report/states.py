@@ -10,11 +10,12 @@ missed for long. A test compares every moment of runs with the history.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from sim.core.accounts.ledger import HOUSES
+from sim.core.model.events import CashMoved, DormantInstrumentsMoved, Executed, MaintenanceChanged
 from sim.read.report.differences import Key, Keyed, Row, Splice, splices
 from sim.read.report.packing import PackedSeries, Parts
 from sim.run.actors.operator.answers import (
@@ -25,6 +26,7 @@ from sim.run.actors.operator.answers import (
 )
 from sim.run.actors.operator.views import ViewFilter, view
 from sim.run.engine.engine import Engine
+from sim.run.engine.journal_record import RecordedEvent, RecordedTrade
 
 _WHOLE_EVERY = 1_000  # inputs
 # Short views, with the kinds of rows after which they may differ; () means all kinds.
@@ -66,23 +68,23 @@ class SeenRows(Struct):
     queued: set[str] = set()
 
 
-def keys_named_by(events: Iterable[dict[str, Any]]) -> NamedKeys:
+def keys_named_by(events: Iterable[RecordedEvent]) -> NamedKeys:
     """Return what some events of the journal name."""
     orders, trades, accounts, symbols = set[str](), set[str](), set[str](), set[str]()
     moves, every = dict[str, int](), False
     for event in events:
-        about = event["execution"]["order"] if "execution" in event else event
-        if "execution" in event:
-            orders.add(about["id"])
-        match event["event"]:
-            case "Traded":
-                trades.add(event["id"])
-            case "CashMoved":
-                moves[event["account"]] = moves.get(event["account"], 0) + 1
-            case "ShelfMoved" | "MaintenanceChanged":
+        match event:
+            case Executed():
+                orders.add(event.execution.order.id)
+            case RecordedTrade():
+                trades.add(event.id)
+            case CashMoved():
+                moves[event.account] = moves.get(event.account, 0) + 1
+            case DormantInstrumentsMoved() | MaintenanceChanged():
                 every = True
-        accounts.add(about.get("account", ""))
-        symbols.add(about.get("symbol", ""))
+        about = event.execution.order if isinstance(event, Executed) else event
+        accounts.add(getattr(about, "account", ""))
+        symbols.add(getattr(about, "symbol", ""))
     return NamedKeys(orders, trades, accounts - {""}, symbols - {""}, moves, every)
 
 
@@ -99,7 +101,7 @@ def _orders(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
     if changed is None:
         some = list(orders.all())
     else:
-        some = [orders.rows[place] for place in range(before, len(orders))]
+        some = [orders.rows[index] for index in range(before, len(orders))]
         some += map(orders.require, sorted(changed.orders | waiting))
     return [((order.created, order.id), order_answer(order)) for order in some]
 
@@ -108,8 +110,8 @@ def _trades(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
     trades = engine.exchange.trading.trades
     if changed is None:
         return [((seq,), trade_answer(trade)) for seq, trade in enumerate(trades)]
-    places = sorted(seq for one in changed.trades if (seq := trades.seq(one)) is not None)
-    return [((seq,), trade_answer(trades[seq])) for seq in places]
+    seqs = sorted(seq for trade in changed.trades if (seq := trades.seq(trade)) is not None)
+    return [((seq,), trade_answer(trades[seq])) for seq in seqs]
 
 
 def _ledger(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:
@@ -123,8 +125,8 @@ def _ledger(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
         rows = ledger.entries(name)
         begin = max(0, len(rows) - first[name]) if first else 0
         pairs += [
-            ((row.at, name, place), ledger_answer(row))
-            for place, row in enumerate(rows[begin:], start=begin)
+            ((row.at, name, number), ledger_answer(row))
+            for number, row in enumerate(rows[begin:], start=begin)
         ]
     return pairs
 

@@ -127,8 +127,8 @@ def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
         first, last = grouped[0], grouped[-1]
         fired = sum(row.fired for row in grouped)
         passed = f"+{format_span(last.at - first.at)}" if last.at > first.at else ""
-        what = f"{len(grouped)} moves {passed}".rstrip()
-        yield last._replace(what=what, result=f"{fired} timers fired" if fired else "")
+        title = f"{len(grouped)} moves {passed}".rstrip()
+        yield last._replace(title=title, result=f"{fired} timers fired" if fired else "")
 
 
 def write(selected: Iterable[Row], out: TextIO) -> bool:
@@ -138,14 +138,15 @@ def write(selected: Iterable[Row], out: TextIO) -> bool:
     wraps; nothing is cut.
     """
     day = ""
-    who, what = (28, 52) if width() >= WIDE else (16, 34)
+    actor_width, title_width = (28, 52) if width() >= WIDE else (16, 34)
     for row in selected:
         moment = to_datetime(row.at, EASTERN)
         if f"{moment:%A %Y-%m-%d}" != day:
             day = f"{moment:%A %Y-%m-%d}"
             print(f"── {day}, Eastern Time", file=out)
         time = f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
-        line = f"{row.who:<{who}} {_readable(row.what):<{what}} {row.result}".rstrip()
+        columns = f"{row.actor:<{actor_width}} {_readable(row.title):<{title_width}}"
+        line = f"{columns} {row.result}".rstrip()
         mark = _painted(MARK[row.good], out)
         _write_wrapped(line, f"{time} {mark} ", out)
         for detail in grouped(row.details):
@@ -159,15 +160,15 @@ _INDENT = 17  # indent of continuation lines
 _COLOUR = {"✓": "green", "✗": "red"}
 
 
-def _readable(what: str) -> str:
+def _readable(title: str) -> str:
     """Return the text of a row, with the arguments of an action as `name=value` instead of JSON."""
-    action, brace, rest = what.partition("{")
+    action, brace, rest = title.partition("{")
     if not brace:
-        return what
+        return title
     try:
         arguments = json.decode(brace + rest)
     except DecodeError:
-        return what
+        return title
     texts = (
         f"{name}={value if isinstance(value, str) else json.encode(value).decode()}"
         for name, value in arguments.items()
@@ -210,8 +211,8 @@ def plain(row: Row) -> dict[str, Any]:
         "seq": row.seq,
         "at": format_instant(row.at),
         "kind": row.kind,
-        "who": row.caller or row.who,
-        "what": row.what,
+        "who": row.caller or row.actor,
+        "what": row.title,
         "result": row.result,
         "ok": row.good,
         "details": list(row.details),

@@ -8,16 +8,18 @@ from __future__ import annotations
 import zlib
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import TypeAlias
 
 import google.protobuf
 import msgspec
 import tzdata
-from msgspec import UNSET, Raw, Struct, UnsetType, json
+from msgspec import Raw, Struct, UnsetType, json
 
 from sim.api.pipeline.inputs import Close, Fired, Outcome, Resolve, Send, StepResult
 from sim.api.pipeline.request_log import LoggedCall
-from sim.core.model.events import Event, Traded
+from sim.core.model.enums import TradeState
+from sim.core.model.events import EventInFull, Traded
+from sim.core.model.quantities import Price, Qty
 from sim.core.model.refusals import Refusal
 from sim.core.model.why import NO_FACTS, Facts
 from sim.kernel.instants import Instant, Span
@@ -29,6 +31,23 @@ _FULL_BODY_MAX = 4096
 _SHARED_BODY_MAX = 1024
 # The longest body whose digest is cached. A page of megabytes is built for one answer only.
 _CACHED_BODY_MAX = 1 << 18
+
+
+class RecordedTrade(Struct, frozen=True, tag="Traded", tag_field="event", gc=False):
+    """The event `Traded` in the journal. It only names a trade, because its executions are events,
+    too.
+    """
+
+    id: str
+    symbol: str
+    price: Price
+    qty: Qty
+    state: TradeState
+    rule: str
+    facts: Facts | UnsetType = NO_FACTS
+
+
+RecordedEvent: TypeAlias = EventInFull | RecordedTrade
 
 
 class Record(Struct, omit_defaults=True):
@@ -54,7 +73,7 @@ class Record(Struct, omit_defaults=True):
     stream: int = 0
     fired: list[Fired] = []
     steps: list[StepResult] = []
-    events: list[Any] = []
+    events: list[RecordedEvent] = []
     closed: list[Close] = []
     resolved: list[tuple[str, int, Raw, str]] = []
     posts: list[str] = []
@@ -68,7 +87,9 @@ def record_of(outcome: Outcome, entry: LoggedCall | None, now: Instant) -> Recor
     `entry` is its call, if it was one.
     """
     reply = outcome.reply
-    events = _event_records(outcome.events) if outcome.events else []
+    events: list[RecordedEvent] = [
+        _recorded_trade(event) if isinstance(event, Traded) else event for event in outcome.events
+    ]
     out = Record(events=events, fired=outcome.fired, steps=outcome.steps, stream=outcome.stream)
     if entry is not None:
         out.operation, out.caller = entry.operation, entry.caller
@@ -106,26 +127,11 @@ def record_of(outcome: Outcome, entry: LoggedCall | None, now: Instant) -> Recor
     return out
 
 
-def _event_records(events: list[Event]) -> list[object]:
-    """Return events in their form in the journal.
-
-    Trades are only named: their executions are events, too.
-    """
-    return [_named(event) if type(event) is Traded else event for event in events]
-
-
-def _named(event: Traded) -> dict[str, object]:
+def _recorded_trade(event: Traded) -> RecordedTrade:
     trade = event.trade
-    named: dict[str, object] = {
-        "event": "Traded",
-        "id": trade.id,
-        "symbol": trade.symbol,
-        "price": trade.price,
-        "qty": trade.qty,
-        "state": event.state,
-        "rule": event.rule,
-    }
-    return named if event.facts is UNSET else {**named, "facts": event.facts}
+    return RecordedTrade(
+        trade.id, trade.symbol, trade.price, trade.qty, event.state, event.rule, event.facts
+    )
 
 
 def _sha256(body: bytes) -> str:
