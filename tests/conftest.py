@@ -19,7 +19,7 @@ from sim.run.client.client import Connection, connect
 from tests import reading
 
 # These start first: at the end of a run with two workers, one would wait for the other.
-LONG = ("tests/test_docs_examples.py", "tests/search/", "tests/api/test_gateway_lists.py")
+LONG = ("tests/house/test_docs_examples.py", "tests/search/", "tests/api/test_gateway_lists.py")
 
 LEDGER = yaml.load((Path(__file__).parent / "ledger.yaml").read_text(), yaml.CSafeLoader)
 

@@ -1,5 +1,5 @@
 """Maintenance windows as clients live through them (rules W2-W9; W1 is in
-tests/test_limits_and_calendar.py).
+tests/surfaces/test_limits_and_calendar.py).
 """
 
 from __future__ import annotations

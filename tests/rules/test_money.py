@@ -20,9 +20,9 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
 from sim.run.client.client import Connection, connect
+from tests.core.test_liquidity_rewards import advance
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 from tests.sessions import SESSIONS
-from tests.test_liquidity_rewards import advance
 from tests.trading_harness import Market
 
 TAKER = "firms/retail/accounts/5c1e90d2"

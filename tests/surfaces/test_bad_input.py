@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from sim.contract.contract import Binding, Operation, Plane
 from sim.contract.messages import Message, find_message
 from sim.run.client.client import Connection
 from tests.journeys import firm, key, poor_firm, rpc_trader
+from tests.surfaces.callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
 
 ROUTES = routes()
 WITH_BODY = [route for route in ROUTES if route[2][2] and route[0] != "auth"]

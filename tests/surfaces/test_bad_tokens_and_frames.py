@@ -10,7 +10,6 @@ from typing import Any
 
 import jwt
 import pytest
-from callers import kept, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
 from sim.run.client.client import Connection, connect
 from tests.journeys import firm, key, quiet
+from tests.surfaces.callers import kept, unlimited
 
 NAMES = ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience")
 

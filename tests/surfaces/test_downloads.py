@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from callers import counted, unlimited
 
 from sim.api.reports.csv_writer import CHUNK_ROWS
 from sim.contract.messages import Message
@@ -24,6 +23,7 @@ from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
 from sim.run.client.client import Connection, RpcError
 from tests.journeys import firm, quiet, rpc_trader, trader
+from tests.surfaces.callers import counted, unlimited
 
 TRADES = 1600
 
