@@ -1,4 +1,4 @@
-"""Shared by tests of codecs and of the gateway's lists."""
+"""Shared by tests of codecs, of the gateway's lists and of the retail API."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from evening import Evening
+from retail_world import RetailWorld
 from wire_values import probe_package
 
 
@@ -21,3 +22,9 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def evening() -> Evening:
     """A world in which something of everything has happened. Tests change nothing in it."""
     return Evening()
+
+
+@pytest.fixture
+def retail() -> RetailWorld:
+    """Two retail accounts and two markets that nobody else trades."""
+    return RetailWorld()

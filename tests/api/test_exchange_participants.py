@@ -8,19 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.api.pipeline.authentication import Caller
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, Http, Response, Rpc, RpcError, connect
+from sim.run.client.client import Connection, Http, Response, Rpc, RpcError
 from tests.journeys import firm, order, poor_firm, quiet
 
 TOKEN = "/v1/participant/tokens"
 ADMIN = "/v1/participant/admin-tokens"
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
 
 
 def partner(world: Connection) -> Http:

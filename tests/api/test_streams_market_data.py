@@ -17,11 +17,6 @@ from tests.journeys import firm, in_state, open_ones, quiet, rpc_trader
 
 
 @pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
-
-
-@pytest.fixture
 def pair(world: Connection) -> tuple[str, str]:
     """Symbols of two open instruments."""
     found = open_ones(world.simulation)

@@ -19,12 +19,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import in_state, key, quiet, retail_order
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
+from tests.journeys import in_state, key, retail_order
 
 
 @pytest.fixture

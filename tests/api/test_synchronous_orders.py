@@ -26,11 +26,6 @@ from tests.journeys import key, quiet, retail_order
 STOPGAP = "Global Rate Limit Exceeded"
 
 
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
-
-
 def slow(world: Connection, span: str) -> None:
     assume(world, "engine.latency", span)
 

@@ -20,7 +20,7 @@ from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.run.client.client import Connection, connect
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import firm, key, order, retail_order, trader
+from tests.journeys import enter, firm, key, operate, retail_order, trader
 
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
 EVENT = WINDOW.removeprefix("cpc-")
@@ -78,12 +78,7 @@ def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
     """Let the first user buy Up from the second at 55 cents."""
     instrument = world.simulation.exchange.instruments.require(symbol)
     for user, side in ((0, "buy"), (1, "sell")):
-        assert (
-            trader(world, user)
-            .post("/v1/trading/orders", json=order(instrument, side, 55, contracts))
-            .status
-            == 200
-        )
+        assert enter(world, instrument, side, 55, contracts, user=user).status == 200
 
 
 def told(stream: Any) -> list[tuple[str, str, str]]:
@@ -884,7 +879,7 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
         for minute, action, body in doings:
             if minute == number:
                 for world in worlds:
-                    world.absorb(world.simulation.control(action, "", dict(body)))
+                    operate(world, action, **body)
         for place in places:
             if windows.listed(place):
                 windows.materialise(windows.symbol(place))

@@ -11,14 +11,9 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection
-from tests.journeys import firm, key, open_ones, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import firm, key, open_ones, operate, order, retail_order, rpc_trader, trader
 
 STOPGAP = "Global Rate Limit Exceeded"
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
 
 
 def slow(world: Connection, span: str) -> None:
@@ -258,9 +253,7 @@ def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(
     ]
     world.advance("1s")
     if refused == "halted":
-        world.absorb(
-            world.simulation.control("instrument.state", instrument.symbol, {"state": "HALTED"})
-        )
+        operate(world, "instrument.state", instrument.symbol, state="HALTED")
     world.advance("5s")
     at = f"2026-09-08T18:00:0{6 if refused == 'late' else 3}Z"
     shown = mine.get(f"/v1/order/{retail_id}").json()["order"]
@@ -300,9 +293,7 @@ def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
     assert (change(21).status, state()) == (200, "ORDER_STATE_REPLACED")
     slow(world, "2s")
     assert (change(22).status, state()) == (200, "ORDER_STATE_PENDING_REPLACE")
-    world.absorb(
-        world.simulation.control("instrument.state", instrument.symbol, {"state": "SUSPENDED"})
-    )
+    operate(world, "instrument.state", instrument.symbol, state="SUSPENDED")
     world.advance("2s")
     assert state() == "ORDER_STATE_REPLACED"
 

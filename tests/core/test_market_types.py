@@ -15,7 +15,7 @@ from sim.core.lifecycle.outcomes import Outcome, outcome_of
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition
 from sim.run.client.client import Connection, connect
-from tests.journeys import firm, order, trader
+from tests.journeys import enter, firm, trader
 
 SPORTS_MARKET_TYPES = [
     "basketball_player_points",
@@ -225,8 +225,8 @@ def paid(
         text = text.replace(f"${{{name}}}", value)
     world = connect(Simulation(load_scenario(text)))
     instrument = world.simulation.exchange.instruments.require("asked")
-    trader(world, 1).post("/v1/trading/orders", json=order(instrument, "sell", 40, 10))
-    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 10))
+    enter(world, instrument, "sell", 40, 10, user=1)
+    enter(world, instrument, "buy", 40, 10)
     account = firm(world.simulation).users[0].account
 
     def cash() -> float:

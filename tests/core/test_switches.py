@@ -18,7 +18,7 @@ from tests.api import test_exchange_funding as funding
 from tests.api import test_exchange_kyc_prefill as prefill
 from tests.api import test_exchange_participants as participants
 from tests.api import test_retail_rfqs as rfqs
-from tests.journeys import firm, key, order, quiet, trader
+from tests.journeys import firm, key, operate, order, quiet, trader
 
 HERE = Path(__file__).parents[1]
 PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
@@ -26,19 +26,11 @@ PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore
 
 def switch(world: Connection, **values: str) -> None:
     for name, value in values.items():
-        world.absorb(
-            world.simulation.control("assumption.set", name.replace("__", "."), {"value": value})
-        )
+        operate(world, "assumption.set", name.replace("__", "."), value=value)
 
 
 def listed(world: Connection, **terms: object) -> str:
-    world.absorb(
-        world.simulation.control(
-            "instrument.create",
-            "",
-            {"symbol": "switches", "tick_size": "0.01", "state": "OPEN", **terms},
-        )
-    )
+    operate(world, "instrument.create", symbol="switches", tick_size="0.01", state="OPEN", **terms)
     return "switches"
 
 
@@ -62,7 +54,7 @@ def document_after_five_seconds(world: Connection) -> object:
     atlas.post(
         "/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
     )
-    world.absorb(world.simulation.control("kyc.document", "person-1", {"result": "uploaded"}))
+    operate(world, "kyc.document", "person-1", result="uploaded")
     world.advance("5s")
     return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json()["status"][
         "decision"
@@ -138,12 +130,10 @@ def dollars_at_a_limit(world: Connection) -> object:
 
 def market_without_a_reference(world: Connection) -> object:
     symbol = listed(world)
-    world.absorb(
-        world.simulation.control(
-            "order.place",
-            "",
-            {"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"},
-        )
+    operate(
+        world,
+        "order.place",
+        **{"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"},
     )
     return (
         trader(world)

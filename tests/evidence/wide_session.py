@@ -19,6 +19,7 @@ from sim.run.client.client import Connection, Http, Response, Rpc, RpcError, Str
 from tests.evidence.in_process import record
 from tests.journeys import (
     PERSON,
+    account,
     firm,
     in_state,
     key,
@@ -104,8 +105,8 @@ def _enter(clients: Clients) -> None:
     clients.partner.get(f"/v1/orderbook/{market.symbol}")
     clients.partner.get(f"/v1/orderbook/{market.symbol}/bbo")
     clients.order(buyer, "buy", 41, 10)
-    buyer.post("/v1/positions/balance", json={"name": _account(world), "currency": "USD"})
-    buyer.get("/v1/funding/balance-ledger", params={"account": _account(world)})
+    buyer.post("/v1/positions/balance", json={"name": account(world), "currency": "USD"})
+    buyer.get("/v1/funding/balance-ledger", params={"account": account(world)})
     clients.order(buyer, "buy", 99, 9_000_000)
     clients.order(buyer, "buy", 40, 1, sessionId="nobody")
     buyer.post(
@@ -326,10 +327,6 @@ def _late(clients: Clients) -> None:
         clients.buyer.get("/v1/trading/orders/open")
         clients.retail.get("/v1/orders/open")
         clients.world.gateway.get(f"/v1/market/slug/{clients.market.symbol}")
-
-
-def _account(world: Connection) -> str:
-    return firm(world.simulation).users[0].account
 
 
 PARTS: dict[str, Part] = {

@@ -24,9 +24,11 @@ from sim.run.client.client import Connection, Http, RpcError, connect
 from tests.deeds import do
 from tests.journeys import (
     FEW_GAMES,
+    enter,
     firm,
     key,
     open_ones,
+    operate,
     order,
     quiet,
     retail_order,
@@ -62,9 +64,7 @@ def entered(user: Http, body: dict[str, object]) -> str:
 
 def _maintenance(world: Connection) -> str:
     made = entered(trader(world), order(quiet(world.simulation), "buy", 40, 1))
-    world.absorb(
-        world.simulation.control("maintenance.add", "", {"begins": "+10m", "length": "1h"})
-    )
+    operate(world, "maintenance.add", begins="+10m", length="1h")
     world.advance("10m")
     return made
 
@@ -73,9 +73,7 @@ def _state(world: Connection, *states: str, tif: str = "TIME_IN_FORCE_GOOD_TILL_
     instrument = quiet(world.simulation)
     made = entered(trader(world), order(instrument, "buy", 40, 1, timeInForce=tif))
     for state in states:
-        world.absorb(
-            world.simulation.control("instrument.state", instrument.symbol, {"state": state})
-        )
+        operate(world, "instrument.state", instrument.symbol, state=state)
     return made
 
 
@@ -222,7 +220,7 @@ def test_a_refusal_by_state_names_who_brought_the_state_about(world: Connection)
     world.simulation.control("instrument.state", instrument.symbol, {"state": "HALTED"})
     halted = world.simulation.seq
     world.advance("30s")
-    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1))
+    enter(world, instrument, "buy", 40, 1)
     refused = _refused(world)
     request = wire.InsertOrderRequest(
         symbol=instrument.symbol, type=2, side=1, order_qty=100, price=40, time_in_force=2
@@ -334,7 +332,7 @@ def test_streams_that_were_hung_up_closed_or_left_behind_say_so(world: Connectio
         for user in (0, 1, 2)
     )
     gone.close()
-    world.absorb(world.simulation.control("stream.close", str(closed.number), {}))
+    operate(world, "stream.close", str(closed.number))
     world.simulation.rewind(seq=world.simulation.seq)
     assert why(world, f"stream/{gone.number}")["summary"] == "the client disconnected"
     assert why(world, f"stream/{closed.number}")["summary"] == "the tester ended it"
@@ -494,7 +492,7 @@ def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> N
         False,
         "",
     ) and "document is required" in found["summary"]
-    world.absorb(world.simulation.control("kyc.document", token, {"result": "uploaded"}))
+    operate(world, "kyc.document", token, result="uploaded")
     found = why(world, "person-1")
     assert found["state"] == "UPLOADED" and found["summary"].endswith(found["due"]) and found["due"]
     world.advance("5s")
@@ -522,12 +520,10 @@ def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(
     world: Connection,
 ) -> None:
     atlas = partner(world)
-    world.absorb(
-        world.simulation.control("assumption.set", "kyc.review_outcome", {"value": "hold"})
-    )
+    operate(world, "assumption.set", "kyc.review_outcome", value="hold")
     atlas.post("/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-25"})
     assert "will not end by itself" in why(world, "kyc/person-1")["summary"]
-    world.absorb(world.simulation.control("kyc.decide", "person-1", {"decision": "reject"}))
+    operate(world, "kyc.decide", "person-1", decision="reject")
     found = why(world, "kyc/person-1")
     assert found["state"] == "REJECTED" and [link["what"] for link in found["chain"]][-2:] == [
         "decided: reject",
@@ -666,7 +662,7 @@ def test_a_webhook_that_came_twice_late_or_never_says_why(
 ) -> None:
     atlas = partner(world, *answers)
     for action, subject, arguments in setting:
-        world.absorb(world.simulation.control(action, subject, arguments))
+        operate(world, action, subject, **arguments)
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("1h")
     found = why(world, notified(world))
@@ -676,8 +672,8 @@ def test_a_webhook_that_came_twice_late_or_never_says_why(
     assert all(link["fault"]["id"] == "f1" for link in struck)
     if state == "LOST":
         assert "/webhooks/atlas/redeliver" in found["remedy"]
-        world.absorb(world.simulation.control("fault.remove", "f1", {}))
-        world.absorb(world.simulation.control("webhook.redeliver", "firms/atlas", {}))
+        operate(world, "fault.remove", "f1")
+        operate(world, "webhook.redeliver", "firms/atlas")
         again = why(world, found["subject"])
         assert again["state"] == "DELIVERED" and again["chain"][-2]["what"].startswith(
             "attempt 1 was sent"
@@ -691,7 +687,7 @@ def test_a_webhook_behind_an_open_breaker_says_until_when(world: Connection) -> 
         ("webhook.breaker_buffers", "true"),
         ("webhook.breaker_cooldown", "1h"),
     ):
-        world.absorb(world.simulation.control("assumption.set", name, {"value": value}))
+        operate(world, "assumption.set", name, value=value)
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("45m")
     found = why(world, notified(world))

@@ -28,7 +28,7 @@ from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import Connection, connect
 from sim.run.engine import snapshots
 from tests.deeds import do
-from tests.journeys import FEW_GAMES, key, order, quiet, rpc_trader, trader
+from tests.journeys import FEW_GAMES, enter, key, order, quiet, rpc_trader, trader
 
 State = dict[str, bytes]
 STREAMS = (
@@ -227,7 +227,7 @@ def test_a_book_that_nobody_followed_when_it_changed_is_the_new_one_in_hindsight
             socket.send(json.encode({"unsubscribe": {"requestId": f"{price} {type}"}}))
             socket.take()
         world.advance("1s")
-        trader(world).post("/v1/trading/orders", json=order(instrument, "buy", price, 1))
+        enter(world, instrument, "buy", price, 1)
         for _ in range(7):
             world.gateway.get("/v1/health")
     history = History(sim)
@@ -243,7 +243,7 @@ def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch
     world, instrument = connect(sim), quiet(sim)
     for number in range(60):
         side = "buy" if number % 2 else "sell"
-        trader(world).post("/v1/trading/orders", json=order(instrument, side, 50, 1))
+        enter(world, instrument, side, 50, 1)
     history = History(sim)
     for seq in range(sim.seq, 0, -3):
         done(history.state(seq, "books"))

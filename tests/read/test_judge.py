@@ -24,7 +24,7 @@ from sim.read.conformance import check, rulebook
 from sim.read.explain import explain
 from sim.run.client.client import Connection, RpcError, connect
 from tests.api import test_retail_rfqs as rfqs
-from tests.journeys import APPLICATION, firm, key, order, quiet, rpc_trader, trader
+from tests.journeys import APPLICATION, enter, firm, key, operate, quiet, rpc_trader, trader
 
 Client = Callable[[Connection], object]
 MINE, OTHERS = ("a", "900110001"), ("other", "900110001")
@@ -109,10 +109,7 @@ def orders(*ids: str) -> Client:
     def act(world: Connection) -> None:
         fault(world, "InsertOrder", 502, 1)
         for number in ids:
-            trader(world).post(
-                "/v1/trading/orders",
-                json=order(quiet(world.simulation), "buy", 40, 1, clordId=number),
-            )
+            enter(world, quiet(world.simulation), "buy", 40, 1, clordId=number)
             world.advance("2s")
 
     return act
@@ -155,11 +152,9 @@ def shut(*deeds: str) -> Client:
         symbol = quiet(world.simulation)
         for deed in ("order", "HALTED", *deeds):
             if deed == "order":
-                trader(world).post("/v1/trading/orders", json=order(symbol, "buy", 40, 1))
+                enter(world, symbol, "buy", 40, 1)
             else:
-                world.absorb(
-                    world.simulation.control("instrument.state", symbol.symbol, {"state": deed})
-                )
+                operate(world, "instrument.state", symbol.symbol, state=deed)
             world.advance("10s")
 
     return act
@@ -170,12 +165,7 @@ def tick(*, read: bool) -> Client:
         instrument = quiet(world.simulation, tick=5)
         if read:
             trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
-        trader(world).post(
-            "/v1/trading/orders",
-            json=order(
-                instrument, "buy", 40, 1, price=str(instrument.tick * 40 + (0 if read else 1))
-            ),
-        )
+        enter(world, instrument, "buy", 40, 1, price=str(instrument.tick * 40 + (0 if read else 1)))
 
     return act
 
@@ -185,7 +175,7 @@ def dropped(**resume: Any) -> Client:
         stream = rpc_trader(world).stream(DROP_COPY)
         world.advance("1m")
         token = stream.frames[-1].resume_token
-        world.absorb(world.simulation.control("stream.close", str(stream.number), {}))
+        operate(world, "stream.close", str(stream.number))
         request = wire.CreateDropCopySubscriptionRequest(
             **({"resume_token": token} if "token" in resume else resume)
         )
@@ -329,9 +319,7 @@ CLIENTS: dict[str, tuple[Client, Client]] = {
     ),
     "known-fields": (
         orders("a"),
-        lambda w: trader(w).post(
-            "/v1/trading/orders", json=order(quiet(w.simulation), "buy", 40, 1, colour="blue")
-        ),
+        lambda w: enter(w, quiet(w.simulation), "buy", 40, 1, colour="blue"),
     ),
     "filtered-reports": (search(True), search(False)),
 }
@@ -361,9 +349,7 @@ def test_a_client_that_does_everything_right_breaks_no_rule(world: Connection) -
     instrument = quiet(world.simulation)
     trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
     for number in range(6):
-        trader(world).post(
-            "/v1/trading/orders", json=order(instrument, "buy", 40, 1, clordId=f"c{number}")
-        )
+        enter(world, instrument, "buy", 40, 1, clordId=f"c{number}")
         trader(world).post("/v1/report/trades/search", json={"symbol": instrument.symbol})
         world.advance("40s")
     report = check(world.simulation)

@@ -21,7 +21,7 @@ from sim.kernel.instants import parse_instant
 from sim.read.replay import replay, simulation_at
 from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import connect
-from tests.journeys import firm, key, order, quiet, retail_order, trader
+from tests.journeys import enter, firm, key, order, quiet, retail_order, trader
 
 BENCH = str(Path(__file__).parents[2] / "benchmarks" / "areas" / "bench.yaml")
 
@@ -45,7 +45,7 @@ def busy_journal(path: Path, seed: int = 7) -> Simulation:
         world.exchange(firm(sim), firm(sim).users[1].name).get(f"/v1/orderbook/{instrument.symbol}")
         sim.rewind(seq=5)
         world.forget_tokens()
-        trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 61, 2))
+        enter(world, instrument, "sell", 61, 2)
     return sim
 
 
@@ -293,12 +293,7 @@ def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> No
         world = connect(sim)
         slug = quiet(sim).symbol
         shown = world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
-        assert (
-            trader(world)
-            .post("/v1/trading/orders", json=order(quiet(sim), "buy", 60, 10, clordId="x" * 3_000))
-            .status
-            == 413
-        )
+        assert enter(world, quiet(sim), "buy", 60, 10, clordId="x" * 3_000).status == 413
     plain = (
         connect(Simulation(load_scenario("quickstart")))
         .gateway.get(f"/v1/market/slug/{slug}")
@@ -317,7 +312,7 @@ def test_until_stops_at_the_instant_in_the_middle_of_a_step_of_the_clock(tmp_pat
     with path.open("w+b", buffering=0) as file:
         sim = Simulation(load_scenario("quickstart"), journal=file)
         world = connect(sim)
-        trader(world).post("/v1/trading/orders", json=order(quiet(sim), "buy", 60, 1))
+        enter(world, quiet(sim), "buy", 60, 1)
         sim.advance_to(sim.now + 3600 * 10**9)  # in one step, over timers that are due on the way
         trader(world).get("/v1/whoami")
         agrees(sim, path)

@@ -11,7 +11,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.run.client.client import Connection, connect
-from tests.journeys import key, retail_order, trader
+from tests.journeys import key, operate, retail_order, trader
 
 SYMBOL = "agreed"
 
@@ -19,11 +19,7 @@ SYMBOL = "agreed"
 @pytest.fixture
 def world() -> Connection:
     world = connect(Simulation(load_scenario("quickstart")))
-    world.absorb(
-        world.simulation.control(
-            "instrument.create", "", {"symbol": SYMBOL, "tick_size": "0.01", "state": "OPEN"}
-        )
-    )
+    operate(world, "instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
     return world
 
 
@@ -78,9 +74,9 @@ def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
     }
     for undone in (None, 50, 60, 55, 45):
         if undone == 55:
-            world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": "CLOSED"}))
+            operate(world, "instrument.state", SYMBOL, state="CLOSED")
         if undone is not None:
-            world.absorb(world.simulation.control("trade.bust", ids[undone], {}))
+            operate(world, "trade.bust", ids[undone])
             standing.remove(undone)
         seen, qty, dollars = market(world), 2 * len(standing), sum(standing) * 2 / 100
         wanted = (
@@ -142,7 +138,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
     enter(world, 1, "BUY", 39, 4)
 
     def settle(price: str) -> None:
-        world.absorb(world.simulation.control("instrument.settle", SYMBOL, {"price": price}))
+        operate(world, "instrument.settle", SYMBOL, price=price)
 
     def sell() -> None:
         assert (

@@ -18,7 +18,7 @@ from sim.core.model.refusals import Conflict
 from sim.kernel.release import RELEASE
 from sim.run.client.client import connect
 from sim.run.engine.journal_record import library_versions, record_of
-from tests.journeys import order, quiet, trader
+from tests.journeys import enter, order, quiet, trader
 
 NOW = 1_000
 
@@ -63,7 +63,7 @@ def test_trades_are_only_named_because_their_executions_are_events_too() -> None
     world = connect(Simulation(load_scenario("quickstart")))
     instrument = quiet(world.simulation)
     for user, side in ((0, "buy"), (1, "sell")):
-        trader(world, user).post("/v1/trading/orders", json=order(instrument, side, 50, 2))
+        enter(world, instrument, side, 50, 2, user=user)
     last = json.loads([*world.simulation.journal_lines()][-1])["out"]["events"]
     (trade,) = world.simulation.exchange.trading.trades
     assert [event for event in last if event["event"] == "Traded"] == [

@@ -33,7 +33,7 @@ from sim.run.engine import engine as engine_module
 from sim.run.engine import time_travel
 from sim.run.engine.engine import Engine
 from sim.run.loader.load import load_submitted
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import enter, firm, key, order, quiet, retail_order, rpc_trader, trader
 
 
 class Injected(Exception):
@@ -75,7 +75,7 @@ def base() -> tuple[Connection, Simulation, int]:
     document = {"name": "broken", "extends": "quickstart", "steps": steps}
     sim = Simulation(load_submitted(document, None), journal=file)
     world = connect(sim)
-    answer = trader(world).post("/v1/trading/orders", json=order(quiet(sim), "buy", 20, 3))
+    answer = enter(world, quiet(sim), "buy", 20, 3)
     assert answer.status == 200
     world.advance("1s")
     header, lines = read_journal(io.BytesIO(file.getvalue()))

@@ -19,7 +19,7 @@ from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import connect
 from sim.run.engine import snapshots
 from tests.deeds import do
-from tests.journeys import FEW_GAMES, key, order, quiet, retail_order, trader
+from tests.journeys import FEW_GAMES, enter, key, quiet, retail_order, trader
 
 VIEWS = ("accounts", "orders", "books", "instruments", "limits", "faults", "verifications")
 
@@ -85,7 +85,7 @@ def test_trades_that_cleared_since_are_new_again_and_busted_ones_were_never_bust
     sim = Simulation(load_scenario(FEW_GAMES))
     world = connect(sim)
     instrument = quiet(sim)
-    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
+    enter(world, instrument, "buy", 60, 3)
     world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 3))
     sim.snapshot("traded")
     before = seen(sim)
@@ -113,7 +113,7 @@ def test_snapshots_share_what_never_changes() -> None:
         sim.snapshot("here")
         sizes.append(len(sim.engine.snapshots.named["here"].state))
         for _ in range(20):
-            trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
+            enter(world, instrument, "buy", 60, 3)
             world.retail(key(sim)).post(
                 "/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 3)
             )
@@ -160,7 +160,7 @@ def test_an_instant_behind_a_branching_is_gone_back_to_with_all_that_had_happene
     world.advance("10m")
     sim.rewind(seq=branching)
     world.advance("5m")
-    placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
+    placed = enter(world, instrument, "buy", 40, 5)
     assert placed.status == 200
     there = (sim.now, sim.seq, sim.digest)
     world.advance("5m")

@@ -19,7 +19,7 @@ from sim.read.replay import simulation_of, verify
 from sim.run.client.client import Connection, Http, connect
 from sim.run.engine import snapshots
 from tests.deeds import inputs_since
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import enter, firm, key, order, quiet, retail_order, rpc_trader, trader
 
 # Reads among the operations that are sent with POST, and bodies that they need.
 POSTED = re.compile(r"(List|Search|Get|Download|Preview)\w*$")
@@ -169,17 +169,17 @@ def live(world: Connection) -> None:
     instrument = quiet(sim)
     rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
     rpc_trader(world).stream("OrderEntryAPI.CreateOrderSubscription")
-    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
+    enter(world, instrument, "buy", 60, 3)
     world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 2))
     world.advance("40s")
-    trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 70, 5))
+    enter(world, instrument, "sell", 70, 5)
     world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
 
 
 def live_on(world: Connection) -> None:
     sim = world.simulation
     instrument = quiet(sim)
-    trader(world, 1).post("/v1/trading/orders", json=order(instrument, "buy", 55, 4))
+    enter(world, instrument, "buy", 55, 4, user=1)
     world.retail(key(sim)).post("/v1/orders/open/cancel", json={})
     world.absorb(sim.control("price.tick", "crypto:btc", {"price": "61000.5"}))
     world.absorb(sim.control("instrument.state", instrument.symbol, {"state": "SUSPENDED"}))

@@ -21,7 +21,7 @@ from sim.kernel.journal_reader import read_journal, read_line
 from sim.run.client.client import Connection, connect
 from sim.run.engine import snapshots, time_travel
 from sim.run.engine.extension import Extension
-from tests.journeys import FEW_GAMES, firm, key, order, quiet, rpc_trader, trader
+from tests.journeys import FEW_GAMES, enter, firm, key, operate, order, quiet, rpc_trader, trader
 
 DROP_COPY = "DropCopyAPI.CreateDropCopySubscription"
 ORDERS = "OrderEntryAPI.CreateOrderSubscription"
@@ -39,7 +39,7 @@ def few(journal: io.BytesIO) -> Connection:
 
 
 def tick(world: Connection, price: int = 61_000) -> None:
-    world.absorb(world.simulation.control("price.tick", "crypto:btc", {"price": str(price)}))
+    operate(world, "price.tick", "crypto:btc", price=str(price))
 
 
 def marks(file: io.BytesIO) -> list[tuple[str, str]]:
@@ -749,7 +749,7 @@ def test_orders_calls_and_games_are_those_of_the_moment(few: Connection) -> None
 def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Connection) -> None:
     sim = few.simulation
     instrument = quiet(sim)
-    trader(few).post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
+    enter(few, instrument, "buy", 40, 5)
     (mine,) = (
         found for found in sim.exchange.trading.orders.live() if found.symbol == instrument.symbol
     )
@@ -765,7 +765,7 @@ def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Con
     assert second.history.trades is not first.history.trades
     assert (first.log, second.streams is None) == (None, False)
     left = mine.leaves_qty
-    trader(few, 1).post("/v1/trading/orders", json=order(instrument, "sell", 40, 2))
+    enter(few, instrument, "sell", 40, 2, user=1)
     third = sim.engine.snapshot(copies=first.history.live, log=True)
     assert third.history.live[mine.seq] == mine and third.history.live[mine.seq] is not copied
     assert (copied.leaves_qty, first.history.live[mine.seq].leaves_qty) == (left, left)
@@ -774,7 +774,7 @@ def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Con
     rows = first.history.executions
     assert len(rows.own()) == rows.number < len(rows.rows)
     sim.snapshot("third")
-    trader(few, 1).post("/v1/trading/orders", json=order(instrument, "sell", 40, 3))
+    enter(few, instrument, "sell", 40, 3, user=1)
     assert sim.engine.snapshots.named["third"].history.live[mine.seq].leaves_qty > 0
     sim.restore("third")
     (again,) = (

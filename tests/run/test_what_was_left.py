@@ -10,7 +10,7 @@ from sim import Simulation, load_scenario
 from sim.run.actors.operator.metrics import metrics
 from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import Connection, connect
-from tests.journeys import firm, order, quiet, trader
+from tests.journeys import enter, firm, quiet, trader
 
 
 def test_a_command_waits_for_none_of_the_time_that_was_left(world: Connection) -> None:
@@ -18,7 +18,7 @@ def test_a_command_waits_for_none_of_the_time_that_was_left(world: Connection) -
     sim.snapshot("before")
     for latency in ("1m", "1s"):
         sim.control("assumption.set", "engine.latency", {"value": latency})
-        placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 30, 5))
+        placed = enter(world, instrument, "buy", 30, 5)
         assert placed.status == 200
         if latency == "1m":
             sim.restore("before")

@@ -12,7 +12,7 @@ from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import DAY, EASTERN, NS_PER_S, parse_instant, to_datetime
 from sim.run.client.client import Connection, Response, RpcError, connect
-from tests.journeys import firm, key, order, quiet, trader
+from tests.journeys import enter, firm, key, quiet, trader
 
 TEXT = "name: dated\nextends: quickstart\nclock: {{start: {start}}}\nworld: {{games: 40}}\n"
 
@@ -153,7 +153,7 @@ def traded(world: Connection) -> str:
         and not simulation.exchange.trading.book(one.symbol).bids.best
     )
     for user, side in ((0, "buy"), (1, "sell")):
-        sent = trader(world, user).post("/v1/trading/orders", json=order(instrument, side, 50, 10))
+        sent = enter(world, instrument, side, 50, 10, user=user)
         assert sent.status == 200, sent.body
     return instrument.symbol
 

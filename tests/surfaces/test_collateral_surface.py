@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sim import Simulation, load_scenario
 from sim.run.client.client import Connection, connect
-from tests.journeys import firm, order, trader
+from tests.journeys import enter, firm, trader
 
 LADDER = """
 name: ladder
@@ -41,9 +41,8 @@ def hold(world: Connection, symbol: str, net: int) -> None:
     listed = world.simulation.exchange.instruments.require(symbol)
     side, other = ("buy", "sell") if net > 0 else ("sell", "buy")
     for user, direction in ((1, other), (0, side)):
-        entered = trader(world, user).post(
-            "/v1/trading/orders",
-            json=order(listed, direction, 50, abs(net), participateDontInitiate=user == 1),
+        entered = enter(
+            world, listed, direction, 50, abs(net), user=user, participateDontInitiate=user == 1
         )
         assert entered.status == 200, entered
 

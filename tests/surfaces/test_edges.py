@@ -22,7 +22,7 @@ from sim.read.headless_run import run_scenario
 from sim.read.replay import NotAJournal, simulation_of
 from sim.run.client.client import Connection, connect
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import PERSON, firm, key, trader
+from tests.journeys import PERSON, firm, key, operate, trader
 from tests.oracles.test_page_sizes import LISTS, List, _retail
 from tests.oracles.worlds import world_of
 from tests.surfaces.test_bounds import SCENARIO, check_everything_works, fund, place, room
@@ -72,7 +72,7 @@ def test_corrections_have_an_edge() -> None:
             assert fund(edge, user, str(contracts * cents // 100)) == ""
         assert place(edge, 0, "buy", 1, contracts, symbol=symbol).status == 200
         assert place(edge, 1, "sell", 1, contracts, symbol=symbol).status == 200
-        edge.absorb(edge.simulation.control("instrument.settle", symbol, {"price": "1"}))
+        operate(edge, "instrument.settle", symbol, price="1")
         assert fund(edge, 0, f"-{contracts}") == ""
 
     def held(account: str) -> int:
@@ -81,7 +81,7 @@ def test_corrections_have_an_edge() -> None:
     assert (held(long), held(short)) == (0, 0)
     check_everything_works(edge)
     for symbol in markets[:2]:
-        edge.absorb(edge.simulation.control("instrument.settle", symbol, {"price": "0"}))
+        operate(edge, "instrument.settle", symbol, price="0")
     assert (held(long), held(short)) == (-MONEY.high, MONEY.high)
     check_everything_works(edge)
     with pytest.raises(
@@ -176,7 +176,7 @@ def test_an_instrument_may_last_until_the_year_9000_and_be_told_everywhere() -> 
         "expiration": "9000-12-31",
         "schedule": [{"start": "00:00", "length": "24h"}],
     }
-    edge.absorb(edge.simulation.control("instrument.create", "", terms))
+    operate(edge, "instrument.create", **terms)
     market = edge.gateway.get("/v1/market/slug/far").json()["market"]
     assert market["endDate"][:4] in ("9000", "9001")
     for path in ("/v1/refdata/instruments/far", "/v1/orderbook/far"):

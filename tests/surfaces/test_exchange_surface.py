@@ -20,12 +20,17 @@ from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.run.client.client import Connection, Http, RpcError, connect
 from tests import journeys
-from tests.journeys import PERSON, firm, in_state, order, poor_firm, quiet, rpc_trader, trader
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
+from tests.journeys import (
+    PERSON,
+    account,
+    firm,
+    in_state,
+    order,
+    poor_firm,
+    quiet,
+    rpc_trader,
+    trader,
+)
 
 
 def enter(
@@ -42,10 +47,6 @@ def trade(world: Connection, instrument: Instrument, cents: int = 50, contracts:
     """The first participant buys from the second; id of the buying order."""
     enter(trader(world, 1), instrument, "sell", cents, contracts)
     return enter(trader(world), instrument, "buy", cents, contracts)
-
-
-def account(world: Connection, user: int = 0) -> str:
-    return firm(world.simulation).users[user].account
 
 
 # ---- orders

@@ -12,7 +12,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.run.client.client import Connection
-from tests.journeys import firm, order, quiet, rpc_trader, trader
+from tests.journeys import enter, firm, operate, quiet, rpc_trader, trader
 
 SYMBOL = "aec-nba-bos-nyk-2026-09-09"
 DATES = {
@@ -32,7 +32,7 @@ def listed(world: Connection, **terms: Any) -> Instrument:
 
 
 def move(world: Connection, state: str) -> None:
-    world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": state}))
+    operate(world, "instrument.state", SYMBOL, state=state)
 
 
 def states(world: Connection) -> Any:
@@ -75,21 +75,6 @@ def follow(world: Connection, user: int = 0) -> Any:
     )
     stream.take()
     return stream
-
-
-def enter(
-    world: Connection,
-    instrument: Instrument,
-    side: str,
-    cents: int,
-    contracts: int,
-    *,
-    user: int = 0,
-    **fields: Any,
-) -> Any:
-    return trader(world, user).post(
-        "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
-    )
 
 
 def book(world: Connection) -> Any:
@@ -378,6 +363,6 @@ def test_l27_a_correction_is_read_from_book_and_quote_at_the_instant_it_is_made(
 ) -> None:
     symbol, client = quiet(world.simulation).symbol, trader(world)
     for price, shown in (("1", "100"), ("0.4", "40"), ("0", "0")):
-        world.absorb(world.simulation.control("instrument.settle", symbol, {"price": price}))
+        operate(world, "instrument.settle", symbol, price=price)
         for path in (f"/v1/orderbook/{symbol}", f"/v1/orderbook/{symbol}/bbo"):
             assert client.get(path).json()["stats"]["settlementPx"] == shown

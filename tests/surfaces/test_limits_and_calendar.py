@@ -18,7 +18,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import Connection, Response, RpcError, connect
-from tests.journeys import firm, key, order, quiet, rpc_trader, trader
+from tests.journeys import enter, firm, key, operate, quiet, rpc_trader, trader
 
 Call = Callable[[], Response]
 
@@ -283,8 +283,8 @@ maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
     world.advance("30m")
     assert exchange.get("/v1/whoami").status == 200
     instrument = quiet(world.simulation)
-    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 30, 1))
-    added = world.absorb(world.simulation.control("maintenance.add", "", {"length": "10m"})).value
+    enter(world, instrument, "buy", 30, 1)
+    added = operate(world, "maintenance.add", length="10m").value
     world.advance("0s")
     assert exchange.get("/v1/whoami").status == 503
     assert added == {
@@ -316,12 +316,8 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
     """R10."""
     world = at("2026-07-08T14:00:00-04:00")
     instrument = quiet(world.simulation)
-    placed = (
-        trader(world)
-        .post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
-        .json()["orderId"]
-    )
-    trader(world, 1).post("/v1/trading/orders", json=order(instrument, "sell", 40, 5))
+    placed = enter(world, instrument, "buy", 40, 5).json()["orderId"]
+    enter(world, instrument, "sell", 40, 5, user=1)
 
     def found() -> tuple[int, int, int]:
         client = trader(world)

@@ -18,7 +18,7 @@ from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
 from sim.read.explain import explain
 from sim.run.client.client import Connection, connect
 from sim.world.reference.game_clock import duration
-from tests.journeys import firm, order, trader
+from tests.journeys import enter, firm, order, trader
 from tests.wide_numbers import wide
 
 # 20:20 in New York: baseball, basketball, hockey and soccer are being played
@@ -408,12 +408,7 @@ def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
     instrument = world.simulation.exchange.instruments.require(f"aec-{slug}")
     world.simulation.exchange.trading.listings.cancel_all((instrument.symbol,))
     for user, side in ((0, "buy"), (1, "sell")):
-        assert (
-            trader(world, user)
-            .post("/v1/trading/orders", json=order(instrument, side, 50, 10))
-            .status
-            == 200
-        )
+        assert enter(world, instrument, side, 50, 10, user=user).status == 200
     world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + MINUTE - 1)
     account = firm(world.simulation).users[0].account
     query = {"name": account, "symbol": instrument.symbol}

@@ -14,7 +14,7 @@ from sim.kernel.instants import NS_PER_S, parse_instant
 from sim.run.client.client import Connection, connect
 from sim.world.reference.game_clock import GameClock
 from sim.world.reference.results import final
-from tests.journeys import firm, order, trader
+from tests.journeys import enter, firm
 
 LATER = "2026-10-05T12:00:00Z"
 
@@ -246,12 +246,7 @@ def test_positions_are_paid_at_termination_as_the_score_says(world: Connection) 
     users = firm(world.simulation).users
     world.simulation.exchange.trading.listings.cancel_all((symbol,))
     for user, side in ((0, "buy"), (1, "sell")):
-        assert (
-            trader(world, user)
-            .post("/v1/trading/orders", json=order(instrument, side, 50, 10))
-            .status
-            == 200
-        )
+        assert enter(world, instrument, side, 50, 10, user=user).status == 200
     ledger = world.simulation.exchange.trading.ledger
     before = [ledger.balance(users[user].account) for user in (0, 1)]
     world.advance_to(LATER)
