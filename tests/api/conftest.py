@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from evening import Evening
 from retail_world import RetailWorld
-from wire_values import probe_package
 
+from tests.contract.wire_values import probe
 
-@pytest.fixture(scope="module")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The module compiled from probe.proto: every shape a contract can have."""
-    with probe_package(tmp_path_factory.mktemp("probe")) as module:
-        yield module
+__all__ = ["probe"]
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,14 @@ AREAS = {
 # fail on every change of behaviour, wanted or not, so that they would hide what other tests miss.
 TESTS = (
     *("tests/core", "tests/kernel", "tests/rules", "tests/surfaces", "tests/api", "tests/run"),
-    *("tests/oracles", "tests/statements", "tests/truth", "tests/world", "tests/read"),
+    *(
+        "tests/oracles",
+        "tests/statements",
+        "tests/truth",
+        "tests/world",
+        "tests/read",
+        "tests/contract",
+    ),
 )
 LEFT_OUT = {
     "tests/run/test_digests.py",

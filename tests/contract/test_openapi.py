@@ -9,7 +9,6 @@ import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from wire_values import message_types, messages
 
 from sim.api.codecs.codecs import dialect_at, json_encoder
 from sim.contract.contract import PLANES, Plane, load_contract
@@ -17,6 +16,7 @@ from sim.contract.messages import Message
 from sim.contract.openapi import openapi_document
 from sim.contract.openapi_schemas import Components
 from sim.kernel.instants import EARLIEST, LATEST, parse_instant
+from tests.contract.wire_values import message_types, messages
 
 MESSAGES = message_types()
 NOW = parse_instant("2026-09-08T18:00:00Z")

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from wire_values import message_types
 
 from sim.api.codecs.codecs import fields_of
 from sim.contract.compile import main as generate
@@ -32,6 +31,7 @@ from sim.contract.contract import (
 )
 from sim.contract.messages import FIELD_DATES, Message, find, find_message
 from sim.kernel.instants import parse_instant
+from tests.contract.wire_values import message_types
 
 MESSAGES = message_types()
 ROOT = Path(__file__).resolve().parents[2]

@@ -100,6 +100,13 @@ def probe_package(scratch: Path) -> Iterator[ModuleType]:
         yield module
 
 
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The module compiled from probe.proto: every shape a contract can have."""
+    with probe_package(tmp_path_factory.mktemp("probe")) as module:
+        yield module
+
+
 def messages(cls: type[Message], depth: int = 2, *, tame: bool = False) -> st.SearchStrategy[Any]:
     """Arbitrary messages of a type; below `depth` levels they hold no further ones. Tame ones hold
     what answers hold: named members, 18 digits.
