@@ -4,13 +4,13 @@ movement of money.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from sim import Simulation, load_scenario
 from sim.run.client.client import Connection, connect
+from tests.api.stream_clients import subscribe
 from tests.journeys import key, operate, retail_order, trader
 
 SYMBOL = "agreed"
@@ -121,18 +121,9 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
     """
     mine = world.retail(key(world.simulation))
     socket = world.web_socket(key(world.simulation), "/v1/ws/private")
-    socket.send(
-        json.dumps(
-            {
-                "subscribe": {
-                    "requestId": "money",
-                    "subscriptionType": "SUBSCRIPTION_TYPE_ACCOUNT_BALANCE",
-                }
-            }
-        ).encode()
-    )
+    begun = subscribe(socket, "money", "ACCOUNT_BALANCE")
     held = mine.get("/v1/account/balances").json()["balances"][0]
-    assert socket.take()[0]["accountBalancesSnapshot"]["balances"] == [held]
+    assert begun[0]["accountBalancesSnapshot"]["balances"] == [held]
     instrument = world.simulation.exchange.instruments.require(SYMBOL)
     enter(world, 1, "BUY", 40, 3)
     enter(world, 1, "BUY", 39, 4)
@@ -171,16 +162,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
 def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(world: Connection) -> None:
     mine = world.retail(key(world.simulation))
     socket = world.web_socket(key(world.simulation), "/v1/ws/private")
-    socket.send(
-        json.dumps(
-            {
-                "subscribe": {
-                    "requestId": "money",
-                    "subscriptionType": "SUBSCRIPTION_TYPE_ACCOUNT_BALANCE",
-                }
-            }
-        ).encode()
-    )
+    subscribe(socket, "money", "ACCOUNT_BALANCE")
     instrument = world.simulation.exchange.instruments.require(SYMBOL)
     assert mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 10)).status == 200
     before = mine.get("/v1/account/balances").json()["balances"][0]

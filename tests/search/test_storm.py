@@ -234,18 +234,9 @@ def test_a_storm_written_to_a_file_is_a_scenario_that_check_finds_fine(seed):
 
 
 @pytest.mark.long
-def test_what_breaks_in_a_storm_is_written_as_the_smallest_scenario(sim, tmp_path, monkeypatch):
-    from sim.core.accounts.ledger import Ledger
-
-    right = Ledger.fill
-
-    def wrong(
-        self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str
-    ) -> None:
-        right(self, account, principal, commission, symbol, trade_id)
-        self._accounts[account].balance += 1
-
-    monkeypatch.setattr(Ledger, "fill", wrong)
+def test_what_breaks_in_a_storm_is_written_as_the_smallest_scenario(
+    money_from_nowhere, sim, tmp_path
+):
     out = tmp_path / "smallest.yaml"
     code, said, _ = sim(
         "sweep", "quickstart", "--seeds", "1..2", "--fuzz", 40, "--jobs", 1, "--shrink", out

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -418,13 +419,7 @@ def test_random_bytes_never_fail_inside(operation: Operation, data: st.DataObjec
     assert reply.code != 13
 
 
-_worlds: list[Connection] = []
-
-
-def _shared() -> Connection:
-    if not _worlds:
-        _worlds.append(unlimited())
-    return _worlds[0]
+_shared = cache(unlimited)
 
 
 @pytest.mark.parametrize(

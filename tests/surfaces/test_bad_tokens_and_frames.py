@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import json
+from functools import cache
 from typing import Any
 
 import jwt
@@ -251,13 +252,7 @@ def test_a_public_key_used_as_a_secret_signs_nothing(world: Connection) -> None:
     )
 
 
-_worlds: list[Connection] = []
-
-
-def _shared() -> Connection:
-    if not _worlds:
-        _worlds.append(unlimited())
-    return _worlds[0]
+_shared = cache(unlimited)
 
 
 ANYTHING = st.recursive(
