@@ -20,6 +20,7 @@ from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.run.client.client import Connection, Http, RpcError, connect
 from tests import journeys
+from tests.api.stream_clients import place
 from tests.journeys import (
     PERSON,
     account,
@@ -33,20 +34,10 @@ from tests.journeys import (
 )
 
 
-def enter(
-    client: Http, instrument: Instrument, side: str, cents: int, contracts: int, **fields: object
-) -> str:
-    answer = client.post(
-        "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
-    )
-    assert answer.status == 200, answer
-    return answer.json()["orderId"]
-
-
 def trade(world: Connection, instrument: Instrument, cents: int = 50, contracts: int = 10) -> str:
     """The first participant buys from the second; id of the buying order."""
-    enter(trader(world, 1), instrument, "sell", cents, contracts)
-    return enter(trader(world), instrument, "buy", cents, contracts)
+    place(world, instrument, "sell", cents, contracts, user=1)
+    return place(world, instrument, "buy", cents, contracts)
 
 
 # ---- orders
@@ -57,7 +48,7 @@ def test_a_new_order_and_its_report_say_that_nothing_has_happened_yet(
     world: Connection, side: str
 ) -> None:
     instrument = quiet(world.simulation)
-    enter(trader(world), instrument, side, 40, 2)
+    place(world, instrument, side, 40, 2)
     (report,) = (
         trader(world)
         .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
@@ -115,8 +106,8 @@ def test_account_scoped_calls_need_a_participant_of_the_calling_firm(world: Conn
 def test_book_and_bbo_need_no_participant_and_agree_with_each_other(world: Connection) -> None:
     instrument = quiet(world.simulation)
     for step in range(12):
-        enter(trader(world), instrument, "buy", 20 + step, 1)
-        enter(trader(world, 1), instrument, "sell", 60 + step, 2)
+        place(world, instrument, "buy", 20 + step, 1)
+        place(world, instrument, "sell", 60 + step, 2, user=1)
     client = world.exchange(firm(world.simulation))
     book = client.get(f"/v1/orderbook/{instrument.symbol}").json()
     assert len(book["bids"]) == len(book["offers"]) == 3
@@ -271,7 +262,7 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(
 @pytest.mark.spec("S4.3-12", "S2.7-1", "S2.7-2", "S2.7-3", "S4.3-15")
 def test_an_order_entered_over_either_door_is_seen_through_both(world: Connection) -> None:
     instrument = quiet(world.simulation)
-    by_rest = enter(trader(world), instrument, "buy", 40, 3, clordId="by-rest")
+    by_rest = place(world, instrument, "buy", 40, 3, clordId="by-rest")
     price, qty = 41 * instrument.price_scale // 100, 2 * instrument.qty_scale
     request = wire.InsertOrderRequest(
         type=2,
@@ -305,7 +296,7 @@ def test_an_order_entered_over_either_door_is_seen_through_both(world: Connectio
 def test_each_way_of_being_refused_has_its_status(world: Connection) -> None:
     instrument = quiet(world.simulation)
     mine = trader(world)
-    order_id = enter(mine, instrument, "buy", 40, 1, clordId="twice")
+    order_id = place(world, instrument, "buy", 40, 1, clordId="twice")
     cases = {
         409: order(instrument, "buy", 40, 1, clordId="twice"),
         422: order(instrument, "buy", 40, 10_000_000),
@@ -505,7 +496,7 @@ def test_a_transfer_has_two_decimals_one_effect_a_key_and_a_known_account(
 def test_a_partner_order_honours_its_idempotency_key(world: Connection) -> None:
     """M25."""
     instrument = quiet(world.simulation)
-    enter(trader(world, 1), instrument, "sell", 50, 1)
+    place(world, instrument, "sell", 50, 1, user=1)
     request = funding.CreateVendorOrderRequest(
         order=wire.InsertOrderRequest(
             type=2,
