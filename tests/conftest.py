@@ -15,11 +15,13 @@ from hypothesis import HealthCheck, Phase, settings
 
 from sim import Simulation, load_scenario
 from sim.core.invariants import violations
+from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, connect
 from tests import reading
+from tests.journeys import quiet
 
 # These start first: at the end of a run with two workers, one would wait for the other.
-LONG = ("tests/test_docs_examples.py", "tests/search/", "tests/api/test_gateway_lists.py")
+LONG = ("tests/house/test_docs_examples.py", "tests/search/", "tests/api/test_gateway_lists.py")
 
 LEDGER = yaml.load((Path(__file__).parent / "ledger.yaml").read_text(), yaml.CSafeLoader)
 
@@ -100,3 +102,9 @@ def world(quickstart: Simulation) -> Iterator[Connection]:
     """In-process clients of the bundled quickstart; checks its invariants after the test."""
     yield connect(quickstart)
     assert violations(quickstart.exchange.trading) == []
+
+
+@pytest.fixture
+def instrument(world: Connection) -> Instrument:
+    """An open instrument whose book is empty."""
+    return quiet(world.simulation)

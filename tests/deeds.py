@@ -12,12 +12,12 @@ from sim.api.pipeline.inputs import Input, recorded_input
 from sim.core.model.refusals import Refusal
 from sim.kernel.journal_reader import read_line
 from sim.run.client.client import Connection, RpcError
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import enter, firm, key, operate, quiet, retail_order, rpc_trader
 
 
 def _control(world: Connection, action: str, subject: str, body: dict[str, object]) -> None:
     with suppress(Refusal):  # journalled like any other input
-        world.absorb(world.simulation.control(action, subject, body))
+        operate(world, action, subject, **body)
 
 
 def _kyc(world: Connection, number: int) -> None:
@@ -37,15 +37,18 @@ def _listed(number: int) -> dict[str, object]:
 
 # What partners, other people and testers do; each takes a connection and a number that varies it.
 DEEDS: tuple[Callable[[Connection, int], object], ...] = (
-    lambda w, n: trader(w, n % 2).post(
-        "/v1/trading/orders",
-        json=order(quiet(w.simulation), "buy" if n % 2 else "sell", 40 + n % 20, 1 + n % 5),
+    lambda w, n: enter(
+        w, quiet(w.simulation), "buy" if n % 2 else "sell", 40 + n % 20, 1 + n % 5, user=n % 2
     ),
-    lambda w, n: trader(w, n % 2).post(
-        "/v1/trading/orders",
-        json=order(
-            quiet(w.simulation), "sell", 30, 2, timeInForce="TIME_IN_FORCE_DAY", clordId=f"c{n}"
-        ),
+    lambda w, n: enter(
+        w,
+        quiet(w.simulation),
+        "sell",
+        30,
+        2,
+        user=n % 2,
+        timeInForce="TIME_IN_FORCE_DAY",
+        clordId=f"c{n}",
     ),
     lambda w, n: w.retail(key(w.simulation, n % 2)).post(
         "/v1/orders", json=retail_order(quiet(w.simulation), "BUY_LONG", 35 + n % 30, 1 + n % 4)

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sim.api.pipeline.inputs import Outcome
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Http, Rpc
+from sim.run.client.client import Connection, Http, Response, Rpc
 from sim.run.simulation import Simulation
 
 # The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
@@ -122,6 +123,11 @@ def rpc_trader(world: Connection, user: int = 0) -> Rpc:
     return world.rpc(found, found.users[user].name)
 
 
+def account(world: Connection, user: int = 0) -> str:
+    """The account of a participant of the first partner."""
+    return firm(world.simulation).users[user].account
+
+
 def order(
     instrument: Instrument, side: str, cents: int, contracts: int, **fields: object
 ) -> dict[str, object]:
@@ -150,3 +156,23 @@ def retail_order(
         "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
         **fields,
     }
+
+
+def enter(
+    world: Connection,
+    instrument: Instrument,
+    side: str,
+    cents: int,
+    contracts: int,
+    *,
+    user: int = 0,
+    **fields: object,
+) -> Response:
+    """Answer to an `order` of a participant of the first partner."""
+    body = order(instrument, side, cents, contracts, **fields)
+    return trader(world, user).post("/v1/trading/orders", json=body)
+
+
+def operate(world: Connection, action: str, subject: str = "", /, **body: Any) -> Outcome:
+    """Outcome of an operator's action; its effects are delivered."""
+    return world.absorb(world.simulation.control(action, subject, body))

@@ -6,7 +6,7 @@ import ast
 
 from generator.links import ROOT
 from sim.read.tables import as_markdown
-from tests.test_house import PACKAGES
+from tests.house.test_house import PACKAGES
 
 
 def table() -> str:

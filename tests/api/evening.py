@@ -8,7 +8,7 @@ from typing import Any
 from sim import Simulation, load_scenario
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import connect
-from tests.journeys import key, order, retail_order, trader
+from tests.journeys import key, operate, order, retail_order, trader
 
 SCENARIO = """
 name: evening
@@ -55,7 +55,7 @@ class Evening:
         if action == "instrument.create":
             body = {"symbol": subject, "state": "OPEN", "tick_size": "0.01"} | body
             subject = ""
-        self.world.absorb(self.world.simulation.control(action, subject, body))
+        operate(self.world, action, subject, **body)
 
     def control_settle(self, symbol: str) -> None:
         self.control("instrument.settle", symbol, {"price": "1"})

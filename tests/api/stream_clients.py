@@ -14,7 +14,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, Rpc, Stream, connect
-from tests.journeys import firm, key, order, rpc_trader, trader
+from tests.journeys import enter, firm, key, rpc_trader
 
 BIDIRECTIONAL = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
 MARKETS, PRIVATE = "/v1/ws/markets", "/v1/ws/private"
@@ -60,9 +60,7 @@ def place(
     **fields: object,
 ) -> str:
     """Place an order as a participant of the first partner; return its id."""
-    answer = trader(world, user).post(
-        "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
-    )
+    answer = enter(world, instrument, side, cents, contracts, user=user, **fields)
     assert answer.status == 200, answer
     return str(answer.json()["orderId"])
 

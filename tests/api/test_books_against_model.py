@@ -18,7 +18,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_span, parse_instant, parse_span
 from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm
+from tests.journeys import firm, operate
 from tests.sessions import SESSIONS
 
 SCENARIO = """
@@ -338,7 +338,7 @@ class Both:
         trading = self.world.simulation.exchange.trading
         halted = trading.state(symbol).name == "HALTED"
         body = {"state": "OPEN" if halted else "HALTED"}
-        self.world.absorb(self.world.simulation.control("instrument.state", symbol, body))
+        operate(self.world, "instrument.state", symbol, **body)
         self.model.changed(symbol)
 
     def wait(self) -> None:

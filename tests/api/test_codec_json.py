@@ -12,7 +12,6 @@ import pytest
 from google.protobuf import json_format
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from wire_values import library_message, message_types, messages
 
 from sim.api.codecs.codecs import (
     BadBody,
@@ -27,6 +26,7 @@ from sim.api.codecs.json_writer import write_double
 from sim.contract.messages import FIELD_DATES, Message, exchange_v1, gateway_v1, issuer_v1
 from sim.contract.wire_fields import INTEGER_RANGES
 from sim.kernel.instants import parse_instant
+from tests.contract.wire_values import library_message, message_types, messages
 
 LAST = FIELD_DATES[-1]
 FULL = dialect_at("exchange", LAST)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from wire_values import library_message, message_types, messages
 
 from sim.api.codecs.codecs import (
     BadBody,
@@ -21,6 +20,7 @@ from sim.api.codecs.codecs import (
 )
 from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.contract.messages import Message, exchange_v1
+from tests.contract.wire_values import library_message, message_types, messages
 
 by_name = pytest.mark.parametrize("cls", message_types(), ids=lambda cls: cls.__full_name__)
 # Messages are many and kinds of fields few: each kind is tried hundreds of times.

@@ -9,22 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState, OrderType, TimeInForce
-from sim.run.client.client import Connection, Response, RpcError, connect
-from tests.journeys import firm, in_state, order, quiet, rpc_trader, trader
+from sim.run.client.client import Connection, Response, RpcError
+from tests.journeys import account, enter, firm, in_state, order, quiet, rpc_trader, trader
 
 AON = "CROSS_TYPE_ALL_OR_NONE"
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
-
-
-def account(world: Connection, user: int = 0) -> str:
-    return firm(world.simulation).users[user].account
 
 
 def sides(
@@ -319,12 +309,7 @@ def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_
     world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
     assert cross(world, requests).status == 200
     world.simulation.control("assumption.set", "engine.latency", {"value": "1s"})
-    assert (
-        trader(world, 2)
-        .post("/v1/trading/orders", json=order(quiet(world.simulation), "buy", 50, 5))
-        .status
-        == 200
-    )
+    assert enter(world, quiet(world.simulation), "buy", 50, 5, user=2).status == 200
     world.advance("2s")
     rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["state"] for row in rows] == ["ORDER_STATE_REJECTED"] * 2

@@ -16,19 +16,10 @@ from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.kernel.instants import format_instant, trade_date
 from sim.run.client.client import Connection, RpcError, Stream, connect
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import firm, order, poor_firm, quiet, trader
+from tests.journeys import account, enter, firm, operate, order, poor_firm, quiet, trader
 
 STATE = wire.FundingTransactionState
 FLOW = ["PENDING", "PROCESSING", "ACKNOWLEDGED", "COMPLETED"]
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
-
-
-def account(world: Connection, user: int = 0) -> str:
-    return firm(world.simulation).users[user].account
 
 
 def bank(world: Connection) -> str:
@@ -36,16 +27,14 @@ def bank(world: Connection) -> str:
 
 
 def fund(world: Connection, amount: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = world.absorb(
-        world.simulation.control("account.fund", account(world), {"amount": amount, **how})
+    found: dict[str, Any] = operate(
+        world, "account.fund", account(world), amount=amount, **how
     ).value
     return found
 
 
 def decide(world: Connection, transaction: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = world.absorb(
-        world.simulation.control("funding.decide", transaction, dict(how))
-    ).value
+    found: dict[str, Any] = operate(world, "funding.decide", transaction, **how).value
     return found
 
 
@@ -390,7 +379,7 @@ def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Connect
 
 def test_all_that_there_is_can_be_paid_out_and_not_a_cent_more(world: Connection) -> None:
     instrument = quiet(world.simulation)
-    placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
+    placed = enter(world, instrument, "buy", 40, 5)
     assert placed.status == 200
     free = balance(world) - 2  # an order holds two dollars
     with pytest.raises(Conflict):
@@ -481,7 +470,7 @@ def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Connec
         client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
     )
     instrument = quiet(world.simulation)
-    trader(world, 1).post("/v1/trading/orders", json=order(instrument, "sell", 1, 100))
+    enter(world, instrument, "sell", 1, 100, user=1)
     client.post("/v1/trading/orders", json=order(instrument, "buy", 1, 100))
     world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"})
     fund(world, f"-{balance(world):.2f}")

@@ -9,15 +9,10 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.run.client.client import Connection, Response, connect
+from sim.run.client.client import Connection, Response
 from tests.journeys import firm, poor_firm
 
 KNOWN = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
 
 
 def start(world: Connection, **fields: Any) -> Response:

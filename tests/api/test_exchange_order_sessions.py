@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.actors.operator.views import view as read_view
-from sim.run.client.client import Connection, Response, RpcError, Stream, connect
-from tests.journeys import order, quiet, rpc_trader, trader
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
+from sim.run.client.client import Connection, Response, RpcError, Stream
+from tests.journeys import operate, order, quiet, rpc_trader, trader
 
 
 def choose(world: Connection, value: str) -> None:
@@ -102,7 +96,7 @@ def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
     elif how == "is taken over":
         follow(world)
     else:
-        world.absorb(world.simulation.control("stream.close", str(stream.number), {}))
+        operate(world, "stream.close", str(stream.number))
     assert len(open_ids(world)) == 2
     assert enter(world, session, 32).status == 400
     copy.take()

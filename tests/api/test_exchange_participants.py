@@ -8,19 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.api.pipeline.authentication import Caller
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, Http, Response, Rpc, RpcError, connect
-from tests.journeys import firm, order, poor_firm, quiet
+from sim.run.client.client import Connection, Http, Response, Rpc, RpcError
+from tests.journeys import PERSON, firm, order, poor_firm, quiet
 
 TOKEN = "/v1/participant/tokens"
 ADMIN = "/v1/participant/admin-tokens"
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
 
 
 def partner(world: Connection) -> Http:
@@ -202,19 +196,7 @@ ADA = {
     "phone_number": "+14155551212",
     "date_of_birth": "1990-01-02",
 }
-KYC = {
-    "external_id": "ada",
-    "ssn": "555443333",
-    **{name: value for name, value in ADA.items() if name != "user_id"},
-    "address": {
-        "address_line_1": "1 Main St",
-        "city": "Springfield",
-        "state": "IL",
-        "postal_code": "62701",
-    },
-    "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:00:00Z"},
-    "ip_address": "203.0.113.7",
-}
+KYC = PERSON | {"external_id": "ada"}
 
 
 def test_a_registered_person_is_found_again_changed_and_verified(world: Connection) -> None:

@@ -11,7 +11,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
 from sim.run.client.client import Connection, Http, Rpc, connect
 from tests.api import test_retail_rfqs as retail
-from tests.journeys import firm
+from tests.journeys import firm, operate
 
 BUY, SELL = wire.Side.SIDE_BUY, wire.Side.SIDE_SELL
 SELF = wire.UserFilter.USER_FILTER_SELF
@@ -205,7 +205,7 @@ def test_a_halt_before_the_orders_are_due_ends_the_quote_without_any(
 ) -> None:
     symbol = combo(world)
     by_rpc(world, symbol)
-    world.absorb(world.simulation.control("instrument.state", symbol, {"state": moved}))
+    operate(world, "instrument.state", symbol, state=moved)
     world.advance("1s")
     (row,) = rest(world, 1).get("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF").json()["quotes"]
     assert row["status"] == "QUOTE_STATUS_DELETED" and row.get("creatorOrderId") is None

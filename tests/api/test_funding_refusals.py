@@ -12,7 +12,7 @@ from sim import Simulation, load_scenario
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, Refusal
 from sim.run.client.client import Connection, connect
 from tests.api import test_exchange_funding as funding
-from tests.journeys import order, quiet, trader
+from tests.journeys import enter, quiet, trader
 
 SOURCES = """
 name: sources
@@ -93,7 +93,7 @@ def test_an_unknown_source_and_no_amount_are_refused(world: Connection) -> None:
 def test_no_more_is_paid_out_than_an_account_can_spare(world: Connection) -> None:
     """Money that open orders reserve stays; everything else may go, to the last cent."""
     instrument = quiet(world.simulation)
-    placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 100))
+    placed = enter(world, instrument, "buy", 40, 100)
     assert placed.status == 200
     spare = dollars(world) - 40
     refused(world, Conflict, "has only .* available", f"-{spare + Decimal('0.01')}")

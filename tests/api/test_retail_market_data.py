@@ -13,11 +13,6 @@ from sim.kernel.instants import parse_instant
 from sim.run.client.client import connect
 
 
-@pytest.fixture
-def retail() -> RetailWorld:
-    return RetailWorld()
-
-
 @pytest.mark.spec("S4.2-9")
 def test_a_book_has_four_decimals_and_both_sides_from_the_best(retail: RetailWorld) -> None:
     for price, quantity in (("0.45", 10), ("0.455", 2.5), ("0.45", 0.25)):

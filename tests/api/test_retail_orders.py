@@ -23,11 +23,6 @@ from retail_world import (
 )
 
 
-@pytest.fixture
-def retail() -> RetailWorld:
-    return RetailWorld()
-
-
 @pytest.mark.spec("S4.2-10", "S2.8-6", "S7.2-9")
 def test_a_limit_order_rests_and_is_told_in_every_field(retail: RetailWorld) -> None:
     answer = retail.order(retail.ann, price="0.45", tif="TIME_IN_FORCE_DAY")

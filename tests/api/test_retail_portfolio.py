@@ -11,11 +11,6 @@ from sim.core.incentives.incentives import REBATE, Reward
 from sim.core.model.quantities import DOLLAR
 
 
-@pytest.fixture
-def retail() -> RetailWorld:
-    return RetailWorld()
-
-
 def trade(retail: RetailWorld, quantity: float, price: str = "0.50", symbol: str = FINE) -> None:
     """Ann buys YES of bob."""
     retail.order(retail.bob, symbol, SELL_YES, price=price, quantity=quantity)

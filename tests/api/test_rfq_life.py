@@ -10,6 +10,7 @@ from sim import Simulation, load_scenario
 from sim.run.client.client import connect
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, QUOTES
+from tests.journeys import operate
 
 STEPS = ("quote", "accept", "confirm", "delete", "withdraw", "ask", "halt", "open", "wait")
 # The permitted next states of each state; the first state reported is ACTIVE.
@@ -84,7 +85,7 @@ def test_a_quote_whose_trade_falls_into_maintenance_is_deleted(passes: str) -> N
     rfqs.accept(world, made, "SIDE_BUY")
     assert rfqs.confirm(world, made).status == 200
     world.advance(passes)
-    world.absorb(world.simulation.control("maintenance.add", "", {"length": "5m"}))
+    operate(world, "maintenance.add", length="5m")
     assert rfqs.user(world, QUOTES).get("/v1/rfqs/trades").status == 503
     world.advance("5m")
     for index in (ASKS, QUOTES):

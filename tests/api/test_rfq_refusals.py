@@ -11,6 +11,7 @@ import pytest
 from sim.run.client.client import Connection, Response
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, OTHER, QUOTES
+from tests.journeys import operate
 
 three = rfqs.world
 
@@ -44,7 +45,7 @@ def check(world: Connection, call: Any, status: int, text: str) -> None:
 
 
 def move(world: Connection, symbol: str, state: str) -> None:
-    world.absorb(world.simulation.control("instrument.state", symbol, {"state": state}))
+    operate(world, "instrument.state", symbol, state=state)
 
 
 def delete(world: Connection, path: str, index: int) -> Response:

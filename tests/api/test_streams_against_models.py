@@ -18,7 +18,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_span, parse_span
 from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm
+from tests.journeys import firm, operate
 from tests.sessions import SESSIONS
 
 SCENARIO = """
@@ -448,7 +448,7 @@ def test_a_long_funding_message_is_split_and_each_part_tells_from_where_to_resum
     since = world.simulation.now + 1
     world.advance_to(since)
     for number in range(502):
-        world.absorb(world.simulation.control("account.fund", account, {"amount": "1"}))
+        operate(world, "account.fund", account, amount="1")
         if number == 250:
             world.advance_to(since + SECOND)
     world.advance_to(since + 2 * SECOND)
@@ -468,7 +468,7 @@ def test_a_funding_heartbeat_tells_from_where_to_resume() -> None:
     world.advance("6s")
     for wait in ("1s", "2s"):
         world.advance(wait)
-        world.absorb(world.simulation.control("account.fund", account, {"amount": "1"}))
+        operate(world, "account.fund", account, amount="1")
     world.advance("10s")
     times = [frame.server_time - opened for frame in stream.take() if not frame.changes]
     assert times == [6 * SECOND, 7 * SECOND, 7 * SECOND]

@@ -11,12 +11,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import ExecutionType, TradeState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, RpcError, Stream
-from tests.journeys import firm, open_ones, order, quiet
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
+from tests.journeys import firm, open_ones, order
 
 
 def executions(stream: Stream) -> list[str]:

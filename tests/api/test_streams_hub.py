@@ -32,7 +32,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant
 from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import FEW_GAMES, firm, quiet, rpc_trader
+from tests.journeys import FEW_GAMES, firm, operate, quiet, rpc_trader
 
 REVOKED = (13, "Subscription manager revoked session")
 
@@ -41,11 +41,6 @@ REVOKED = (13, "Subscription manager revoked session")
 def quickstart() -> Simulation:
     """With few games: who follows every instrument is told of each of them."""
     return Simulation(load_scenario(FEW_GAMES))
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
 
 
 # ---- pool
@@ -520,7 +515,7 @@ def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str
         "state": state,
         **({"start": "2026-09-08T18:05:00Z"} if state == "PENDING" else {}),
     }
-    world.absorb(world.simulation.control("instrument.create", "", terms))
+    operate(world, "instrument.create", **terms)
     (listed,) = [row for message in every.take() for row in message.instruments]
     assert (listed.symbol, wire.InstrumentState(listed.state).name, listed.price_scale) == (
         "late-comer",

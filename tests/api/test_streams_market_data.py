@@ -13,12 +13,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm, in_state, open_ones, quiet, rpc_trader
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
+from tests.journeys import firm, in_state, open_ones, operate, quiet, rpc_trader
 
 
 @pytest.fixture
@@ -34,10 +29,6 @@ def updates(stream: Stream) -> list[wire.MarketDataUpdate]:
 
 def cents(instrument: Instrument, price: int) -> int:
     return price * instrument.price_scale // 100
-
-
-def force(world: Connection, symbol: str, state: str) -> None:
-    world.deliver(world.simulation.control("instrument.state", symbol, {"state": state}).effects)
 
 
 # ---- the server stream
@@ -140,7 +131,7 @@ def test_a_pending_instrument_is_silent_until_it_opens(world: Connection) -> Non
     pending = in_state(world.simulation, InstrumentState.PENDING)
     stream = books(world, pending.symbol)
     assert updates(stream) == []
-    force(world, pending.symbol, "OPEN")
+    operate(world, "instrument.state", pending.symbol, state="OPEN")
     assert [update.state for update in updates(stream)] == [InstrumentState.OPEN]
 
 
@@ -148,7 +139,7 @@ def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: 
     expired = in_state(world.simulation, InstrumentState.EXPIRED)
     stream = books(world, expired.symbol)
     stream.take()
-    force(world, expired.symbol, "TERMINATED")
+    operate(world, "instrument.state", expired.symbol, state="TERMINATED")
     assert [update.state for update in updates(stream)] == [InstrumentState.TERMINATED]
     world.advance("10m")
     assert updates(stream) == []

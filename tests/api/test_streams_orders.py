@@ -9,12 +9,7 @@ from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.model.enums import CancelRejectReason, ExecutionType, InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, RpcError
-from tests.journeys import firm, quiet, trader
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
+from tests.journeys import firm, trader
 
 
 def other(world: Connection, instrument: Instrument) -> Instrument:

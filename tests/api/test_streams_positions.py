@@ -12,22 +12,13 @@ from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, RpcError, Stream
-from tests.journeys import firm, in_state, quiet, rpc_trader
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
+from tests.journeys import account, firm, in_state, rpc_trader
 
 
 def settle(world: Connection, instrument: Instrument, price: str = "1") -> None:
     world.deliver(
         world.simulation.control("instrument.settle", instrument.symbol, {"price": price}).effects
     )
-
-
-def account(world: Connection, user: int = 0) -> str:
-    return firm(world.simulation).users[user].account
 
 
 def changes(stream: Stream) -> list[wire.PositionChange]:

@@ -23,7 +23,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, Stream, connect
-from tests.journeys import firm, quiet, rpc_trader, trader
+from tests.journeys import firm, operate, quiet, rpc_trader, trader
 
 
 class Kind(NamedTuple):
@@ -120,9 +120,7 @@ def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
     elif kind == "settle":
         found = two(world)[rest[0]]
         if trading.state(found.symbol) is InstrumentState.OPEN:
-            world.absorb(
-                world.simulation.control("instrument.settle", found.symbol, {"price": "1"})
-            )
+            operate(world, "instrument.settle", found.symbol, price="1")
 
 
 def tell(world: Connection, actions: Sequence[tuple[Any, ...]]) -> None:

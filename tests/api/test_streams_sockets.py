@@ -19,12 +19,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import in_state, key, quiet, retail_order
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
+from tests.journeys import in_state, key, operate, retail_order
 
 
 @pytest.fixture
@@ -50,10 +45,6 @@ def buy(
     )
     assert answer.status == 200, answer
     return str(answer.json()["id"])
-
-
-def force(world: Connection, symbol: str, state: str) -> None:
-    world.deliver(world.simulation.control("instrument.state", symbol, {"state": state}).effects)
 
 
 # ---- markets
@@ -309,14 +300,14 @@ def test_merged_responses_come_once_a_quarter_of_a_second(
 def test_pending_markets_are_silent_until_they_open(world: Connection, markets: Stream) -> None:
     pending = in_state(world.simulation, InstrumentState.PENDING)
     assert subscribe(markets, "r", "MARKET_DATA", [pending.symbol]) == []
-    force(world, pending.symbol, "OPEN")
+    operate(world, "instrument.state", pending.symbol, state="OPEN")
     assert [frame["marketData"]["state"] for frame in markets.take()] == ["MARKET_STATE_OPEN"]
 
 
 def test_terminated_markets_say_so_once(world: Connection, markets: Stream) -> None:
     expired = in_state(world.simulation, InstrumentState.EXPIRED)
     subscribe(markets, "r", "MARKET_DATA", [expired.symbol])
-    force(world, expired.symbol, "TERMINATED")
+    operate(world, "instrument.state", expired.symbol, state="TERMINATED")
     assert [frame["marketData"]["state"] for frame in markets.take()] == ["MARKET_STATE_TERMINATED"]
     assert subscribe(markets, "r2", "MARKET_DATA_LITE", [expired.symbol]) == []
 
@@ -331,7 +322,7 @@ def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is
     stream = socket(world, MARKETS)
     slug = next(iter(world.simulation.exchange.instruments)).symbol
     if world.simulation.exchange.trading.state(slug) is InstrumentState.PENDING:
-        force(world, slug, "OPEN")
+        operate(world, "instrument.state", slug, state="OPEN")
     sampled = []
     for instant in ("2026-07-03T03:59:59Z", "2026-07-03T04:00:00Z"):
         world.advance_to(instant)

@@ -12,7 +12,7 @@ from sim.api.pipeline.inputs import Post
 from sim.core.model.refusals import IllegalTransition
 from sim.kernel.instants import NS_PER_S
 from sim.run.client.client import Connection
-from tests.journeys import PERSON, firm, quiet, trader
+from tests.journeys import PERSON, firm, operate, quiet, trader
 from tests.oracles.worlds import world_of
 
 # From where to where, in the words of rule L10: open, suspended and halted change with each other;
@@ -40,7 +40,7 @@ ROUTES = {
 
 
 def move(world: Connection, state: str) -> None:
-    world.absorb(world.simulation.control("instrument.state", "moved", {"state": state}))
+    operate(world, "instrument.state", "moved", state=state)
 
 
 def shown(world: Connection) -> str:

@@ -13,7 +13,7 @@ from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_orderfunding_v1 as funding
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection, Response, RpcError
-from tests.journeys import APPLICATION, firm, key, order, quiet, trader
+from tests.journeys import APPLICATION, account, firm, key, order, quiet, trader
 from tests.oracles.worlds import world_of
 
 PREFILL = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
@@ -27,10 +27,6 @@ class Longest(NamedTuple):
     send: Callable[[Connection, int], Response]
 
 
-def _account(world: Connection) -> str:
-    return firm(world.simulation).users[0].account
-
-
 def _partner(world: Connection, path: str, body: dict[str, Any]) -> Response:
     return world.exchange(firm(world.simulation)).post(path, json=body)
 
@@ -40,7 +36,7 @@ def _field(path: str, name: str, body: dict[str, Any]) -> Callable[[Connection, 
 
 
 def _description(world: Connection, length: int) -> Response:
-    asked = {"account": _account(world), "description": "x" * length}
+    asked = {"account": account(world), "description": "x" * length}
     return trader(world).get("/v1/funding/balance-ledger", params=asked)
 
 
@@ -71,7 +67,7 @@ def _batch(world: Connection, count: int) -> Response:
 def _transfer(world: Connection, length: int) -> None:
     transfer = cash.Transfer(
         reason=cash.TransferReason.TRANSFER_REASON_DEPOSIT,
-        participant_account_id=_account(world),
+        participant_account_id=account(world),
         amount="1",
         currency="USD",
         external_reference="r",
@@ -91,7 +87,7 @@ def _partner_order(world: Connection, key: int = 1, clord_id: int = 1) -> None:
         order_qty=instrument.qty_scale,
         time_in_force=wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
         clord_id="x" * clord_id,
-        account=_account(world),
+        account=account(world),
         manual_order_indicator=wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
     )
     fee = funding.MoneyAmount(value="0", currency="USD")

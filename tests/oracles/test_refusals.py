@@ -17,7 +17,7 @@ from sim.contract.messages import Message
 from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection, Response, RpcError
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import enter, firm, key, operate, order, quiet, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of
 
 
@@ -148,9 +148,7 @@ ROWS = [
         "422: beyond a limit of size",
         422,
         9,
-        lambda world: trader(world).post(
-            "/v1/trading/orders", json=order(quiet(world.simulation), "buy", 40, 10_000_000)
-        ),
+        lambda world: enter(world, quiet(world.simulation), "buy", 40, 10_000_000),
         _call(
             "OrderEntryAPI.InsertOrder",
             lambda world: insert(
@@ -221,7 +219,7 @@ def test_an_instrument_that_is_not_tradable_in_its_state_is_422_and_retail_rejec
     body = order(instrument, "buy", 40, 1)
     retail = retail_order(instrument, "BUY_LONG", 40, 1, synchronousExecution=True)
     request = insert(world.simulation)
-    world.absorb(world.simulation.control("instrument.state", instrument.symbol, {"state": state}))
+    operate(world, "instrument.state", instrument.symbol, state=state)
     answer = trader(world).post("/v1/trading/orders", json=body)
     assert (answer.status, answer.json()["code"]) == (422, 9)
     with pytest.raises(RpcError) as refused:

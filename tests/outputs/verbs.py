@@ -20,7 +20,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from sim.cli.main import main
-from tests.fidelity.in_process import record
+from tests.evidence.in_process import record
 from tests.outputs.serving import SERVING
 
 FOLDER = Path(__file__).parent / "files"
@@ -80,22 +80,22 @@ OUTPUTS: dict[str, list[str]] = {
 WITHOUT_JSON = ("mistakes", "proto", "keys", "demo", "compare")
 # Commands without a file, and the reason.
 WITHOUT = {
-    "calendar": "it runs another program: tests/clients/test_calendar.py",
+    "calendar": "it runs another program: tests/testing/test_calendar.py",
     "mcp": "it speaks JSON-RPC: tests/agents",
-    "init": "a folder of files: tests/test_new_project.py",
+    "init": "a folder of files: tests/cli/test_new_project.py",
     "token": "a new one each time: tests/server/test_curl_helpers.py",
     "sign": "new ones each time: tests/server/test_curl_helpers.py",
-    "completion": "code for shells: tests/test_completion.py",
-    "schema": "it is scenarios/scenario.schema.json, which tests/test_docs.py compares",
+    "completion": "code for shells: tests/cli/test_completion.py",
+    "schema": "it is scenarios/scenario.schema.json, which tests/house/test_docs.py compares",
     "openapi": "a JSON document of its own; what it lists is in docs/reference/operations.md",
     "asyncapi": "a JSON document of its own",
     "collection": "a folder of files: tests/server/test_collections.py",
     "coverage": "it lists every operation, so each new one would change it",
-    "report": "a page, and one line with its size: tests/test_report.py",
-    "witness": "tests/witness has its verdicts",
-    "hunt": "what it meets changes with every release: tests/hunt",
-    "infer": "tests/fidelity has its output",
-    "fidelity": "the docs have its page; tests/fidelity/test_scorecard.py has its output",
+    "report": "a page, and one line with its size: tests/read/test_report.py",
+    "witness": "tests/evidence has its verdicts",
+    "hunt": "what it meets changes with every release: tests/search",
+    "infer": "tests/evidence has its output",
+    "fidelity": "the docs have its page; tests/evidence/test_scorecard.py has its output",
 }
 _UNSTABLE = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),

@@ -19,7 +19,7 @@ from sim.core.invariants import violations
 from sim.core.model.instrument import Instrument
 from sim.read.explain import explain
 from sim.run.client.client import Connection, Http, Response, Stream, connect
-from tests.journeys import FEW_GAMES, firm, order, trader
+from tests.journeys import FEW_GAMES, firm, operate, order, trader
 
 # Rules that a test of this folder led to, by the tests.
 MET: dict[str, list[str]] = {}
@@ -70,11 +70,6 @@ def world_of(text: str = "", preset: str = "") -> Connection:
     if preset:
         world.simulation.control("preset.set", "", {"name": preset})
     return world
-
-
-def operate(world: Connection, action: str, subject: str = "", **body: Any) -> None:
-    """Perform an operator's action."""
-    world.absorb(world.simulation.control(action, subject, body))
 
 
 def assume(world: Connection, name: str, value: str) -> None:

@@ -13,7 +13,7 @@ from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, connect
-from tests.journeys import FEW_GAMES, firm, key, order, rpc_trader, trader
+from tests.journeys import FEW_GAMES, enter, firm, key, operate, rpc_trader, trader
 
 NUMBERS = {
     "CLOSED": 0,
@@ -64,7 +64,7 @@ def listed(world: Connection, state: str = "OPEN", **terms: Any) -> Instrument:
 
 
 def move(world: Connection, state: str) -> None:
-    world.absorb(world.simulation.control("instrument.state", "asked", {"state": state}))
+    operate(world, "instrument.state", "asked", state=state)
 
 
 @pytest.mark.spec("S2.5-1")
@@ -109,9 +109,7 @@ def test_l11_an_execution_at_or_after_five_eastern_belongs_to_the_next_trade_dat
     world = connect(Simulation(load_scenario(FEW_GAMES)))
     instrument = listed(world, expiration="2027-01-31T00:00:00-05:00")
     world.advance_to(at)
-    assert (
-        trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1)).status == 200
-    )
+    assert enter(world, instrument, "buy", 40, 1).status == 200
     (row,) = (
         trader(world)
         .post("/v1/report/executions/search", json={"symbol": "asked"})
@@ -183,8 +181,8 @@ def test_l17_what_decides_between_equal_auction_prices_is_a_switch(
 ) -> None:
     world.simulation.control("assumption.set", "auction.tiebreak", {"value": choice})
     instrument = listed(world, "PREOPEN")
-    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 10))
-    trader(world, 1).post("/v1/trading/orders", json=order(instrument, "sell", 50, 10))
+    enter(world, instrument, "buy", 60, 10)
+    enter(world, instrument, "sell", 50, 10, user=1)
     assert trader(world).get("/v1/orderbook/asked").json()["stats"]["indicativeOpenPx"] == str(
         cents
     )
@@ -201,7 +199,7 @@ def test_l28_settlement_is_told_by_the_position_change_stream_and_never_by_the_i
 ) -> None:
     instrument = listed(world)
     for user, side in ((0, "buy"), (1, "sell")):
-        trader(world, user).post("/v1/trading/orders", json=order(instrument, side, 40, 10))
+        enter(world, instrument, side, 40, 10, user=user)
     instruments = world.rpc(firm(world.simulation)).stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription",
         wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=["asked"]),
@@ -212,7 +210,7 @@ def test_l28_settlement_is_told_by_the_position_change_stream_and_never_by_the_i
     )
     (before,) = [found for message in instruments.take() for found in message.instruments]
     positions.take()
-    world.absorb(world.simulation.control("instrument.settle", "asked", {"price": "1"}))
+    operate(world, "instrument.settle", "asked", price="1")
     (after,) = [found for message in instruments.take() for found in message.instruments]
     assert after.state == NUMBERS["CLOSED"]
     assert replace(after, state=before.state, update_time=before.update_time) == before
@@ -275,6 +273,6 @@ def test_w7_an_expiration_that_waits_for_maintenance_survives_an_operators_word_
     world = connect(Simulation(load_scenario(text)))
     world.advance_to("2026-07-09T08:00:00Z")
     assert world.simulation.exchange.trading.state("x").name == "SUSPENDED"
-    world.absorb(world.simulation.control("instrument.state", "x", {"state": "HALTED"}))
+    operate(world, "instrument.state", "x", state="HALTED")
     world.advance_to("2026-07-09T10:00:01Z")
     assert world.simulation.exchange.trading.state("x").name == "EXPIRED"

@@ -1,5 +1,5 @@
 """Maintenance windows as clients live through them (rules W2-W9; W1 is in
-tests/test_limits_and_calendar.py).
+tests/surfaces/test_limits_and_calendar.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, RpcError, connect
-from tests.journeys import firm, key, order, rpc_trader, trader
+from tests.journeys import firm, key, operate, order, rpc_trader, trader
 
 WINDOW = """
 name: window
@@ -333,7 +333,7 @@ def test_w8_the_exchanges_health_is_503_inside_the_window(
 def test_w9_an_unannounced_pause_has_no_notice_and_no_lead(world: Connection) -> None:
     enter(world, "always")
     stream = following(world)
-    world.absorb(world.simulation.control("maintenance.add", "", {"length": "5m"}))
+    operate(world, "maintenance.add", length="5m")
     world.advance("0s")
     assert ("always", "CANCELED", "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION") in executions(stream)
     assert stream.end[0] == 14
@@ -385,13 +385,7 @@ def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(
 @pytest.mark.spec("S8-8")
 def test_w2_a_window_announced_for_this_very_instant_has_begun(world: Connection) -> None:
     stream = following(world)
-    world.absorb(
-        world.simulation.control(
-            "maintenance.add",
-            "",
-            {"begins": "2026-07-09T01:50:00-04:00", "length": "2m", "lead": "0s"},
-        )
-    )
+    operate(world, "maintenance.add", begins="2026-07-09T01:50:00-04:00", length="2m", lead="0s")
     assert stream.end == (14, "service unavailable")
     assert trader(world).get("/v1/orderbook/always").status == 503
     world.advance("2m")

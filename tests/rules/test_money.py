@@ -20,9 +20,9 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
 from sim.run.client.client import Connection, connect
-from tests.journeys import firm, key, order, quiet, retail_order, trader
+from tests.core.test_liquidity_rewards import advance
+from tests.journeys import enter, firm, key, order, quiet, retail_order, trader
 from tests.sessions import SESSIONS
-from tests.test_liquidity_rewards import advance
 from tests.trading_harness import Market
 
 TAKER = "firms/retail/accounts/5c1e90d2"
@@ -46,7 +46,7 @@ def pay_fees(world: Connection) -> int:
     instrument = quiet(world.simulation, tick=1)
     client = world.retail(key(world.simulation))
     assert key(world.simulation).account == TAKER
-    trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 50, 1000))
+    enter(world, instrument, "sell", 50, 1000)
     before = world.simulation.exchange.trading.ledger.balance(TAKER)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 50, 1000))
     assert placed.status == 200, placed

@@ -14,10 +14,10 @@ from sim.kernel.instants import DAY, HOUR, eastern, format_instant, parse_instan
 from sim.run.client.client import Connection, connect
 from tests.journeys import (
     FEW_GAMES,
+    enter,
     firm,
     key,
     open_ones,
-    order,
     quiet,
     retail_order,
     rpc_trader,
@@ -35,12 +35,7 @@ def begun(at: str, **assumptions: str) -> Connection:
 
 def trade(world: Connection, instrument: Instrument, contracts: int = 1) -> None:
     for user, side in ((1, "sell"), (0, "buy")):
-        assert (
-            trader(world, user)
-            .post("/v1/trading/orders", json=order(instrument, side, 50, contracts))
-            .status
-            == 200
-        )
+        assert enter(world, instrument, side, 50, contracts, user=user).status == 200
 
 
 @pytest.mark.spec("S8-7")
@@ -107,7 +102,7 @@ def test_r10_what_is_gone_stays_gone_in_the_hours_around_a_window_after_clocks_c
 def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: Connection) -> None:
     mine, made = world.retail(key(world.simulation)), 0
     for instrument in open_ones(world.simulation):
-        trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 97, 1))
+        enter(world, instrument, "sell", 97, 1)
         placed = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 98, 1))
         made += placed.status == 200
         if made == 3:
@@ -124,11 +119,7 @@ def test_m39_a_dropped_stream_cancels_nothing(world: Connection) -> None:
     stream = rpc_trader(world).stream(
         "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
     )
-    placed = (
-        trader(world)
-        .post("/v1/trading/orders", json=order(instrument, "buy", 40, 1))
-        .json()["orderId"]
-    )
+    placed = enter(world, instrument, "buy", 40, 1).json()["orderId"]
     stream.close()
     world.advance("10m")
     assert placed in [
@@ -145,7 +136,7 @@ def test_s14_a_stream_outlives_the_token_it_was_opened_with(world: Connection) -
     stream.take()
     world.advance("181s")  # a token lives 180
     world.forget_tokens()
-    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1))
+    enter(world, instrument, "buy", 40, 1)
     assert [
         execution.order.symbol
         for message in stream.take()
@@ -198,7 +189,7 @@ def test_e2_every_answer_carries_a_trace_id_of_its_own_and_an_order_keeps_it(
     world: Connection,
 ) -> None:
     instrument = quiet(world.simulation)
-    placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1))
+    placed = enter(world, instrument, "buy", 40, 1)
     others = [
         trader(world).get("/v1/nowhere"),
         trader(world).get("/v1/whoami"),

@@ -12,7 +12,7 @@ from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, parse_instant
 from sim.run.client.client import Connection, connect
-from tests.journeys import FEW_GAMES, firm, rpc_trader, trader
+from tests.journeys import FEW_GAMES, firm, operate, rpc_trader, trader
 
 SYMBOL = "weekly"
 
@@ -27,7 +27,7 @@ def scheduled(start: str, *segments: dict[str, Any]) -> Connection:
         "expiration": "2027-12-30T00:00:00Z",
         "schedule": list(segments),
     }
-    world.absorb(world.simulation.control("instrument.create", "", terms))
+    operate(world, "instrument.create", **terms)
     return world
 
 
@@ -110,7 +110,7 @@ def test_l5_the_schedule_is_right_in_the_hour_that_autumn_repeats() -> None:
     )
 
     def move(to: str) -> None:
-        world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": to}))
+        operate(world, "instrument.state", SYMBOL, state=to)
 
     def book() -> Any:
         return trader(world).get(f"/v1/orderbook/{SYMBOL}").json()["state"]
@@ -191,11 +191,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
 ):
     """P22: positions, their ledger and their stream name one instant."""
     world = connect(Simulation(load_scenario(FEW_GAMES)))
-    world.absorb(
-        world.simulation.control(
-            "instrument.create", "", {"symbol": SYMBOL, "tick_size": "0.01", "state": "OPEN"}
-        )
-    )
+    operate(world, "instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
     changes = rpc_trader(world).stream(
         "DropCopyAPI.CreatePositionChangeSubscription",
         wire.CreatePositionChangeSubscriptionRequest(),
@@ -223,7 +219,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
     world.advance_to("2026-09-09T10:00:00-04:00")
     assert position() == ("5", "5", "2026-09-08T18:00:00Z")
     changes.take()
-    world.absorb(world.simulation.control("instrument.settle", SYMBOL, {"price": "1"}))
+    operate(world, "instrument.settle", SYMBOL, price="1")
     assert position() == ("0", "5", "2026-09-09T14:00:00Z")
     (told,) = [
         row.position
@@ -273,7 +269,7 @@ def test_l23_an_order_good_till_the_opening_does_not_trade_in_it(known_first: st
     ]
     if known_first == "order":
         for to in ("SUSPENDED", "SCHEDULE"):
-            world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": to}))
+            operate(world, "instrument.state", SYMBOL, state=to)
     world.advance_to(parse_instant("2026-10-06T15:00:00Z") - 1)
     assert [state(world, order_id, user) for user, order_id in enumerate(ids)] == ["NEW", "NEW"]
     world.advance_to("2026-10-06T15:00:00Z")
@@ -291,7 +287,7 @@ def test_l12_a_trade_day_ends_before_what_begins_at_its_end() -> None:
         {"start": "17:00", "length": "2h"},
     )
     for to in ("SUSPENDED", "SCHEDULE"):  # so that the opening is known last
-        world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": to}))
+        operate(world, "instrument.state", SYMBOL, state=to)
     body = {"type": "ORDER_TYPE_LIMIT", "symbol": SYMBOL, "price": "50", "orderQty": "5"}
     bids = [
         {**body, "side": "SIDE_BUY", "timeInForce": f"TIME_IN_FORCE_{tif}"}
@@ -328,9 +324,9 @@ def test_l6_what_moves_at_one_instant_moves_by_symbol() -> None:
             "expiration": "2027-12-30T00:00:00Z",
             "schedule": list(OPENING),
         }
-        world.absorb(world.simulation.control("instrument.create", "", terms))
+        operate(world, "instrument.create", **terms)
     for to in ("SUSPENDED", "SCHEDULE"):
-        world.absorb(world.simulation.control("instrument.state", "aa-first", {"state": to}))
+        operate(world, "instrument.state", "aa-first", state=to)
     changes = rpc_trader(world).stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription",
         wire.CreateInstrumentStateChangeSubscriptionRequest(),

@@ -4,14 +4,14 @@ movement of money.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from sim import Simulation, load_scenario
 from sim.run.client.client import Connection, connect
-from tests.journeys import key, retail_order, trader
+from tests.api.stream_clients import subscribe
+from tests.journeys import key, operate, retail_order, trader
 
 SYMBOL = "agreed"
 
@@ -19,11 +19,7 @@ SYMBOL = "agreed"
 @pytest.fixture
 def world() -> Connection:
     world = connect(Simulation(load_scenario("quickstart")))
-    world.absorb(
-        world.simulation.control(
-            "instrument.create", "", {"symbol": SYMBOL, "tick_size": "0.01", "state": "OPEN"}
-        )
-    )
+    operate(world, "instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
     return world
 
 
@@ -78,9 +74,9 @@ def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
     }
     for undone in (None, 50, 60, 55, 45):
         if undone == 55:
-            world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": "CLOSED"}))
+            operate(world, "instrument.state", SYMBOL, state="CLOSED")
         if undone is not None:
-            world.absorb(world.simulation.control("trade.bust", ids[undone], {}))
+            operate(world, "trade.bust", ids[undone])
             standing.remove(undone)
         seen, qty, dollars = market(world), 2 * len(standing), sum(standing) * 2 / 100
         wanted = (
@@ -125,24 +121,15 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
     """
     mine = world.retail(key(world.simulation))
     socket = world.web_socket(key(world.simulation), "/v1/ws/private")
-    socket.send(
-        json.dumps(
-            {
-                "subscribe": {
-                    "requestId": "money",
-                    "subscriptionType": "SUBSCRIPTION_TYPE_ACCOUNT_BALANCE",
-                }
-            }
-        ).encode()
-    )
+    begun = subscribe(socket, "money", "ACCOUNT_BALANCE")
     held = mine.get("/v1/account/balances").json()["balances"][0]
-    assert socket.take()[0]["accountBalancesSnapshot"]["balances"] == [held]
+    assert begun[0]["accountBalancesSnapshot"]["balances"] == [held]
     instrument = world.simulation.exchange.instruments.require(SYMBOL)
     enter(world, 1, "BUY", 40, 3)
     enter(world, 1, "BUY", 39, 4)
 
     def settle(price: str) -> None:
-        world.absorb(world.simulation.control("instrument.settle", SYMBOL, {"price": price}))
+        operate(world, "instrument.settle", SYMBOL, price=price)
 
     def sell() -> None:
         assert (
@@ -175,16 +162,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
 def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(world: Connection) -> None:
     mine = world.retail(key(world.simulation))
     socket = world.web_socket(key(world.simulation), "/v1/ws/private")
-    socket.send(
-        json.dumps(
-            {
-                "subscribe": {
-                    "requestId": "money",
-                    "subscriptionType": "SUBSCRIPTION_TYPE_ACCOUNT_BALANCE",
-                }
-            }
-        ).encode()
-    )
+    subscribe(socket, "money", "ACCOUNT_BALANCE")
     instrument = world.simulation.exchange.instruments.require(SYMBOL)
     assert mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 10)).status == 200
     before = mine.get("/v1/account/balances").json()["balances"][0]

@@ -56,3 +56,17 @@ def leaking_money(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(Ledger, "fill", wrong)
     yield
+
+
+@pytest.fixture
+def money_from_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect: every fill pays a hundred-millionth of a dollar from nowhere."""
+    right = Ledger.fill
+
+    def wrong(
+        self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str
+    ) -> None:
+        right(self, account, principal, commission, symbol, trade_id)
+        self._accounts[account].balance += 1
+
+    monkeypatch.setattr(Ledger, "fill", wrong)

@@ -237,19 +237,8 @@ def test_random_steps_written_to_a_file_are_a_scenario_that_check_finds_fine(see
 
 @pytest.mark.long
 def test_what_breaks_under_random_steps_is_written_as_the_smallest_scenario(
-    sim, tmp_path, monkeypatch
+    money_from_nowhere, sim, tmp_path
 ):
-    from sim.core.accounts.ledger import Ledger
-
-    right = Ledger.fill
-
-    def wrong(
-        self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str
-    ) -> None:
-        right(self, account, principal, commission, symbol, trade_id)
-        self._accounts[account].balance += 1
-
-    monkeypatch.setattr(Ledger, "fill", wrong)
     out = tmp_path / "smallest.yaml"
     code, text, _ = sim(
         "sweep", "quickstart", "--seeds", "1..2", "--fuzz", 40, "--jobs", 1, "--shrink", out

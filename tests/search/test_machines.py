@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from sim import load_scenario
-from sim.core.accounts.ledger import Ledger
 from sim.read.headless_run import run_scenario
 from sim.testing.machines import (
     WHOLE,
@@ -135,16 +134,9 @@ def test_a_wrong_belief_is_caught_and_the_smallest_example_is_kept_as_a_scenario
 
 
 @pytest.mark.soak
-def test_the_shipped_invariants_find_money_from_nowhere_without_any_client(tmp_path, monkeypatch):
-    right = Ledger.fill
-
-    def wrong(
-        self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str
-    ) -> None:
-        right(self, account, principal, commission, symbol, trade_id)
-        self._accounts[account].balance += 1
-
-    monkeypatch.setattr(Ledger, "fill", wrong)
+def test_the_shipped_invariants_find_money_from_nowhere_without_any_client(
+    money_from_nowhere, tmp_path, monkeypatch
+):
     monkeypatch.setattr(IdleMachine, "kept", str(tmp_path))
     with pytest.raises(AssertionError, match="money: all balances sum to"):
         run_state_machine_as_test(IdleMachine, settings=FOUND)

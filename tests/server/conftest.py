@@ -1,4 +1,4 @@
-"""Listeners around the fake simulation, in the test's own loop."""
+"""Listeners around the fake simulation in the test's own loop, processes, and a browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import pytest_asyncio
+from chromium import Browser, chromium
 from fake_simulation import FakeSimulation
 from processes import Process
 
@@ -82,3 +84,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
         if one.process.poll() is None:
             one.process.kill()
         one.process.communicate()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
+    """Chromium with a profile of its own."""
+    async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
+        yield running

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from processes import Process
 
+from tests.core.test_webhook_addresses import SCENARIO as HOOKED
+from tests.core.test_webhook_addresses import SECRET, SHOWN
 from tests.outputs.verbs import run
-from tests.test_webhook_addresses import SCENARIO as HOOKED
-from tests.test_webhook_addresses import SECRET, SHOWN
 
 SCENARIO = """
 name: told

@@ -20,8 +20,8 @@ from sim.cli.main import main
 from sim.run.client.client import Connection, connect
 from sim.server.http.interface_documents import asyncapi_of
 from sim.testing.exchange_fixture import ServedExchange
+from tests.core.test_webhook_trouble import PERSON
 from tests.node_tools import binary, needs, run
-from tests.test_webhook_trouble import PERSON
 
 PARSE = """
 const { Parser } = require("@asyncapi/parser");

@@ -1,5 +1,5 @@
 """Internal errors of the sandbox: the answer for each client, and that no answer comes from a state
-that is not in the journal. `tests/test_fault_injection.py` covers every place that can fail.
+that is not in the journal. `tests/run/test_fault_injection.py` covers every place that can fail.
 """
 
 from __future__ import annotations

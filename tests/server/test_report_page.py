@@ -6,12 +6,10 @@ file has against the history.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
-from chromium import COMMAND, Browser, chromium
+from chromium import COMMAND
 from room_page import RoomPage
 from test_kyc_and_webhooks import PERSON, Partner
 from test_room import PARTS, levels, order, seq_of
@@ -31,12 +29,6 @@ ACTING = (
     *("rewind-here", "webhook-resend", "fault-add", "fault-entry", "fault-remove", "last-call"),
     *("tab-actions", "tab-instances", "save-scenario", "token", "tour"),
 )
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
-    async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
-        yield running
 
 
 def report(exchange, folder):

@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 import yaml
-from chromium import COMMAND, Browser, chromium
+from chromium import COMMAND
 from processes import Process
 from room_page import RoomPage
 from test_held_answers import signed
@@ -40,12 +40,6 @@ ORDER = {
     "price": "400",
     "orderQty": "1",
 }
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
-    async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
-        yield running
 
 
 @pytest_asyncio.fixture(loop_scope="module")

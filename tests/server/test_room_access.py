@@ -5,11 +5,8 @@ are its main rules, computed in the browser.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
-from chromium import COMMAND, Browser, chromium
+from chromium import COMMAND
 from test_kyc_and_webhooks import Partner
 from test_room import PARTS
 from test_room import room as room
@@ -43,12 +40,6 @@ for (const one of document.querySelectorAll('#room *')) {
 }
 return [...found];
 """
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
-    async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
-        yield running
 
 
 @pytest.mark.long

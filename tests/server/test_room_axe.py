@@ -4,11 +4,8 @@ tool of this test (`make npm`) and no part of the page.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
-from chromium import COMMAND, Browser, chromium
+from chromium import COMMAND
 from test_kyc_and_webhooks import Partner
 from test_room import PARTS
 from test_room import room as room
@@ -27,12 +24,6 @@ const {violations} = await axe.run(document, {resultTypes: ['violations']});
 return violations.filter(one => ['serious', 'critical'].includes(one.impact))
   .map(one => `${one.id}: ` + one.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(' | '));
 """
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
-    async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
-        yield running
 
 
 @pytest.mark.parametrize("width", [1280, 390])

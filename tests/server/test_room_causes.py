@@ -5,11 +5,9 @@ the page and clicking visible text. Each test needs a few clicks.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
-from chromium import COMMAND, Browser, chromium
+from chromium import COMMAND
 from room_page import RoomPage
 from test_kyc_and_webhooks import Partner
 from test_room import ORDER
@@ -29,12 +27,6 @@ const fits = [...document.querySelectorAll(kinds)].filter(one => one.innerText.i
 fits.sort((one, other) => one.innerText.length - other.innerText.length);
 if (!fits.length) return false; fits[0].click(); return true;
 """
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser(tmp_path_factory) -> AsyncIterator[Browser]:
-    async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
-        yield running
 
 
 async def press(room: RoomPage, text: str) -> None:

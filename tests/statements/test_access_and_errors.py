@@ -15,12 +15,6 @@ from sim.run.client.client import Connection, Response, RpcError
 from tests.journeys import PERSON, firm, key, quiet, retail_order
 from tests.oracles.worlds import world_of
 
-
-@pytest.fixture
-def world() -> Connection:
-    return world_of()
-
-
 # ---- tokens
 
 

@@ -13,15 +13,9 @@ from sim.contract.contract import load_contract
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection, RpcError
 from tests.api import stream_clients as streams
-from tests.journeys import firm, key, quiet, retail_order, rpc_trader, trader
-from tests.oracles.worlds import world_of
+from tests.journeys import firm, key, operate, quiet, retail_order, rpc_trader, trader
 
 HISTORY = "/v1/asset-prices/history"
-
-
-@pytest.fixture
-def world() -> Connection:
-    return world_of()
 
 
 # ---- §2.2 and §5.3, the gateway
@@ -138,7 +132,7 @@ def test_the_stream_has_the_last_quantity_in_field_14_and_the_settlement_in_fiel
     streams.place(world, instrument, "buy", 40, 4)
     assert statistics().last_trade_qty == 4 * instrument.qty_scale
     world.advance("5s")
-    world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"}))
+    operate(world, "instrument.settle", instrument.symbol, price="1")
     settled = statistics()
     assert (settled.last_trade_qty, settled.settlement_set_time) == (
         4 * instrument.qty_scale,

@@ -13,14 +13,8 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection, RpcError
 from tests.api import stream_clients as streams
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import enter, firm, key, quiet, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of
-
-
-@pytest.fixture
-def world() -> Connection:
-    return world_of()
-
 
 # ---- public trades
 
@@ -298,7 +292,7 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Connection
     asked = {"symbol": instrument.symbol}
     (trade,) = trader(world, 1).post("/v1/report/trades/search", json=asked).json()["trade"]
     assert trade["id"] == fill["tradeId"]
-    refused = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 0))
+    refused = enter(world, instrument, "buy", 40, 0)
     assert refused.status == 400
     assert refused.headers["x-request-id"]
 

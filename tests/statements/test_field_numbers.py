@@ -13,7 +13,6 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection, Stream
 from tests.api import stream_clients as streams
 from tests.journeys import firm, quiet, rpc_trader
-from tests.oracles.worlds import world_of
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
@@ -52,11 +51,6 @@ def _pairs(data: bytes) -> Iterator[tuple[int, Any]]:
 
 def text_field(number: int, text: str) -> bytes:
     return bytes((number << 3 | 2, len(text))) + text.encode()
-
-
-@pytest.fixture
-def world() -> Connection:
-    return world_of()
 
 
 @pytest.mark.spec("S9-5", "S2.7-1", "S2.7-2")

@@ -15,18 +15,13 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
 from sim.run.client.client import Connection
 from tests.api import stream_clients as streams
-from tests.journeys import PERSON, firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import PERSON, enter, firm, key, order, quiet, retail_order, rpc_trader, trader
 from tests.oracles.worlds import world_of
 
 LOWER_CAMEL = re.compile(r"[a-z][a-zA-Z0-9]*")
 SNAKE = re.compile(r"[a-z][a-z0-9_]*")
 # Maps whose keys are data: slugs, providers, languages of a name.
 KEYED_BY_DATA = {"positions", "metadata", "teams", "score", "attributes"}
-
-
-@pytest.fixture
-def world() -> Connection:
-    return world_of()
 
 
 def names(value: object) -> Iterator[str]:
@@ -50,7 +45,7 @@ def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Connection)
     """Lists, single resources, orders, portfolio, incentives, refusals."""
     instrument, retail = quiet(world.simulation), world.retail(key(world.simulation))
     placed = retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 1))
-    trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 40, 1))
+    enter(world, instrument, "sell", 40, 1)
     slug, event = instrument.symbol, world.gateway.get("/v1/events").json()["events"][0]
     history = "/v1/asset-prices/history?assets=crypto:btc&from=0&bucket=ASSET_PRICE_BUCKET_1D"
     answers = [

@@ -12,12 +12,6 @@ from tests.api.retail_world import BUY_YES, FINE, SELL_YES, RetailWorld, usd
 from tests.journeys import key, quiet, retail_order
 from tests.oracles.worlds import world_of
 
-
-@pytest.fixture
-def world() -> Connection:
-    return world_of()
-
-
 # ---- §2.8, positions of the retail API
 
 

@@ -13,7 +13,17 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.run.client.client import Connection, RpcError
 from tests.api import stream_clients as streams
-from tests.journeys import PERSON, firm, key, order, retail_order, rpc_trader, trader
+from tests.journeys import (
+    PERSON,
+    enter,
+    firm,
+    key,
+    operate,
+    order,
+    retail_order,
+    rpc_trader,
+    trader,
+)
 from tests.oracles.worlds import world_of
 
 SYMBOL = "stated"
@@ -33,7 +43,7 @@ def instrument(world: Connection) -> Any:
 
 def move(world: Connection, *states: str) -> None:
     for state in states:
-        world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": state}))
+        operate(world, "instrument.state", SYMBOL, state=state)
 
 
 def fills(stream: Any) -> list[tuple[int, int]]:
@@ -131,7 +141,7 @@ def test_nothing_matches_where_matching_stands_still_whatever_tries(
     told = streams.drop_copy(world)
     move(world, *ROUTES.get(state, (state,)))
     for _ in range(2):
-        trader(world).post("/v1/trading/orders", json=order(found, "buy", 60, 2))
+        enter(world, found, "buy", 60, 2)
         replace = {"orderId": bid, "symbol": SYMBOL, "price": "55"}
         trader(world).post("/v1/trading/orders/replace", json=replace)
         retail = retail_order(found, "BUY_LONG", 60, 1)
@@ -301,7 +311,7 @@ def test_nobody_trades_in_the_window_between_approval_and_webhook(world: Connect
     event = json.loads(world.webhooks[-1].body)
     assert (event["type"], event["participant_id"]) == ("kyc.approved", participant)
     fund = {"amount": "10"}
-    world.absorb(world.simulation.control("account.fund", account, fund))
+    operate(world, "account.fund", account, **fund)
     assert world.exchange(mine, participant).post("/v1/trading/orders", json=body).status == 200
     assert participant in client.get("/v1/users").json()["users"]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
-from callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +19,7 @@ from sim.contract.contract import Binding, Operation, Plane
 from sim.contract.messages import Message, find_message
 from sim.run.client.client import Connection
 from tests.journeys import firm, key, poor_firm, rpc_trader
+from tests.surfaces.callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
 
 ROUTES = routes()
 WITH_BODY = [route for route in ROUTES if route[2][2] and route[0] != "auth"]
@@ -418,13 +419,7 @@ def test_random_bytes_never_fail_inside(operation: Operation, data: st.DataObjec
     assert reply.code != 13
 
 
-_worlds: list[Connection] = []
-
-
-def _shared() -> Connection:
-    if not _worlds:
-        _worlds.append(unlimited())
-    return _worlds[0]
+_shared = cache(unlimited)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import base64
 import json
+from functools import cache
 from typing import Any
 
 import jwt
 import pytest
-from callers import kept, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +18,7 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
 from sim.run.client.client import Connection, connect
 from tests.journeys import firm, key, quiet
+from tests.surfaces.callers import kept, unlimited
 
 NAMES = ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience")
 
@@ -251,13 +252,7 @@ def test_a_public_key_used_as_a_secret_signs_nothing(world: Connection) -> None:
     )
 
 
-_worlds: list[Connection] = []
-
-
-def _shared() -> Connection:
-    if not _worlds:
-        _worlds.append(unlimited())
-    return _worlds[0]
+_shared = cache(unlimited)
 
 
 ANYTHING = st.recursive(

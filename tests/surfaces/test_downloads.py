@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from callers import counted, unlimited
 
 from sim.api.reports.csv_writer import CHUNK_ROWS
 from sim.contract.messages import Message
@@ -23,7 +22,8 @@ from sim.core.model.enums import OrderType, Side, TimeInForce
 from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
 from sim.run.client.client import Connection, RpcError
-from tests.journeys import firm, quiet, rpc_trader, trader
+from tests.journeys import account, firm, quiet, rpc_trader, trader
+from tests.surfaces.callers import counted, unlimited
 
 TRADES = 1600
 
@@ -94,10 +94,6 @@ every_download = pytest.mark.parametrize(
     "download", DOWNLOADS, ids=lambda download: download.operation
 )
 REPORTS = DOWNLOADS[:3]
-
-
-def account(world: Connection) -> str:
-    return firm(world.simulation).users[0].account
 
 
 def busy(count: int) -> Connection:

@@ -15,7 +15,7 @@ from sim import Simulation, load_scenario
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant, parse_instant, parse_span
 from sim.run.client.client import Connection, connect
-from tests.journeys import firm
+from tests.journeys import firm, operate
 from tests.sessions import SESSIONS
 
 SCENARIO = """
@@ -206,7 +206,7 @@ class Both:
     def control(self, action: str, subject: str, body: dict[str, object], expected: str) -> Any:
         """The answer of the control plane, or None after a refusal as expected."""
         try:
-            value = self.world.absorb(self.world.simulation.control(action, subject, body)).value
+            value = operate(self.world, action, subject, **body).value
         except Refusal as refusal:
             assert expected and refusal.message.startswith(expected), (refusal.message, expected)
             return None
@@ -359,7 +359,7 @@ def test_a_withdrawal_comes_back_only_while_the_exchange_has_room_for_it() -> No
 
     def fund(amount: Decimal | str, **how: str) -> str:
         body = {"amount": str(amount), **how}
-        made = world.absorb(world.simulation.control("account.fund", account, body)).value
+        made = operate(world, "account.fund", account, **body).value
         return str(made["transaction"])
 
     paid = fund("-10", source="open")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sim.run.client.client import Connection
-from tests.journeys import firm, order, quiet, trader
+from tests.journeys import account, order, quiet, trader
 
 
 def camel(name: str) -> str:
@@ -56,8 +56,3 @@ def test_a_ledger_file_without_rows_is_an_empty_body(world: Connection, path: st
         f"{path}/download", params={"account": account(world, 0), "endTime": "2026-05-02T00:00:00Z"}
     )
     assert (answer.status, answer.body) == (200, b"")
-
-
-def account(world: Connection, user: int) -> str:
-    found = firm(world.simulation)
-    return str(found.users[user].account)

@@ -16,6 +16,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.run.client.client import Connection, Http, connect
+from tests.journeys import operate
 
 TAKER, MAKER = Fraction(695, 10_000), Fraction(125, 10_000)
 USERS = ("ann", "bob", "cat")
@@ -304,9 +305,7 @@ class Both:
 
     def settle(self, symbol: str, price: str) -> None:
         """Close and settle a market; its DAY orders expire."""
-        self.world.absorb(
-            self.world.simulation.control("instrument.settle", symbol, {"price": price})
-        )
+        operate(self.world, "instrument.settle", symbol, price=price)
         self.naive.settle(symbol, Fraction(price))
         for order in self.naive.orders:
             if order.open and order.symbol == symbol and order.tif == "DAY":

@@ -14,20 +14,14 @@ from urllib.request import Request, urlopen
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sim import Simulation, load_scenario
 from sim.core.catalogue.observations import READINGS
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import NS_PER_S
 from sim.run.actors.operator import views
-from sim.run.client.client import Connection, Stream, connect
-from tests.journeys import firm, key, quiet, trader
+from sim.run.client.client import Connection, Stream
+from tests.journeys import firm, key, operate, quiet, trader
 
 PUBLIC = "/v1/markets", "/v1/events", "/v1/search"
-
-
-@pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
 
 
 def unsigned(world: Connection, path: str) -> tuple[int, str, bytes]:
@@ -127,7 +121,7 @@ def test_a_subscription_without_slugs_follows_every_market(
     for slug in slugs:
         for who, side in (("maker", "sell"), ("taker", "buy")):
             order = {"as": who, "symbol": slug, "side": side, "price": "0.99", "qty": "1"}
-            world.absorb(world.simulation.control("order.place", "", order))
+            operate(world, "order.place", **order)
     world.advance("1s")
     followed = {frame["marketData"]["marketSlug"] for frame in everything.take()}
     assert set(slugs) <= followed

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from callers import SERVED, check_refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from sim.contract.messages.exchange_v1 import UserFilter
 from sim.core.service.rate_limits import LIMITS
 from sim.run.client.client import Http, Rpc, RpcError, connect
 from tests.journeys import firm, order, quiet, retail_order
+from tests.surfaces.callers import SERVED, check_refusal
 
 TOKENS = ("page_token", "cursor")
 FOLLOWING = ("next_page_token", "next_cursor", "cursor")

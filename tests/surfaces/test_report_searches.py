@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from callers import caller, counted, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -19,6 +18,7 @@ from sim.core.model.enums import Side, TimeInForce
 from sim.kernel.instants import format_instant
 from sim.run.client.client import Connection, RpcError, Stream
 from tests.journeys import firm, quiet, rpc_trader
+from tests.surfaces.callers import caller, counted, unlimited
 
 SIDES = (Side.BUY, Side.SELL)
 USERS = 2

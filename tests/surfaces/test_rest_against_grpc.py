@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
-from callers import SERVED, kept, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +32,7 @@ from sim.core.funding.funding import sources_of
 from sim.kernel.instants import format_instant, minutes
 from sim.run.client.client import Connection
 from tests.journeys import firm, order, poor_firm, quiet, retail_order, trader
+from tests.surfaces.callers import SERVED, kept, unlimited
 from tests.wide_numbers import wide
 
 BOTH = [

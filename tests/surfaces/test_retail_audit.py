@@ -15,12 +15,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
 from sim.run.client.client import Connection, Http, Stream, connect
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import key, quiet, retail_order
-
-
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
+from tests.journeys import key, operate, retail_order
 
 
 @pytest.fixture
@@ -48,12 +43,10 @@ def other_side(
     *,
     who: str = "maker",
 ) -> None:
-    world.absorb(
-        world.simulation.control(
-            "order.place",
-            "",
-            {"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty},
-        )
+    operate(
+        world,
+        "order.place",
+        **{"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty},
     )
 
 
@@ -165,7 +158,7 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
     ):
         other_side(world, instrument, side, price, "1", who=who)
         look()
-    world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"}))
+    operate(world, "instrument.settle", instrument.symbol, price="1")
     look()
     # one side has no midpoint; REST rounds the midpoint down to the price unit
     assert rest == ["", "", "0.3500", "0.4000", "0.3300", "0.3300"]
@@ -178,7 +171,7 @@ def test_maintenance_announced_for_now_is_on_before_the_clock_moves(
 ) -> None:
     """W9."""
     socket = subscribed(world, "/v1/ws/private", "ORDER")
-    made = world.absorb(world.simulation.control("maintenance.add", "", {"length": "10m"})).value
+    made = operate(world, "maintenance.add", length="10m").value
     assert isinstance(made, dict) and made["begins"] == "2026-09-08T18:00:00Z"
     assert socket.end is not None and socket.end[1] == "service unavailable"
     refused = client.get("/v1/orders/open")
@@ -244,7 +237,7 @@ def test_a_settled_short_position_stays_the_position_that_it_was(
     other_side(world, instrument, "buy", "0.40", "3")
     client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 40, 3))
     held = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
-    world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "0"}))
+    operate(world, "instrument.settle", instrument.symbol, price="0")
     settled = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
     assert (settled["netPositionDecimal"], settled["expired"]) == ("0.0000", True)
     assert settled["positionId"] == held["positionId"] and settled["positionId"].endswith(
@@ -281,9 +274,7 @@ def test_money_of_every_kind_is_an_activity_of_its_own(
     world: Connection, client: Http, purpose: str
 ) -> None:
     account = key(world.simulation).account
-    world.absorb(
-        world.simulation.control("account.fund", account, {"amount": "12.34", "purpose": purpose})
-    )
+    operate(world, "account.fund", account, amount="12.34", purpose=purpose)
     (activity,) = client.get(
         "/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}
     ).json()["activities"]

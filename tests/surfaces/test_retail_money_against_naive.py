@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sim.run.client.client import Stream
+from tests.journeys import operate
 from tests.surfaces.test_money_against_naive import (
     MAKER,
     MARKETS,
@@ -275,7 +276,7 @@ def test_a_busted_trade_leaves_a_flat_position_worth_nothing() -> None:
     for user in USERS:
         told(both, user)
     both.world.advance_to("2026-10-07T14:00:00Z")
-    both.world.absorb(both.world.simulation.control("trade.bust", trade, {}))
+    operate(both.world, "trade.bust", trade)
     for user, side in (("ann", "LONG"), ("bob", "SHORT")):
         (frame,) = told(both, user)
         before, after = frame["beforePosition"], frame["afterPosition"]
@@ -295,7 +296,7 @@ def test_a_settlement_and_its_correction_are_told_with_what_was_held_before() ->
     for user in USERS:
         told(both, user)
     for number, (price, profit) in enumerate((("1", "1.1000"), ("0", "-0.9000"))):
-        both.world.absorb(both.world.simulation.control("instrument.settle", "a", {"price": price}))
+        operate(both.world, "instrument.settle", "a", price=price)
         for user, sign in (("ann", ""), ("bob", "-")):
             (frame,) = told(both, user)
             before, after = frame["beforePosition"], frame["afterPosition"]

@@ -13,11 +13,6 @@ from sim.run.client.client import Connection, Stream
 from tests.journeys import key, quiet, retail_order, trader
 
 
-@pytest.fixture
-def instrument(world: Connection) -> Instrument:
-    return quiet(world.simulation)
-
-
 def told(socket: Stream) -> list[dict[str, Any]]:
     """Executions on a private socket since the last look."""
     return [

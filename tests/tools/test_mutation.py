@@ -184,7 +184,7 @@ def test_tests_with_names_akin_to_the_code_are_tried_before_the_others_of_their_
 
 
 def test_tests_of_a_file_that_imports_the_module_are_akin_to_it() -> None:
-    rewards, core = "tests/test_liquidity_rewards.py", "sim/core"
+    rewards, core = "tests/core/test_liquidity_rewards.py", "sim/core"
     assert imports_module(rewards, f"{core}/incentives/scoring.py")
     assert imports_module(rewards, f"{core}/incentives/incentives.py")
     assert not imports_module(rewards, f"{core}/incentives/rebates.py")

@@ -18,7 +18,7 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from sim.run.client.client import Connection, Response
 from sim.testing.machines import WHOLE, ExchangeMachine
-from tests.clients.reference import SYMBOL, ReferenceClient
+from tests.testing.reference import SYMBOL, ReferenceClient
 
 KNOWN = {
     "repeats_the_hopeless": "repeats what cannot succeed",

@@ -31,7 +31,7 @@ from sim.search.hunt.roots import roots_of
 from sim.search.variants import matching_variants
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
 from sim.testing.certify.profile import load_profile
-from tests.clients.reference import GaveUp
+from tests.testing.reference import GaveUp
 from tools.detection.client_bugs import client, run_machine
 from tools.detection.results import property_seconds
 

@@ -70,33 +70,24 @@ AREAS = {
 # and benchmarks cost much and show little of them; recorded digests and the tests marked `recorded`
 # fail on every change of behaviour, wanted or not, so that they would hide what other tests miss.
 TESTS = (
-    *("tests/core", "tests/kernel", "tests/rules", "tests/surfaces", "tests/api", "tests"),
-    *("tests/oracles", "tests/statements", "tests/truth"),
+    *("tests/core", "tests/kernel", "tests/rules", "tests/surfaces", "tests/api", "tests/run"),
+    *(
+        "tests/oracles",
+        "tests/statements",
+        "tests/truth",
+        "tests/world",
+        "tests/read",
+        "tests/contract",
+    ),
 )
 LEFT_OUT = {
-    "tests/test_completion.py",
-    "tests/test_new_project.py",
-    "tests/test_releases.py",
-    "tests/test_wheel.py",
-    "tests/test_advisories.py",
-    "tests/test_benchmarks.py",
-    "tests/test_cli.py",
-    "tests/test_command_line_outside.py",
-    "tests/test_digests.py",
-    "tests/test_docs.py",
-    "tests/test_docs_examples.py",
-    "tests/test_environment.py",
-    "tests/test_explain.py",
-    "tests/test_figures.py",
-    "tests/test_house.py",
-    "tests/test_interrupts.py",
-    "tests/test_json_output.py",
-    "tests/test_judge.py",
-    "tests/tools/test_mutation.py",
-    "tests/test_printed_commands.py",
-    "tests/test_replay.py",
-    "tests/test_report.py",
-    "tests/test_spoilt_scenarios.py",
+    "tests/run/test_digests.py",
+    "tests/read/test_explain.py",
+    "tests/read/test_figures.py",
+    "tests/read/test_judge.py",
+    "tests/read/test_replay.py",
+    "tests/read/test_report.py",
+    "tests/read/test_spoilt_scenarios.py",
 }
 
 

@@ -1,0 +1,960 @@
+"""Automated crypto windows as a partner sees them: on the gateway, in order entry, on streams, in
+settlement, around maintenance, and after a rewind or a fork.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.api.gateway.live_views import market_view
+from sim.contract.messages import exchange_settlement_v1 as settlement_wire
+from sim.contract.messages import exchange_v1 as wire
+from sim.core.recurring.markets import Slot
+from sim.kernel.instants import MINUTE, format_instant, parse_instant
+from sim.run.client.client import Connection, connect
+from sim.world.format.yaml_tree import ScenarioError
+from tests.journeys import enter, firm, key, operate, retail_order, trader
+
+WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
+EVENT = WINDOW.removeprefix("cpc-")
+CLOCKS = ("18:13:30", "18:15:00", "18:30:00", "18:31:00", "19:00:00", "21:00:00")
+OPENS, BEGINS, ENDS, SETTLED, EXPIRED, TERMINATED = (f"2026-09-08T{clock}Z" for clock in CLOCKS)
+LISTED = "2026-09-08T06:15:00Z"  # twelve hours before it begins
+
+
+def world_of(text: str) -> Connection:
+    return connect(Simulation(load_scenario(f"name: windows\nextends: quickstart\n{text}")))
+
+
+def to(world: Connection, instant: str) -> Connection:
+    world.advance_to(instant)
+    return world
+
+
+def market(world: Connection, slug: str = WINDOW) -> Any:
+    world.advance("100ms")
+    return world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
+
+
+def state(world: Connection, symbol: str = WINDOW) -> str:
+    found = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{symbol}")
+    return (
+        found.json()["instrument"]["state"].removeprefix("INSTRUMENT_STATE_")
+        if found.status == 200
+        else str(found.status)
+    )
+
+
+def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
+    """Return the one-second candle of the index that begins at an instant."""
+    at = parse_instant(instant) // 10**9
+    query = {"assets": asset, "from": at, "to": at + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
+    return world.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0][
+        "candles"
+    ][0]
+
+
+def mean(world: Connection, instant: str) -> Decimal:
+    """Return the mean of the index over the sixty seconds before an instant, in cents."""
+    at = parse_instant(instant) // 10**9
+    query = {"assets": "crypto:btc", "from": at - 59, "to": at + 1}
+    answer = world.gateway.get(
+        "/v1/asset-prices/history", params=query | {"bucket": "ASSET_PRICE_BUCKET_1S"}
+    ).json()
+    rows = answer["series"][0]["candles"]
+    closes = [Decimal(row["close"]) for row in rows if at - 59 <= row["timestamp"] <= at]
+    assert len(closes) == 60
+    return (sum(closes) / 60).quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
+    """Let the first user buy Up from the second at 55 cents."""
+    instrument = world.simulation.exchange.instruments.require(symbol)
+    for user, side in ((0, "buy"), (1, "sell")):
+        assert enter(world, instrument, side, 55, contracts, user=user).status == 200
+
+
+def told(stream: Any) -> list[tuple[str, str, str]]:
+    """Return (instant, symbol, state) of each window on an instrument stream."""
+    return [
+        (
+            format_instant(found.update_time or 0),
+            found.symbol,
+            wire.InstrumentState(found.state).name.removeprefix("INSTRUMENT_STATE_"),
+        )
+        for message in stream.take()
+        for found in message.instruments
+        if "updown" in found.symbol
+    ]
+
+
+# ---- listing and lifecycle
+
+
+@pytest.mark.spec("S3.1-1")
+@pytest.mark.observed("crypto.listing")
+def test_l6_a_window_is_listed_ahead_and_opens_ninety_seconds_before_it_begins() -> None:
+    world = world_of("clock: {start: 2026-09-08T02:14:00-04:00}")
+    before = to(world, "2026-09-08T06:14:59.999Z")
+    assert before.gateway.get(f"/v1/market/slug/{WINDOW}").status == 404
+    assert before.gateway.get(f"/v1/events/slug/{EVENT}").status == 404
+    assert state(before) == "404"
+    assert trader(before).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    to(world, LISTED)
+    assert (state(world), market(world)["active"]) == ("PENDING", False)
+    hour = "cpc-btc-updown-1h-2026-09-09-0600z"
+    assert market(world, hour)["exchangeStatus"] == "PENDING"  # a day ahead
+    to(world, "2026-09-08T18:13:29.999Z")
+    assert state(world) == "PENDING"
+    assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    to(world, OPENS)
+    assert state(world) == "OPEN"
+    assert market(world)["active"] is True
+    assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status == 200
+
+
+def _body(symbol: str) -> dict[str, object]:
+    return {
+        "type": "ORDER_TYPE_LIMIT",
+        "side": "SIDE_BUY",
+        "symbol": symbol,
+        "orderQty": "100",
+        "price": "10",
+        "timeInForce": "TIME_IN_FORCE_DAY",
+    }
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_terminates(
+    world: Connection, touched: bool
+) -> None:
+    to(world, OPENS)
+    if touched:
+        trade(world)
+    expected = [
+        ("2026-09-08T18:29:59.999Z", "OPEN"),
+        (ENDS, "CLOSED"),
+        ("2026-09-08T18:59:59.999Z", "CLOSED"),
+        (EXPIRED, "EXPIRED"),
+    ]
+    for instant, wanted in [
+        *expected,
+        ("2026-09-08T20:59:59.999Z", "EXPIRED"),
+        (TERMINATED, "TERMINATED"),
+    ]:
+        assert state(to(world, instant)) == wanted, instant
+
+
+def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on() -> None:
+    world = world_of(
+        "assumptions: {settlement.delay_after_close: 1m, settlement.preliminary_for: 10m}"
+    )
+
+    def at(instant: str) -> bool:
+        to(world, instant)
+        answer = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{WINDOW}")
+        return "crypto_settlement_price" in answer.json()["instrument"]["metadata"]
+
+    seconds = ("2026-09-08T18:30:59Z", "2026-09-08T18:31:00Z", "2026-09-08T18:41:00Z")
+    assert [at(second) for second in seconds] == [False, True, True]
+
+
+@pytest.mark.spec("S2.10-1")
+@pytest.mark.observed("crypto.metadata", "crypto.terms")
+def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) -> None:
+    to(world, "2026-09-08T18:20:00Z")
+    event = world.gateway.get(f"/v1/events/slug/{EVENT}").json()["event"]
+    assert (event["startTime"], event["endDate"], event["seriesSlug"]) == (
+        BEGINS,
+        ENDS,
+        "btc-updown-15m",
+    )
+    assert {tag["slug"] for tag in event["tags"]} == {"crypto", "bitcoin"}
+    found = market(world)
+    assert [side["description"] for side in found["marketSides"]] == ["Up", "Down"]
+    assert (found["startDate"], found["endDate"], found["category"]) == (OPENS, ENDS, "crypto")
+    assert found["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
+    assert world.gateway.get(f"/v1/market/id/{found['id']}").json()["market"]["slug"] == WINDOW
+    assert world.gateway.get(f"/v1/events/{event['id']}").json()["event"]["slug"] == EVENT
+    metadata = (
+        world.exchange(firm(world.simulation))
+        .get(f"/v1/refdata/instruments/{WINDOW}")
+        .json()["instrument"]["metadata"]
+    )
+    published = {
+        "clearing_sym": "CPC-BTC",
+        "crypto_asset_slug": "btc",
+        "crypto_horizon": "15m",
+        "crypto_index_symbol": "BTCUSD",
+        "crypto_market_type": "updown",
+        "event_id": EVENT,
+        "event_subcategory": "BTC",
+        "instrument_product": "cpc",
+        "instrument_product_series": "btc-updown-15m",
+        "interval_end": "1788892200",
+        "interval_start": "1788891300",
+        "outcome_strike": "0.0",
+        "product_id": f"cpc-{EVENT}",
+    }
+    assert {name: metadata.get(name) for name in published} == published
+    assert found["assetPriceTerms"] == {
+        "marketType": "ASSET_PRICE_MARKET_TYPE_UP_DOWN",
+        "asset": {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "btc"},
+        "indexSymbol": "BTCUSD",
+        "horizon": "15m",
+        "windowStart": BEGINS,
+        "windowEnd": ENDS,
+        "priceToBeat": metadata["price_to_beat"],
+        "strike": "",
+        "rangeLower": "",
+        "rangeUpper": "",
+        "rangeKind": "ASSET_PRICE_RANGE_KIND_UNSPECIFIED",
+        "direction": "ASSET_PRICE_DIRECTION_UNSPECIFIED",
+        "settlementPrice": "",
+    }
+    asked = {"clearingSym": "CPC-BTC", "pageSize": 500}
+    listed = world.exchange(firm(world.simulation)).post("/v1/refdata/instruments", json=asked)
+    symbols = [row["symbol"] for row in listed.json()["instruments"]]
+    assert WINDOW in symbols and all("btc" in symbol for symbol in symbols)
+    series = {
+        row["slug"]: row
+        for row in world.gateway.get("/v1/series", params={"limit": 100}).json()["series"]
+    }
+    assert series["btc-updown-15m"]["recurrence"] == "15m"
+
+
+@pytest.mark.long
+def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) -> None:
+    def shown(**query: Any) -> list[str]:
+        world.advance("100ms")
+        rows = world.gateway.get("/v1/events", params={"limit": 1000, **query}).json()["events"]
+        return [row["slug"] for row in rows if row["slug"].startswith("btc-updown-1h")]
+
+    to(world, "2026-09-08T18:58:29Z")
+    # the window of 15:00 ended at 16:00 and terminated at 18:30; the others are listed a day ahead
+    today = [f"btc-updown-1h-2026-09-08-{hour}00z" for hour in range(16, 24)]
+    tomorrow = [f"btc-updown-1h-2026-09-09-{hour:02}00z" for hour in range(19)]
+    assert shown() == [*today, *tomorrow]
+    assert shown(closed="true") == today[:2]
+    assert shown(active="true") == ["btc-updown-1h-2026-09-08-1800z"]
+    to(world, "2026-09-08T18:58:30Z")
+    assert shown(active="true") == [
+        "btc-updown-1h-2026-09-08-1800z",
+        "btc-updown-1h-2026-09-08-1900z",
+    ]
+    found = world.gateway.get(
+        "/v1/search", params={"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
+    ).json()["events"]
+    assert [event["slug"] for event in found] == ["btc-updown-1h-2026-09-08-1900z"]
+    markets = world.gateway.get(
+        "/v1/markets", params={"categories": "crypto", "active": "true", "limit": 500}
+    ).json()["markets"]
+    assert "cpc-btc-updown-1h-2026-09-08-1900z" in {row["slug"] for row in markets}
+    symbols = (
+        world.exchange(firm(world.simulation))
+        .post("/v1/refdata/symbols", json={})
+        .json()["symbols"]
+    )
+    assert symbols.count("cpc-btc-updown-1h-2026-09-08-1900z") == 1
+    assert shown(slug="btc-updown-1h-2026-09-08-1900z") == ["btc-updown-1h-2026-09-08-1900z"]
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "2026-09-08-1816z",
+        "2026-09-08-1815",
+        "2026-02-30-1815z",
+        "9999-12-31-2345z",
+        "1970-01-01-0000z",
+        "2025-12-31-2345z",
+    ],
+)
+def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -> None:
+    symbol = f"cpc-btc-updown-15m-{date}"
+    to(world, "2026-09-08T18:20:00Z")
+    assert world.gateway.get(f"/v1/market/slug/{symbol}").status == 404
+    assert world.gateway.get(f"/v1/events/slug/{symbol[4:]}").status == 404
+    assert state(world, symbol) == "404"
+
+
+@pytest.mark.parametrize("number", [100_000_000, 139_999_999, 260_000_000, 2_000_000_000, 2**62])
+def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number: int) -> None:
+    """The first number is from before its asset had an index; the others are not listed yet or
+    invalid.
+    """
+    assert world.gateway.get(f"/v1/market/id/{number}").status == 404
+    assert world.gateway.get(f"/v1/events/{number}").status == 404
+
+
+# ---- settlement
+
+
+@pytest.mark.parametrize("touched", [False, True])
+@pytest.mark.spec("S2.2-1")
+def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
+    world: Connection, touched: bool
+) -> None:
+    to(world, OPENS)
+    if touched:
+        trade(world)
+    assert "priceToBeat" not in market(world)["metadata"]
+    to(world, "2026-09-08T18:30:59Z")
+    first, last = mean(world, BEGINS), mean(world, ENDS)
+    assert market(world)["metadata"]["priceToBeat"] == f"{first:.2f}"
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
+    to(world, SETTLED)
+    paid = 1 if last >= first else 0
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
+    asked = (
+        world.exchange(firm(world.simulation)).get(f"/v1/instruments/{WINDOW}/settlement").json()
+    )
+    assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (
+        str(100 * paid),
+        SETTLED,
+    )
+    answer = world.rpc(firm(world.simulation)).call(
+        "SettlementService.GetInstrumentSettlement",
+        settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW),
+    )
+    assert answer.stats.settlement_px == 100 * paid
+    shown = market(world)
+    assert (shown["closed"], shown["status"], shown["metadata"]["cryptoSettlementPrice"]) == (
+        True,
+        "MARKET_STATUS_RESOLVED",
+        f"{last:.2f}",
+    )
+
+
+def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
+    to(world, OPENS)
+    trade(world)
+    world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
+    to(world, BEGINS)
+    world.simulation.control("price.tick", "crypto:btc", {"price": "60000.01"})
+    buyer = firm(world.simulation).users[0]
+
+    def net() -> str:
+        rows = (
+            trader(world)
+            .get("/v1/positions", params={"name": buyer.account, "symbol": WINDOW})
+            .json()["positions"]
+        )
+        return next((row["netPosition"] for row in rows), "0")
+
+    def cash() -> int:
+        return world.simulation.exchange.trading.ledger.balance(buyer.account)
+
+    to(world, ENDS)
+    assert net() == "1000"
+    before = cash()
+    to(world, "2026-09-08T18:31:01Z")
+    assert net() == "0"
+    assert cash() - before == 10 * 10**8  # ten contracts at a dollar, in units of 10^-8 dollars
+    late = trader(world).post("/v1/trading/orders", json=_body(WINDOW))
+    assert late.status == 422
+
+
+@pytest.mark.parametrize(("tie", "paid"), [("up", 1), ("down", 0), ("half", 0.5)])
+def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
+    world = world_of(f"assumptions: {{windows.tie: {tie}}}")
+    world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
+    to(world, SETTLED)
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
+
+
+def test_no_single_tick_decides_a_window(world: Connection) -> None:
+    """Prices set a minute before by an operator count; a spike in the last second hardly does."""
+    for instant, price in (
+        ("2026-09-08T18:14:00Z", "60000"),
+        ("2026-09-08T18:29:00Z", "60010"),
+        ("2026-09-08T18:30:00Z", "59500"),
+    ):
+        to(world, instant)
+        world.simulation.control("price.tick", "crypto:btc", {"price": price})
+    to(world, SETTLED)
+    shown = market(world)["metadata"]
+    assert (shown["priceToBeat"], shown["cryptoSettlementPrice"]) == ("60000.00", "60001.50")
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "at", "worth"),
+    [
+        ("73000", "2026-09-11T15:59:00Z", {"from-66000": 1, "72000": 1, "76000": 0}),
+        ("61999", "2026-09-11T15:00:00Z", {"below-62000": 1, "62000-66000": 0, "72000": 0}),
+        ("80001", "2026-09-10T15:00:00Z", {"from-66000": 1, "72000": 1, "80000": 1}),
+    ],
+)
+@pytest.mark.observed("crypto.mean")
+def test_ranges_and_levels_pay_by_means_of_a_minute(
+    level: str, at: str, worth: dict[str, int]
+) -> None:
+    """A level stays hit once the mean of a whole minute has reached it."""
+    world = world_of('limits: {public: "off"}')
+    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    to(world, at)
+    world.simulation.control("price.tick", "crypto:btc", {"price": level})
+    to(world, "2026-09-11T16:02:00Z")
+    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    to(world, "2026-10-08T16:00:00Z")
+    for tail, paid in worth.items():
+        day = "hit-by-september-30" if tail.isdecimal() else "range-on-september-11"
+        slug = f"cpc-btc-{day}-{tail}"
+        answer = world.gateway.get(f"/v1/markets/{slug}/settlement").json()
+        assert answer["settlement"] == paid, slug
+
+
+def test_what_is_said_of_strikes_ranges_and_levels(world: Connection) -> None:
+    def terms(slug: str) -> dict[str, Any]:
+        shown = market(world, slug)["assetPriceTerms"]
+        return {name: value for name, value in shown.items() if value and name != "asset"}
+
+    strike = terms("cpc-btc-above-on-september-12-btc-above-65000")
+    assert (strike["marketType"], strike["strike"], strike["horizon"]) == (
+        "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW",
+        "65000.00",
+        "1w",
+    )
+    inside = terms("cpc-btc-range-on-september-11-62000-66000")
+    assert (inside["rangeKind"], inside["rangeLower"], inside["rangeUpper"]) == (
+        "ASSET_PRICE_RANGE_KIND_INTERIOR",
+        "62000.00",
+        "66000.00",
+    )
+    hit = terms("cpc-btc-hit-by-september-30-72000")
+    assert (hit["marketType"], hit["direction"], hit["strike"]) == (
+        "ASSET_PRICE_MARKET_TYPE_ONE_TOUCH",
+        "ASSET_PRICE_DIRECTION_UP",
+        "72000.00",
+    )
+    metadata = (
+        world.exchange(firm(world.simulation))
+        .get("/v1/refdata/instruments/cpc-btc-hit-by-september-30-72000")
+        .json()["instrument"]["metadata"]
+    )
+    assert (metadata["crypto_market_type"], metadata["crypto_hit_direction"]) == ("hit", "up")
+    assert (metadata["clearing_sym"], metadata["outcome_strike"]) == ("CPC-BTC", "72000.00")
+
+
+def test_an_index_that_never_ticked_gives_no_result() -> None:
+    world = world_of("world: {windows: [{name: moon-updown-5m, asset: 'crypto:moon', every: 5m}]}")
+    to(world, "2026-09-08T18:11:00Z")
+    assert (
+        world.gateway.get("/v1/markets/cpc-moon-updown-5m-2026-09-08-1805z/settlement").json()[
+            "settlement"
+        ]
+        == 0.5
+    )
+    assert (
+        "price_to_beat"
+        not in world.simulation.exchange.instruments.require(
+            "cpc-moon-updown-5m-2026-09-08-1805z"
+        ).metadata
+    )
+
+
+def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Connection) -> None:
+    to(world, OPENS)
+    trade(world)
+    world.simulation.control("instrument.state", WINDOW, {"state": "CLOSED"})
+    to(world, "2026-09-08T18:29:00Z")
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
+    to(world, SETTLED)
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 200
+
+
+def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> None:
+    to(world, OPENS)
+    instrument = world.simulation.exchange.instruments.require(WINDOW)
+    retail = world.retail(key(world.simulation))
+    world.simulation.control(
+        "order.place",
+        "",
+        {"as": "maker", "symbol": WINDOW, "side": "sell", "price": "0.40", "qty": "5"},
+    )
+    assert retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5)).status == 200
+    position = retail.get("/v1/portfolio/positions").json()["positions"][WINDOW]
+    assert (
+        position["netPosition"],
+        position["marketMetadata"]["eventSlug"],
+        position["marketMetadata"]["outcome"],
+    ) == ("5", EVENT, "Yes")
+    to(world, "2026-09-08T18:32:00Z")
+    activities = retail.get("/v1/portfolio/activities").json()["activities"]
+    assert any(WINDOW in str(activity) and "RESOLUTION" in str(activity) for activity in activities)
+
+
+# ---- streams
+
+
+def follow(world: Connection, *symbols: str) -> Any:
+    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
+    stream = world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
+    )
+    stream.take()
+    return stream
+
+
+@pytest.mark.spec("S3.1-1")
+def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
+    world: Connection,
+) -> None:
+    stream = follow(world)
+    to(world, "2026-09-08T21:00:01Z")
+    heard = [(symbol, found) for _, symbol, found in told(stream)]
+    assert [found for symbol, found in heard if symbol == WINDOW] == [
+        "OPEN",
+        "CLOSED",
+        "EXPIRED",
+        "TERMINATED",
+    ]
+    hour = [symbol for symbol, found in heard if found == "OPEN" and "btc-updown-5m" in symbol]
+    assert hour[0] == "cpc-btc-updown-5m-2026-09-08-1805z"
+    assert hour == sorted(set(hour))
+    assert len(hour) == 36  # those that began from 18:05 to 21:00
+
+
+def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
+    to(world, OPENS)
+    stream = follow(world, WINDOW)
+    to(world, TERMINATED)
+    assert [found for _, _, found in told(stream)] == ["CLOSED", "EXPIRED", "TERMINATED"]
+
+
+def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_settlement(
+    world: Connection,
+) -> None:
+    stream = world.rpc(firm(world.simulation)).stream(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        wire.CreateMarketDataSubscriptionRequest(),
+    )
+    stream.take()
+    to(world, "2026-09-08T18:31:01Z")
+    books = [
+        message.update
+        for message in stream.take()
+        if message.update is not None and message.update.symbol == WINDOW
+    ]
+    assert [
+        wire.InstrumentState(books[0].state).name,
+        wire.InstrumentState(books[-1].state).name,
+    ] == ["INSTRUMENT_STATE_OPEN", "INSTRUMENT_STATE_CLOSED"]
+    assert books[-2].stats.settlement_set_time is None
+    assert books[-1].stats.settlement_set_time == parse_instant(SETTLED)
+
+
+# ---- maintenance
+
+
+def windows_of(world: Connection, name: str) -> list[str]:
+    return sorted(
+        symbol[-16:]
+        for symbol in world.simulation.exchange.instruments.symbols()
+        if symbol.startswith(f"cpc-{name}-")
+    )
+
+
+@pytest.mark.spec("S8-1")
+def test_w7_windows_that_overlap_the_weekly_maintenance_are_not_listed() -> None:
+    """Maintenance on Thursday, 02:00 to 06:00 Eastern, is 06:00Z to 10:00Z. The window that begins
+    at its end is listed as soon as listing is possible.
+    """
+    world = world_of("clock: {start: 2026-09-10T01:40:00-04:00}")
+    to(world, "2026-09-10T05:59:00Z")
+    shown = windows_of(world, "btc-updown-15m")
+    assert shown[shown.index("2026-09-10-0545z") + 1] == "2026-09-10-1000z"
+    stream_free = world.gateway.get("/v1/market/slug/cpc-btc-updown-15m-2026-09-10-0600z")
+    assert stream_free.status == 404
+    to(world, "2026-09-10T09:59:58Z")
+    assert market(world, "cpc-btc-updown-15m-2026-09-10-1000z")["exchangeStatus"] == "PENDING"
+    to(world, "2026-09-10T10:00:00Z")
+    assert state(world, "cpc-btc-updown-15m-2026-09-10-1000z") == "OPEN"
+    to(world, "2026-09-10T10:20:00Z")
+    assert state(world, "cpc-btc-updown-15m-2026-09-10-1015z") == "OPEN"
+    assert [
+        world.gateway.get(f"/v1/market/slug/cpc-btc-updown-1h-2026-09-10-{hour}00z").status
+        for hour in ("06", "09")
+    ] == [404, 404]
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: bool) -> None:
+    world = world_of("clock: {start: 2026-09-10T01:44:00-04:00}")
+    last = "cpc-btc-updown-15m-2026-09-10-0545z"
+    if touched:
+        trade(world, last)
+    to(world, "2026-09-10T06:30:00Z")  # the gateway answers during maintenance too
+    assert (
+        market(world, last)[
+            "exchangeStatus" if "exchangeStatus" in market(world, last) else "ep3Status"
+        ]
+        == "SUSPENDED"
+    )
+    to(world, "2026-09-10T10:01:01Z")
+    assert state(world, last) == "TERMINATED"  # it was due at 08:15Z
+    assert world.gateway.get(f"/v1/markets/{last}/settlement").status == 200
+
+
+def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection) -> None:
+    to(world, "2026-09-08T18:14:00Z")
+    world.simulation.control(
+        "maintenance.add", "", {"begins": "2026-09-09T06:45:00Z", "length": "20m"}
+    )
+    to(world, "2026-09-08T19:16:00Z")
+    listed = [
+        state(world, f"cpc-btc-updown-15m-2026-09-09-{start}z")
+        for start in ("0630", "0645", "0700", "0715")
+    ]
+    assert listed == ["PENDING", "404", "404", "PENDING"]
+
+
+def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Connection) -> None:
+    """A subscription to all instruments requests a listing before maintenance prevents it."""
+    to(world, "2026-09-08T18:14:00Z")
+    stream = follow(world)
+    for begins in ("2026-09-12T06:45:00Z", "2026-09-09T06:30:00Z"):
+        world.simulation.control("maintenance.add", "", {"begins": begins, "length": "20m"})
+        to(world, "2026-09-08T18:16:00Z")
+    to(world, "2026-09-08T19:16:00Z")
+    begun = {f"cpc-btc-updown-15m-2026-09-09-{start}z" for start in ("0630", "0645", "0700")}
+    assert sorted(begun & {symbol for _, symbol, _ in told(stream)}) == [
+        "cpc-btc-updown-15m-2026-09-09-0700z"
+    ]
+
+
+def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: Connection) -> None:
+    to(world, "2026-09-08T18:14:00Z")
+    world.simulation.snapshot("before")
+    slug = "cpc-btc-updown-15m-2026-09-09-0645z"
+    pause = {"begins": "2026-09-09T06:45:00Z", "length": "20m"}
+    world.simulation.control("maintenance.add", "", pause)
+    to(world, "2026-09-08T19:16:00Z")
+    assert state(world, slug) == "404"
+    world.simulation.restore("before")
+    world.forget_tokens()
+    to(world, "2026-09-08T19:16:00Z")
+    assert state(world, slug) == "PENDING"
+
+
+def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Connection) -> None:
+    to(world, "2026-09-08T18:14:00Z")
+    world.simulation.control(
+        "maintenance.add", "", {"begins": "2026-09-08T18:20:00Z", "length": "20m"}
+    )
+    to(world, "2026-09-08T18:41:00Z")
+    assert state(world) in ("CLOSED", "EXPIRED")
+    assert state(world, "cpc-btc-updown-15m-2026-09-08-1830z") == "OPEN"
+    to(world, "2026-09-08T18:44:00Z")
+    assert state(world, "cpc-btc-updown-15m-2026-09-08-1845z") == "OPEN"
+
+
+def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: Connection) -> None:
+    """The pause lasts from 18:03 to 18:13. The window of 18:05 is listed but cannot be traded, and
+    that of 18:10 opens late. Windows that would be listed during the pause are listed at its end.
+    """
+    to(world, "2026-09-08T18:03:00Z")
+    world.simulation.control("maintenance.add", "", {"length": "10m"})
+    to(world, "2026-09-08T18:12:59Z")
+    slugs = [f"cpc-btc-updown-5m-2026-09-08-{minute}z" for minute in (1805, 1810, 2205, 2210)]
+    assert world.gateway.get(f"/v1/market/slug/{slugs[2]}").status == 404
+    to(world, "2026-09-08T18:13:00Z")
+    assert [state(world, slug) for slug in slugs] == ["CLOSED", "OPEN", "PENDING", "PENDING"]
+
+
+# ---- time
+
+
+@pytest.mark.long
+def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connection) -> None:
+    to(world, "2026-10-08T18:20:00Z")
+    simulation = world.simulation
+    assert not [
+        timer
+        for timer in simulation.exchange.ctx.timers.pending()
+        if timer.kind.startswith("windows")
+    ]
+    assert not [
+        symbol for symbol in simulation.exchange.trading.lifecycle.symbols() if "updown" in symbol
+    ]
+    other = connect(Simulation(load_scenario("quickstart")))
+    for day in range(9, 30):
+        to(other, f"2026-09-{day:02d}T18:20:00Z")
+    to(other, "2026-10-08T18:20:00Z")
+    slug = "cpc-eth-updown-15m-2026-10-08-1815z"
+    assert market(world, slug) == market(other, slug)
+    assert list(simulation.exchange.instruments.symbols()) == list(
+        other.simulation.exchange.instruments.symbols()
+    )
+    assert (
+        world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
+        == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
+    )
+
+
+def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Connection) -> None:
+    to(world, OPENS)
+    trade(world)
+    simulation = world.simulation
+    seq = simulation.seq
+    to(world, "2026-09-08T18:31:01Z")
+    after, digest = market(world), simulation.digest
+    simulation.snapshot("settled")
+    fork = connect(simulation.fork())
+    assert market(fork) == market(world)
+    effects = simulation.restore("settled")
+    world.deliver(effects)
+    assert simulation.digest == digest
+    simulation.rewind(seq=seq)
+    to(world, "2026-09-08T18:31:01Z")
+    assert market(world) == after
+    assert simulation.digest == digest
+
+
+def test_followers_leave_nothing_behind(world: Connection) -> None:
+    stream = follow(world)
+    to(world, OPENS)
+    stream.close()
+    assert not [
+        timer
+        for timer in world.simulation.exchange.ctx.timers.pending()
+        if timer.kind.startswith("windows")
+    ]
+    follow(world)
+    world.simulation.snapshot("followed")
+    world.deliver(world.simulation.restore("followed"))
+    assert not [
+        timer
+        for timer in world.simulation.exchange.ctx.timers.pending()
+        if timer.kind.startswith("windows")
+    ]
+
+
+# ---- scenarios
+
+
+def test_a_scenario_declares_windows_changes_those_of_the_world_or_has_none() -> None:
+    own = world_of(
+        "world: {automated_windows: false, windows: [{name: sol-updown-10m, asset: 'crypto:sol',"
+        " every: 10m, lead: 2m, tick_size: '0.005'}]}"
+    )
+    symbols = {
+        re.sub(r"-2026.*", "", symbol)
+        for symbol in own.simulation.exchange.instruments.symbols()
+        if "updown" in symbol
+    }
+    assert symbols == {"cpc-sol-updown-10m"}
+    to(own, "2026-09-08T18:08:00Z")
+    assert market(own, "cpc-sol-updown-10m-2026-09-08-1810z")["orderPriceMinTickSize"] == 0.005
+    changed = world_of("world: {windows: [{name: btc-updown-5m, expires: 1m}]}")
+    terms = changed.simulation.exchange.instruments.require("cpc-btc-updown-5m-2026-09-08-1800z")
+    assert terms.expiration - terms.closes == MINUTE
+    none = world_of("world: {automated_windows: false}")
+    assert not [
+        symbol for symbol in none.simulation.exchange.instruments.symbols() if "updown" in symbol
+    ]
+    assert none.gateway.get(f"/v1/market/slug/{WINDOW}").status == 404
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{name: w, asset: 'crypto:btc', every: 7m}", "whole minutes that divide a day"),
+        ("{name: w, asset: btc, every: 5m}", "id must be crypto:<symbol>"),
+        ("{name: W!, asset: 'crypto:btc', every: 5m}", "a name begins with a letter"),
+        ("{name: w, asset: 'crypto:btc', every: 5m, lead: 2d}", "at most a day"),
+        ("{name: w, asset: 'crypto:btc', every: 5m, tick_size: '0.03'}", "not a multiple"),
+        ("{name: w, every: 5m}", "a new recurring market needs"),
+        ("{name: w, asset: 'crypto:btc', evry: 5m}", "did you mean"),
+    ],
+)
+def test_windows_that_cannot_be_are_refused_where_they_stand(
+    entry: str, message: str, tmp_path: Any
+) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text(f"name: wrong\nextends: quickstart\nworld:\n  windows:\n    - {entry}\n")
+    with pytest.raises(ScenarioError) as wrong:
+        load_scenario(str(file))
+    assert message in str(wrong.value)
+    assert f"{file}:" in str(wrong.value)
+
+
+# ---- reading a window does not change it
+
+ONE = """
+name: one
+extends: quickstart
+clock: {{start: {start}}}
+world: {{automated_windows: false, games: 0, windows: [{{name: w, asset: 'crypto:btc', every: 10m, expires: 12m, terminates: 9m}}]}}
+assumptions: {{settlement.delay_after_close: {delay}, settlement.preliminary_for: {preliminary}, settlement.auto_expire: {auto}}}
+"""
+STARTS = ("2026-09-08T14:00:00-04:00", "2026-09-10T01:20:00-04:00", "2026-09-10T05:40:00-04:00")
+LENGTH_MIN = 75
+
+
+def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
+    """At a minute, announce a one-off maintenance window or pause the exchange."""
+    minute = st.integers(0, LENGTH_MIN)
+    announced = st.builds(
+        lambda begins, length: {"begins": f"+{begins}m", "length": f"{length}m"},
+        st.integers(1, 40),
+        st.integers(1, 25),
+    )
+    pause = st.builds(lambda length: {"length": f"{length}m"}, st.integers(1, 25))
+    return st.tuples(minute, st.just("maintenance.add"), announced | pause)
+
+
+def _look(world: Connection, places: list[Slot]) -> list[object]:
+    """Return everything visible about each window, from the core that all surfaces read."""
+    exchange = world.simulation.exchange
+    found: list[object] = []
+    for place in places:
+        symbol = exchange.recurring.symbol(place)
+        instrument = exchange.instruments.get(symbol)
+        if instrument is None:
+            found.append((symbol, None))
+            continue
+        settled = exchange.trading.settlements.get(symbol)
+        shown = exchange.reference.market(symbol)
+        assert shown is not None
+        found.append(
+            (
+                symbol,
+                exchange.trading.state(symbol),
+                settled,
+                exchange.trading.stats(symbol),
+                instrument.metadata,
+                market_view(exchange, shown),
+            )
+        )
+    return found
+
+
+@pytest.mark.long
+@settings(max_examples=8)
+@example(  # it would open during the lead of maintenance, so it is suspended at once
+    start=STARTS[0],
+    delay="60s",
+    preliminary="2m",
+    auto="true",
+    doings=[(27, "maintenance.add", {"begins": "+2m", "length": "5m"})],
+)
+@given(
+    start=st.sampled_from(STARTS),
+    delay=st.sampled_from(["0s", "60s", "5m", "14m"]),
+    preliminary=st.sampled_from(["0s", "2m", "10m"]),
+    auto=st.sampled_from(["true", "false"]),
+    doings=st.lists(_maintenance(), max_size=3),
+)
+def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nobody_touches(
+    start: str,
+    delay: str,
+    preliminary: str,
+    auto: str,
+    doings: list[tuple[int, str, dict[str, str]]],
+) -> None:
+    """L6-L9, L25, W2, W7: states, settlements, statistics and what the gateway shows, minute by
+    minute.
+    """
+    text = ONE.format(start=start, delay=delay, preliminary=preliminary, auto=auto)
+    worlds = untouched, followed = (
+        connect(Simulation(load_scenario(text))),
+        connect(Simulation(load_scenario(text))),
+    )
+    begins = untouched.simulation.now
+    places = [
+        Slot(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE)
+        for number in range(-4, 10)
+    ]
+    windows = followed.simulation.exchange.recurring
+    for number in range(LENGTH_MIN):
+        for minute, action, body in doings:
+            if minute == number:
+                for world in worlds:
+                    operate(world, action, **body)
+        for place in places:
+            if windows.listed(place):
+                windows.materialise(windows.symbol(place))
+        assert _look(untouched, places) == _look(followed, places), format_instant(
+            untouched.simulation.now
+        )
+        for world in worlds:
+            world.advance_to(begins + (number + 1) * MINUTE)
+
+
+def _stages(world: Connection, touch: bool) -> dict[str, list[tuple[object, ...]]]:
+    """Return the states of each window on a stream of all books: each change, with its minute.
+    `touch` reads every window as soon as it is listed.
+    """
+    begins, windows = world.simulation.now, world.simulation.exchange.recurring
+    stream = world.rpc(firm(world.simulation)).stream(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        wire.CreateMarketDataSubscriptionRequest(),
+    )
+    stages: dict[str, list[tuple[object, ...]]] = {}
+    for number in range(61):
+        world.advance_to(begins + number * MINUTE)
+        for slot in list(windows.listed_slots()) if touch else ():
+            windows.materialise(windows.symbol(slot))
+        for update in (frame.update for frame in stream.take() if frame.update):
+            if update.symbol.startswith("cpc-w-") and update.stats is not None:
+                stats = update.stats
+                stage = update.state, stats.settlement_px, stats.settlement_preliminary
+                told = stages.setdefault(update.symbol, [])
+                if told and told[-1][0] == number:  # the last state of an instant counts
+                    told.pop()
+                if not told or told[-1][1:] != stage:
+                    told.append((number, *stage))
+    opened = format_instant(begins)[11:16].replace(":", "")
+    return {symbol: told for symbol, told in stages.items() if symbol[-5:-1] > opened}
+
+
+@pytest.mark.parametrize("auto", ["true", "false"])
+@pytest.mark.parametrize(
+    ("delay", "preliminary"),
+    [("0s", "0s"), ("60s", "0s"), ("60s", "2m"), ("5m", "2m"), ("3m", "4m")],
+)
+def test_who_follows_every_book_is_told_the_same_of_windows_that_nobody_touches(
+    delay: str, preliminary: str, auto: str
+) -> None:
+    """L25-L27: the instants at which windows close, settle, become final, expire and terminate."""
+    text = ONE.format(start=STARTS[0], delay=delay, preliminary=preliminary, auto=auto)
+    untouched, touched = (
+        _stages(connect(Simulation(load_scenario(text))), touch) for touch in (False, True)
+    )
+    assert len(untouched) > 3
+    assert untouched == touched
+
+
+def test_the_list_of_windows_is_what_the_clock_says_however_it_came_there() -> None:
+    """Lists are cached until a window of any series is listed or terminates."""
+    text = (
+        "name: series\nextends: quickstart\npreset: ideal\nworld: {games: 0, windows:"
+        " [{name: w, asset: 'crypto:btc', every: 4m, expires: 7m, terminates: 6m},"
+        " {name: v, asset: 'crypto:eth', every: 10m, expires: 12m, terminates: 9m}]}\n"
+    )
+
+    def listed(world: Connection) -> list[str]:
+        answer = trader(world).post("/v1/refdata/symbols", json={})
+        return [str(symbol) for symbol in answer.json()["symbols"]]
+
+    scenario = load_scenario(text)
+    world = connect(Simulation(scenario))
+    begins, lists = world.simulation.now, set()
+    for number in range(45):
+        at = begins + number * MINUTE
+        world.advance_to(at)
+        fresh = connect(Simulation(scenario))
+        fresh.advance_to(at)
+        shown = listed(world)
+        assert shown == listed(fresh), number
+        lists.add(tuple(shown))
+    assert len(lists) > 10

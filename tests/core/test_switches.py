@@ -1,0 +1,337 @@
+"""Switches of assumptions that no other test uses: each has its documented effect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
+from sim.core.catalogue import assumptions, quirks
+from sim.kernel.instants import NS_PER_S
+from sim.run.client.client import Connection, Http, RpcError, connect
+from tests.api import stream_clients as streams
+from tests.api import test_exchange_funding as funding
+from tests.api import test_exchange_kyc_prefill as prefill
+from tests.api import test_exchange_participants as participants
+from tests.api import test_retail_rfqs as rfqs
+from tests.journeys import firm, key, operate, order, quiet, trader
+
+HERE = Path(__file__).parents[1]
+PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
+
+
+def switch(world: Connection, **values: str) -> None:
+    for name, value in values.items():
+        operate(world, "assumption.set", name.replace("__", "."), value=value)
+
+
+def listed(world: Connection, **terms: object) -> str:
+    operate(world, "instrument.create", symbol="switches", tick_size="0.01", state="OPEN", **terms)
+    return "switches"
+
+
+def entered(world: Connection, **body: object) -> int:
+    """Return the HTTP status of an order of a partner."""
+    return (
+        trader(world)
+        .post(
+            "/v1/trading/orders",
+            json={"side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40", **body},
+        )
+        .status
+    )
+
+
+# ---- verifications and webhooks
+
+
+def document_after_five_seconds(world: Connection) -> object:
+    atlas = world.exchange(firm(world.simulation))
+    atlas.post(
+        "/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
+    )
+    operate(world, "kyc.document", "person-1", result="uploaded")
+    world.advance("5s")
+    return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json()["status"][
+        "decision"
+    ]
+
+
+def after_two_wrong_codes(world: Connection) -> object:
+    prefill.start(world)
+    prefill.submit(world, "654321")
+    return prefill.submit(world, "654321").status
+
+
+def notified(world: Connection, *answers: int) -> Http:
+    """Return a firm whose receiver gives these answers to kyc.approved, then 200."""
+    waiting = [200, *answers]
+    world.receive = lambda post: waiting.pop(0) if waiting else 200
+    atlas = world.exchange(firm(world.simulation))
+    switch(world, webhook__breaker_threshold="1000")
+    assert (
+        atlas.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+    )
+    assert atlas.post("/v1/kyc/start", json=PERSON).status == 200
+    return atlas
+
+
+def gap(world: Connection, number: int) -> int:
+    """Return the whole seconds between a failed attempt and the next."""
+    notified(world, *(500,) * number)
+    world.advance("1h")
+    at = [
+        record.at
+        for record in world.simulation.exchange.webhooks.deliveries()
+        if record.type == "kyc.approved"
+    ]
+    return (at[number] - at[number - 1]) // NS_PER_S
+
+
+def unanswered(world: Connection) -> object:
+    notified(world)
+    while (
+        due := world.simulation.next_due()
+    ) is not None and due <= world.simulation.start + 3600 * NS_PER_S:
+        world.simulation.advance_to(due)  # the receiver does not answer
+    return next(
+        record.error
+        for record in world.simulation.exchange.webhooks.deliveries()
+        if record.type == "kyc.approved"
+    )
+
+
+def breaker_pause(world: Connection) -> object:
+    switch(world, webhook__breaker_cooldown="2h")
+    notified(world, 500, 500)
+    switch(world, webhook__breaker_threshold="1")
+    while (
+        not (found := world.simulation.exchange.webhooks.breakers().get("firms/atlas"))
+        or found.state != "open"
+    ):
+        world.advance_to(world.simulation.next_due() or 0)
+    return (found.until - world.simulation.now) // NS_PER_S
+
+
+# ---- orders
+
+
+def odd_quantity(world: Connection) -> object:
+    return entered(world, symbol=listed(world, minimum_trade_qty=5), orderQty="7")
+
+
+def dollars_at_a_limit(world: Connection) -> object:
+    return entered(world, symbol=listed(world), cashOrderQty="1000")
+
+
+def market_without_a_reference(world: Connection) -> object:
+    symbol = listed(world)
+    operate(
+        world,
+        "order.place",
+        **{"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"},
+    )
+    return (
+        trader(world)
+        .post(
+            "/v1/trading/orders",
+            json={
+                "side": "SIDE_BUY",
+                "type": "ORDER_TYPE_MARKET_TO_LIMIT",
+                "symbol": symbol,
+                "orderQty": "1",
+            },
+        )
+        .status
+    )
+
+
+# ---- streams
+
+
+def open_after(stream: streams.Stream, span: str) -> object:
+    stream._connection.advance(span)
+    return stream.end is None
+
+
+def quiet_stream(world: Connection) -> object:
+    return open_after(streams.drop_copy(world), "12s")
+
+
+def silent_client(world: Connection) -> object:
+    talk = world.rpc(firm(world.simulation)).stream(
+        streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest()
+    )
+    streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol]))
+    return open_after(talk, "3m")
+
+
+def merged_frames(world: Connection) -> object:
+    socket = streams.socket(world, streams.MARKETS)
+    symbol = quiet(world.simulation)
+    streams.subscribe(socket, "r", "MARKET_DATA", [symbol.symbol], responsesDebounced=True)
+    streams.place(world, symbol, "buy", 30)
+    world.advance("250ms")
+    return len(socket.take())
+
+
+def second_socket(world: Connection) -> object:
+    streams.socket(world, streams.MARKETS)
+    sim = world.simulation
+    reply = sim.open(
+        streams.PRIVATE,
+        world.retail_headers(key(sim), "GET", streams.PRIVATE),
+        b"",
+        web_socket=True,
+    ).reply
+    return 101 if reply is None else reply.status
+
+
+def old_token(world: Connection) -> object:
+    stream = streams.drop_copy(world)
+    streams.trade(world, quiet(world.simulation))
+    token = stream.take()[-1].resume_token
+    world.advance("2m")
+    try:
+        return streams.drop_copy(world, resume_token=token).end is None
+    except RpcError as refused:
+        return refused.code
+
+
+# ---- the rest
+
+
+def statistics_without_a_participant(world: Connection) -> object:
+    body = {
+        "symbol": quiet(world.simulation).symbol,
+        "startTime": "2026-09-01T00:00:00Z",
+        "endTime": "2026-09-08T00:00:00Z",
+        "bars": 1,
+    }
+    return world.exchange(firm(world.simulation)).post("/v1/report/trades/stats", json=body).status
+
+
+def life_of_a_token(world: Connection) -> object:
+    token = participants.token_of(participants.grant(world))
+    world.advance("4m")
+    body = order(quiet(world.simulation), "buy", 40, 1)
+    return participants.bearing(world, token).post("/v1/trading/orders", json=body).status
+
+
+def token_for_two_hours(world: Connection) -> object:
+    return participants.grant(world, ttl_seconds=7200).status
+
+
+def kind_of_a_participants_account(world: Connection) -> object:
+    return (
+        world.exchange(firm(world.simulation))
+        .get("/v1/funding/accounts")
+        .json()["accounts"][1]["accountType"]
+    )
+
+
+def changes_after_a_second(world: Connection) -> object:
+    stream = funding.follow(world)
+    funding.fund(world, "10", source=funding.bank(world))
+    world.advance("1s")
+    return len(funding.changes(stream.take()))
+
+
+def confirmed_late(world: Connection) -> object:
+    _, _, quote = rfqs.under_way(world)
+    rfqs.accept(world, quote)
+    world.advance("40s")
+    return rfqs.confirm(world, quote).status
+
+
+def combo_of_three_legs(world: Connection) -> object:
+    return rfqs.user(world).post("/v1/combos", json={"legs": rfqs.legs(world)}).status
+
+
+def traded_after_a_second(world: Connection) -> object:
+    _, _, quote = rfqs.under_way(world)
+    rfqs.accept(world, quote)
+    rfqs.confirm(world, quote)
+    world.advance("1s")
+    return rfqs.statuses(world)
+
+
+TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], ...] = (
+    ("kyc.document_delay", "1m", document_after_five_seconds, "ACCEPT", "REVIEW"),
+    ("kyc.prefill_attempts", "1", after_two_wrong_codes, 200, 409),
+    ("webhook.timeout", "1m", unanswered, "no answer within 5s", "no answer within 1m"),
+    ("webhook.breaker_longest", "1m", breaker_pause, 3600, 60),
+    ("lot.step_is_min_qty", "true", odd_quantity, 200, 422),
+    ("cash_qty.allow_limit", "false", dollars_at_a_limit, 200, 400),
+    ("risk.require_reference_price", "true", market_without_a_reference, 200, 422),
+    ("edge.idle_timeout", "10s", quiet_stream, True, False),
+    ("edge.bidi_idle_timeout", "2m", silent_client, True, False),
+    ("retail.debounce", "5s", merged_frames, 1, 0),
+    ("retail.sockets_per_key", "1", second_socket, 101, 429),
+    ("stream.resume_token_ttl", "1m", old_token, True, 3),
+    ("report.stats_requires_participant", "true", statistics_without_a_participant, 200, 403),
+    ("participant_token.life", "10m", life_of_a_token, 401, 200),
+    ("participant_token.life_max", "3h", token_for_two_hours, 400, 200),
+    (
+        "funding.participant_account_type",
+        "CLEARING",
+        kind_of_a_participants_account,
+        "ACCOUNT_TYPE_HOLDING",
+        "ACCOUNT_TYPE_CLEARING",
+    ),
+    ("funding.stream_poll", "1s", changes_after_a_second, 0, 1),
+    ("combos.legs_most", "2", combo_of_three_legs, 200, 400),
+    ("rfq.confirm_within", "1m", confirmed_late, 409, 200),
+    ("rfq.execute_after", "1m", traded_after_a_second, ["EXECUTED"], ["CONFIRMED"]),
+)
+
+
+def fresh() -> Connection:
+    return connect(Simulation(load_scenario("quickstart")))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "observe", "usual", "turned"), TURNED, ids=[row[0] for row in TURNED]
+)
+def test_a_switch_does_what_it_says(
+    name: str, value: str, observe: Callable[[Connection], object], usual: object, turned: object
+) -> None:
+    assert observe(fresh()) == usual
+    world = fresh()
+    switch(world, **{name.replace(".", "__"): value})
+    assert observe(world) == turned
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "number"),
+    [("webhook.retry_first", "1m", 1), ("webhook.retry_longest", "2s", 4)],
+)
+def test_a_switch_of_the_wait_between_attempts(name: str, value: str, number: int) -> None:
+    """The documented wait doubles from one second, plus or minus 20 %."""
+    assert int(0.8 * 2 ** (number - 1)) <= gap(fresh(), number) <= 1.2 * 2 ** (number - 1)
+    world = fresh()
+    switch(world, **{name.replace(".", "__"): value})
+    low, high = (48, 72) if value == "1m" else (1, 2)
+    assert low <= gap(world, number) <= high
+
+
+def test_every_assumption_and_quirk_is_turned_by_some_test() -> None:
+    text = "\n".join(
+        path.read_text()
+        for path in (*HERE.rglob("*.py"), *(HERE.parent / "scenarios").glob("*.yaml"))
+        if path != Path(__file__)
+    )
+    text += " ".join(("", *(row[0] for row in TURNED), "webhook.retry_first webhook.retry_longest"))
+    constants = {
+        entry.name: name
+        for module in (assumptions, quirks)
+        for name, entry in vars(module).items()
+        if name.isupper() and hasattr(entry, "name")
+    }
+    known = [*assumptions.catalogue(), *quirks.catalogue()]
+    words = set(re.findall(r"[\w.]+", text)) | set(re.findall(r"[\w.]+", text.replace("__", ".")))
+    assert not {name for name in known if not {name, constants.get(name, "?")} & words}

@@ -1,0 +1,165 @@
+"""The secret in a webhook's URL: the journal has the complete address, so that a restored run
+reaches its receiver. Output and files that are meant to be shared do not have the secret.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.cli.main import main
+from sim.core.webhooks.payloads import shown_url
+from sim.read.headless_run import run_scenario
+from sim.read.replay import replay
+from sim.run.actors.operator.views import VIEWS, view
+from sim.run.client.client import connect
+from tests.core.test_webhook_trouble import PERSON
+from tests.journeys import firm
+from tests.report_file import ReportFile
+
+SECRET = "hunter2-of-the-receiver"
+URL = f"https://hooks.receiver.invalid/in?token={SECRET}&v=2"
+SHOWN = "https://hooks.receiver.invalid/in?token=sealed&v=sealed"
+SCENARIO = {
+    "name": "hooked",
+    "extends": "quickstart",
+    "world": {
+        "games": 0,
+        "receivers": [{"name": "hooks", "url": URL, "answers": [{"status": 500}, {}]}],
+    },
+    "steps": [
+        {
+            "call": {
+                "plane": "exchange",
+                "post": "/v1/kyc/webhook",
+                "as": "firms/atlas",
+                "json": {"webhook_url": URL},
+            }
+        },
+        {
+            "call": {
+                "plane": "exchange",
+                "post": "/v1/kyc/webhook",
+                "as": "firms/atlas",
+                "json": {"webhook_url": URL},
+            }
+        },
+        {
+            "call": {
+                "plane": "exchange",
+                "post": "/v1/kyc/start",
+                "as": "firms/atlas",
+                "json": PERSON,
+            }
+        },
+        {"at": "+10m", "expect": {"webhook": {"type": "kyc.rejected", "outcome": "delivered"}}},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    report = run_scenario(load_scenario(json.dumps(SCENARIO, indent=1)), journals=folder)
+    assert report.ok, list(report.failures())
+    (path,) = folder.glob("*.ndjson")
+    return path
+
+
+def test_the_journal_has_the_address_and_replays(journal: Path) -> None:
+    assert URL in journal.read_text()
+    told = io.StringIO()
+    assert replay(str(journal), None, told) == 0, told.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "shown"),
+    [
+        ("timeline", [], False),
+        ("timeline", ["--json"], False),
+        ("conformance", [], False),
+        ("conformance", ["--json"], False),
+        ("explain", ["webhook/"], True),
+        ("explain", ["webhook/", "--json"], True),
+        ("replay", [], False),
+    ],
+)
+def test_what_is_printed_of_a_run_hides_the_secret(
+    journal: Path,
+    verb: str,
+    options: list[str],
+    shown: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    with journal.open("rb") as file:
+        event = next(line.split(b" ")[1] for line in file if b'"posts":["' in line).decode()
+    main([verb, str(journal), *(one.replace("webhook/", f"webhook/{event}") for one in options)])
+    out = "".join(capsys.readouterr())
+    assert out and SECRET not in out
+    assert (SHOWN in out) >= shown
+
+
+def test_a_report_hides_the_secret_in_rows_records_and_states(
+    journal: Path, tmp_path: Path
+) -> None:
+    assert main(["report", str(journal), "--out", str(tmp_path / "run.html")]) == 0
+    report = ReportFile(tmp_path / "run.html")
+    assert SHOWN in report.text
+    assert [report.text[at - 200 : at + 60] for at in [report.text.find(SECRET)] if at >= 0] == []
+
+
+def test_what_an_operator_reads_hides_the_secret() -> None:
+    world = connect(Simulation(load_scenario(json.dumps(SCENARIO, indent=1))))
+    world.advance("11m")
+    seen = {name: json.dumps(view(world.simulation.engine, name), default=str) for name in VIEWS}
+    assert SHOWN in seen["deliveries"]
+    assert [name for name, text in seen.items() if SECRET in text] == []
+
+
+def test_credentials_before_the_host_are_refused_and_not_journalled() -> None:
+    world = connect(Simulation(load_scenario("quickstart")))
+    client = world.exchange(firm(world.simulation))
+    for body in (
+        f'{{"webhook_url": "https://user:{SECRET}@127.0.0.1/"}}',
+        f'{{"webhookUrl":"http:\\/\\/user:{SECRET}@127.0.0.1\\/"}}',
+        f'{{"webhook_url":"https://user:{SECRET}@x:{SECRET}@127.0.0.1"}}',
+    ):
+        answer = client.post("/v1/kyc/webhook", body=body.encode())
+        assert (answer.status, "credentials" in answer.json()["message"]) == (400, True)
+        assert SECRET not in "".join(map(str, world.simulation.journal.lines(0)))
+
+
+@given(path=st.text("abc/;&=@.%", max_size=8), query=st.text("ab=&;#?/@%", max_size=12))
+def test_whatever_the_address_its_place_is_shown_and_nothing_of_its_query(
+    path: str, query: str
+) -> None:
+    shown = shown_url(f"https://receiver.test:8443/{path}?{query}")
+    assert shown.startswith(f"https://receiver.test:8443/{path}?")
+    values = [one.partition("=")[2] or one for one in urlsplit(shown).query.split("&")]
+    assert all("sealed" in one or not one.strip("ab=;/@%?") for one in values)
+    assert shown_url(f"https://receiver.test:8443/{path}") == f"https://receiver.test:8443/{path}"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://a.test/in?token=x1&firm=atlas", "https://a.test/in?token=sealed&firm=sealed"),
+        ("https://a.test/in?x1", "https://a.test/in?sealed"),
+        ("https://a.test/in?empty=", "https://a.test/in?empty="),
+        ("https://u:x1@a.test/in", "https://sealed@a.test/in"),
+        ("https://u@x1@a.test?x1=y;z#frag", "https://sealed@a.test?x1=sealed;sealed#sealed"),
+        ("https://a.test/@u", "https://a.test/@u"),
+        ("", ""),
+    ],
+)
+def test_how_an_address_is_shown(url: str, shown: str) -> None:
+    assert shown_url(url) == shown

@@ -1,0 +1,70 @@
+"""A recorded session, and recordings in which one thing was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from sim.cli.main import main
+from tests.evidence.in_process import lines
+from tests.evidence.session import recorded
+from tests.evidence.wide_session import base
+
+Line: TypeAlias = dict[str, Any]
+Compare: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
+Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session, recorded once."""
+    return recorded(tmp_path_factory.mktemp("fidelity") / "session.ndjson")
+
+
+@pytest.fixture
+def compare(tmp_path: Path) -> Compare:
+    """`sim compare` with `--json`: its exit code and document."""
+
+    def run(file: Path, *options: str) -> tuple[int, dict[str, Any]]:
+        out = tmp_path / "found.json"
+        code = main(["compare", str(file), *options, "--json", str(out)])
+        return code, json.loads(out.read_text())
+
+    return run
+
+
+@pytest.fixture
+def infer(tmp_path: Path) -> Infer:
+    """`sim infer` with `--json`: its exit code and document."""
+
+    def run(file: Path, *options: str, scenario: str = "") -> tuple[int, dict[str, Any]]:
+        out = tmp_path / "verdicts.json"
+        named = scenario or str(base(tmp_path))
+        code = main(["infer", str(file), "--scenario", named, *options, "--json", str(out)])
+        return code, json.loads(out.read_text())
+
+    return run
+
+
+@pytest.fixture
+def spoil(session: Path, tmp_path: Path) -> Callable[[Callable[[list[Line]], None]], Path]:
+    """A copy of the session that a function has changed."""
+
+    def spoilt(change: Callable[[list[Line]], None]) -> Path:
+        found = lines(session)
+        change(found)
+        file = tmp_path / "spoilt.ndjson"
+        file.write_text("".join(json.dumps(line) + "\n" for line in found))
+        return file
+
+    return spoilt
+
+
+def differences(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every difference with the name of its operation."""
+    found = document["operations"].items()
+    return [(name, one) for name, operation in found for one in operation["differences"]]

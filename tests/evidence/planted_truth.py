@@ -1,0 +1,180 @@
+"""Does `sim infer` name what was planted? A dozen values that are not ours, drawn from those that a
+drawn session asks for, and three quirks: who is exercised, who is named, and how.
+
+    python -m tests.evidence.planted_truth 21 22 23    # a row of a table for each drawn set
+    python -m tests.evidence.planted_truth --sockets 21    # the session over real sockets
+
+A name is *exercised* where the session answers otherwise when it alone has our value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from msgspec import json
+
+from sim.cli.main import main as sim
+from sim.core.catalogue.assumptions import catalogue
+from sim.evidence.compare.inference.not_exercised import SIGNED
+from sim.evidence.compare.inference.outcome import Decisions, Setting, change
+from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.recording.reading import read_recording
+from sim.run.loader.load import load_scenario
+from tests.evidence import fresh_session as fresh
+from tests.evidence.in_process import record
+from tests.evidence.over_sockets import planted_over_sockets
+from tests.evidence.wide_session import Clients, base, planted
+
+_SPANS = ("2s", "5s", "12s", "40s", "90s", "4m", "15m", "2h")
+_NUMBERS = (1, 2, 3, 5, 7, 20, 250, 480, 900)
+_QUIRKS = {
+    "unfiltered_search_times_out": ["never", "always"],
+    "unfiltered_reports_time_out": ["always"],
+    "session_revocation": ["never"],
+    "empty_participant_window": ["never"],
+    "cleared_fields_lag": ["never"],
+    "stream_duplicates": ["always"],
+    "instrument_columns_fail": ["never"],
+}
+_ACTS = 6
+
+
+class Row(NamedTuple):
+    """What became of a planted set, by name."""
+
+    number: int
+    planted: dict[str, str]
+    exercised: list[str]
+    right: list[str]  # refuted, and the planted value is among those that fit
+    undecided: list[str]  # the planted value fits, and so does ours, or a value of another name
+    missed: list[str]
+    wrong: list[str]  # refuted, and the planted value does not fit
+    false: list[str]  # refuted, and not planted
+
+    def __str__(self) -> str:
+        counts = (self.planted, self.exercised, self.right, self.undecided, self.missed)
+        cells = [self.number, *map(len, (*counts, self.wrong, self.false))]
+        return f"| {' | '.join(map(str, cells))} |"
+
+
+HEAD = (
+    "| set | planted | exercised | named right | undecided | not named | wrong value | falsely |\n"
+    "|---|---|---|---|---|---|---|---|"
+)
+
+
+def drawn_set(number: int, folder: Path, sockets: bool = False) -> Row:
+    """Plant, record, infer and judge the set of a number."""
+    seed, act = 50 + number, fresh.drawn(number, at_most=_ACTS)
+    values, quirks = _plan(number, folder, act, seed)
+    settings = {"assumptions": values, "quirks": quirks}
+    make = planted_over_sockets if sockets else planted
+    file = make(folder, "variant", settings, seed=seed, parts=(act,))
+    exercised = _exercised(file, str(base(folder)), seed, values, quirks)
+    out = folder / "verdicts.json"
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        sim(["infer", str(file), "--scenario", str(base(folder)), "--json", str(out)])
+    found: dict[str, Any] = json.decode(out.read_bytes())
+    return _judged(number, values | quirks, exercised, found["assumptions"] | found["quirks"])
+
+
+def _plan(number: int, folder: Path, act: Any, seed: int) -> tuple[dict[str, str], dict[str, str]]:
+    """Values that the session asks for and that are not ours."""
+    clients = Clients(record(folder / "asks.ndjson", str(base(folder)), seed))
+    asked = clients.world.simulation.exchange.ctx.assumptions.watch()
+    act(clients)
+    draw, known, values = Random(1000 + number), catalogue(), dict[str, str]()
+    pool = sorted(asked - SIGNED)
+    for name in draw.sample(pool, min(12, len(pool))):
+        one = known[name]
+        if isinstance(one.default, bool):
+            value = str(not one.default).lower()
+        elif isinstance(one.default, str):
+            others = [word for word in one.options if word != one.default]
+            value = draw.choice(others) if others else one.default
+        else:
+            value = str(draw.choice(_SPANS if one.span else _NUMBERS))
+        try:
+            if one.parse(value) != one.default:
+                values[name] = value
+        except ValueError:
+            continue
+    return values, {name: draw.choice(_QUIRKS[name]) for name in draw.sample(sorted(_QUIRKS), 3)}
+
+
+def _exercised(
+    file: Path, scenario: str, seed: int, values: dict[str, str], quirks: dict[str, str]
+) -> list[str]:
+    session = TrialSession(load_scenario(scenario), seed, list(read_recording(file).entries))
+    decided = {name: Decisions(odds != "never") for name, odds in quirks.items()}
+    truth = session.trial_of(Setting(values, decided))
+    seen = []
+    for left in (*values, *quirks):
+        other = Setting(
+            {name: value for name, value in values.items() if name != left},
+            {name: value for name, value in decided.items() if name != left},
+        )
+        if change(truth, session.trial_of(other)).touched:
+            seen.append(left)
+    return seen
+
+
+def _judged(
+    number: int, values: dict[str, str], exercised: list[str], found: dict[str, Any]
+) -> Row:
+    refuted = [name for name, one in found.items() if one["verdict"] == "refuted"]
+    fits = {name for name, value in values.items() if allows(found[name], name, value)}
+    rivals = {other for one in found.values() for other in one.get("or", ())}
+    right = [name for name in exercised if name in refuted and name in fits]
+    undecided = [
+        name
+        for name in exercised
+        if name not in refuted
+        and (name in rivals or (found[name]["verdict"] == "undecided" and name in fits))
+    ]
+    wrong = [name for name in values if name in refuted and name not in fits]
+    missed = [name for name in exercised if name not in {*right, *undecided, *wrong}]
+    false = [name for name in refuted if name not in values]
+    return Row(number, values, exercised, right, undecided, missed, wrong, false)
+
+
+def allows(one: dict[str, Any], name: str, value: str) -> bool:
+    """Whether a verdict allows a value."""
+    if any(str(fits).lower() == value.lower() for fits in one["consistent"]):
+        return True
+    row = catalogue().get(name)
+    if row is None or "between" not in one:
+        return False
+    low, high = one["between"]
+    return (low is None or row.parse(low) <= row.parse(value)) and (
+        high is None or row.parse(value) <= row.parse(high)
+    )
+
+
+def main() -> None:
+    """Print the table, row by row."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.evidence.planted_truth", description="How much `sim infer` finds."
+    )
+    parser.add_argument("sets", nargs="+", type=int, metavar="SET", help="number of a drawn set")
+    parser.add_argument("--sockets", action="store_true", help="record over real sockets")
+    args = parser.parse_args()
+    print(HEAD, flush=True)
+    for number in args.sets:
+        with TemporaryDirectory() as folder:
+            row = drawn_set(number, Path(folder), args.sockets)
+        print(row, flush=True)
+        for kind in ("undecided", "missed", "wrong", "false"):
+            if names := getattr(row, kind):
+                print(f"  {kind}: {', '.join(names)}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

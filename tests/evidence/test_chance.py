@@ -1,0 +1,185 @@
+"""What chance decides is no evidence, and nothing else is excused as chance."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim.evidence.compare import chance
+from sim.evidence.compare import compare as comparing
+from tests.evidence import fresh_session as fresh
+from tests.evidence.conftest import Compare, differences
+from tests.evidence.in_process import lines
+from tests.evidence.wide_session import PARTS, base, planted
+
+SEED = 3
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of all surfaces, with new accounts and searches that may time out."""
+    folder = tmp_path_factory.mktemp("chance")
+    return planted(folder, "wide", {}, seed=SEED, parts=(*PARTS.values(), fresh.drawn(SEED)))
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session with orders and streams."""
+    folder = tmp_path_factory.mktemp("short")
+    parts = [PARTS[name] for name in ("enter", "stream", "subscribe")]
+    return planted(folder, "short", {}, seed=SEED, parts=parts)
+
+
+@pytest.fixture
+def spoilt(session: Path, tmp_path: Path) -> Any:
+    """A copy of the session in which the answer of a line was changed."""
+
+    def spoil(path: str, status: int, change: Any) -> tuple[Path, int]:
+        found = lines(session)
+        line = next(
+            one
+            for one in found
+            if one.get("request", {}).get("path", "").startswith(path)
+            and one["answer"]["status"] == status
+        )
+        change(line["answer"])
+        file = tmp_path / "spoilt.ndjson"
+        file.write_text("".join(json.dumps(one) + "\n" for one in found))
+        return file, line["n"]
+
+    return spoil
+
+
+def scenario(session: Path) -> str:
+    return str(base(session.parent))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [SEED, 103, 203, 303])
+def test_with_any_seed_nothing_differs(seed: int, session: Path, compare: Compare) -> None:
+    code, found = compare(session, "--scenario", scenario(session), "--seed", str(seed))
+    assert (code, differences(found)) == (0, [])
+    why = [text for one in found["operations"].values() for text in one.get("unknown", ())]
+    assert any("chance decides" in text for text in why) == (seed != SEED)
+    assert found["totals"]["agree"] > 0.95 * found["totals"]["seen"]
+
+
+def test_an_interrupt_while_chance_is_weighed_leaves_a_warning(
+    session: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replayed, seeds = chance._replayed, []
+
+    def interrupted(streams: Any, decided: Any, seed: int, **more: Any) -> Any:
+        seeds.append(seed)
+        if len(seeds) == 4:
+            raise KeyboardInterrupt
+        return replayed(streams, decided, seed, **more)
+
+    monkeypatch.setattr(chance, "_replayed", interrupted)
+    code, found = compare(session, "--scenario", scenario(session), "--seed", "103")
+    assert (code, found["interrupted"]) == (130, True)
+    (warning,) = found["warnings"]
+    assert warning.endswith("interrupted; some of what differs may be due to chance")
+    assert differences(found)
+
+
+def test_so_does_one_while_orders_of_arrival_are_tried(
+    session: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparing, "likely_order", interrupted)
+    code, found = compare(session, "--scenario", scenario(session), "--seed", "103")
+    assert (code, found["interrupted"]) == (130, True)
+    assert found["warnings"][0].endswith("some of what differs may be due to chance")
+
+
+def timed_out(answer: dict[str, Any]) -> None:
+    answer |= {"status": 504, "body": {"code": 4, "message": "deadline exceeded", "details": []}}
+
+
+@pytest.mark.long
+def test_with_the_seed_of_the_recording_chance_is_no_excuse(
+    session: Path, spoilt: Any, compare: Compare
+) -> None:
+    file, n = spoilt("/v1/report/trades/search", 200, timed_out)
+    code, found = compare(file, "--scenario", scenario(session), "--seed", str(SEED))
+    (name, one), *more = differences(found)
+    assert (code, name, one["n"], one["where"], more) == (
+        1,
+        "ReportAPI.SearchTrades",
+        n,
+        "answer.status",
+        [],
+    )
+
+
+@pytest.mark.long
+def test_what_no_luck_explains_differs_with_every_seed(
+    session: Path, spoilt: Any, compare: Compare
+) -> None:
+    def dearer(answer: dict[str, Any]) -> None:
+        answer["body"]["order"]["price"]["value"] = "9.00"
+
+    file, n = spoilt("/v1/order/", 200, dearer)
+    code, found = compare(file, "--scenario", scenario(session), "--seed", "103")
+    told = [(one["n"], one["where"]) for _, one in differences(found)]
+    assert (code, told) == (1, [(n, "answer.body.order.price.value")])
+
+
+def frame_lines(found: list[dict[str, Any]], holding: str) -> list[dict[str, Any]]:
+    """Frames of the service that have this in their text."""
+    sent = [one for one in found if one.get("frame", {}).get("from") == "service"]
+    return [one for one in sent if holding in json.dumps(one["frame"]["body"])]
+
+
+def renamed(body: dict[str, Any]) -> str:
+    order = body["orderSubscriptionUpdate"]["execution"]["order"]
+    order["stateX"] = order.pop("state")
+    return "frame.body.orderSubscriptionUpdate.execution.order.stateX"
+
+
+def moved_decimal(body: dict[str, Any]) -> str:
+    body["orderSubscriptionUpdate"]["execution"]["order"]["price"]["value"] = "0.041"
+    return "frame.body.orderSubscriptionUpdate.execution.order.price.value"
+
+
+def misspelt(body: dict[str, Any]) -> str:
+    body["orderSubscriptionUpdate"]["execution"]["order"]["side"] = "ORDER_SIDE_BYU"
+    return "frame.body.orderSubscriptionUpdate.execution.order.side"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [SEED, 103])
+@pytest.mark.parametrize("change", [renamed, moved_decimal, misspelt])
+def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
+    change: Any, seed: int, short: Path, tmp_path: Path, compare: Compare
+) -> None:
+    found = lines(short)
+    line = frame_lines(found, "orderSubscriptionUpdate")[1]
+    where = change(line["frame"]["body"])
+    file = tmp_path / "spoilt.ndjson"
+    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
+    told = {(one["n"], one["where"]) for _, one in differences(document)}
+    assert code == 1
+    assert (line["n"], where) in told
+    assert {n for n, _ in told} == {line["n"]}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [SEED, 103])
+@pytest.mark.parametrize("holding", ["orderSubscriptionUpdate", "positionChanges", "tradeTime"])
+def test_a_frame_that_is_missing_is_found_with_every_seed(
+    holding: str, seed: int, short: Path, tmp_path: Path, compare: Compare
+) -> None:
+    found = lines(short)
+    found.remove(frame_lines(found, holding)[-1])
+    file = tmp_path / "spoilt.ndjson"
+    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
+    assert (code, [one["kind"] for _, one in differences(document)]) == (1, ["missing frame"])

@@ -1,0 +1,183 @@
+"""What clients of our own exchange see contradicts itself nowhere, whatever they do; and what is
+taken out of it is missed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.request import urlopen
+from xml.etree import ElementTree
+
+import pytest
+
+from sim.cli.main import main
+from sim.evidence.witness import Witness, witness_file, witness_run
+from sim.kernel.instants import NS_PER_S
+from sim.search.hunt.oracles import replays
+from sim.testing.exchange_fixture import ServedExchange
+from tests.evidence.crowd import Crowd
+from tests.evidence.story import Story, fill
+
+Line: TypeAlias = dict[str, Any]
+STEPS = 160
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Crowd]:
+    """A recording and the clients who made it."""
+    file = tmp_path_factory.mktemp("witness") / "crowd.ndjson"
+    clients = Crowd(file, seed=4)
+    clients.go(STEPS)
+    return file, clients
+
+
+def told(found: Witness) -> list[str]:
+    """Every contradiction."""
+    return [one.sentence for one in found.contradictions]
+
+
+def test_a_recording_and_the_journal_of_its_run_are_free_of_contradictions(
+    crowd: tuple[Path, Crowd],
+) -> None:
+    file, clients = crowd
+    recorded, run = witness_file(file), witness_run(clients.simulation)
+    assert told(recorded) == told(run) == []
+    assert not recorded.illegible and not run.illegible
+    for name in ("order life", "fills once", "nothing missed", "resumed", "position fills"):
+        assert recorded.checks[name].applied and run.checks[name].applied, name
+    assert recorded.observations == run.observations
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_frames_that_a_fault_lost_doubled_or_swapped_are_no_contradiction_of_a_run(
+    seed: int, tmp_path: Path
+) -> None:
+    clients = Crowd(tmp_path / "crowd.ndjson", seed, "hostile")
+    clients.go(STEPS)
+    assert told(witness_run(clients.simulation)) == []
+
+
+@pytest.mark.parametrize("journey", ["fork", "rewind", "restore", "reset"])
+def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Path) -> None:
+    clients = Crowd(tmp_path / "crowd.ndjson", seed=4)
+    simulation = clients.simulation
+    simulation.snapshot("begun")
+    clients.go(40)
+    assert simulation.engine.hub.operations()
+    match journey:
+        case "fork":
+            simulation = simulation.fork()
+        case "rewind":
+            simulation.rewind(seq=simulation.seq - 5)
+        case "restore":
+            simulation.restore("begun")
+        case "reset":
+            simulation.reset(9)
+    simulation.advance_to(simulation.now + 120 * NS_PER_S)
+    assert told(witness_run(simulation)) == []
+    assert list(replays(simulation)) == []
+
+
+def without(lines: list[Line], matches: Callable[[Line], bool]) -> tuple[list[Line], int]:
+    """Lines without the one in the middle of those that match, and its number."""
+    matching = [line for line in lines if matches(line)]
+    gone = matching[len(matching) // 2]
+    return [line for line in lines if line is not gone], gone["n"]
+
+
+def is_fill_of_a_stream(line: Line) -> bool:
+    update = line.get("frame", {}).get("body")
+    found = update.get("update", {}) if isinstance(update, dict) else {}
+    executions = found.get("executions") if isinstance(found, dict) else None
+    return bool(executions) and executions[0].get("type") == "EXECUTION_TYPE_FILL"
+
+
+def test_a_fill_that_is_lost_on_one_stream_is_missed(
+    crowd: tuple[Path, Crowd], tmp_path: Path
+) -> None:
+    lines = [json.loads(line) for line in crowd[0].read_bytes().splitlines()]
+    kept, gone = without(lines[1:], is_fill_of_a_stream)
+    file = tmp_path / "lost.ndjson"
+    file.write_text("".join(json.dumps(line) + "\n" for line in (lines[0], *kept)))
+    missed = witness_file(file).checks["nothing missed"].contradictions
+    assert missed
+    assert all("CreateOrderSubscription" in one.sentence for one in missed)
+    assert gone not in {line for one in missed for line in one.evidence}
+
+
+def test_the_fixture_tells_what_its_clients_saw(exchange: ServedExchange) -> None:
+    with urlopen(f"{exchange.gateway}/v1/markets") as answer:
+        assert answer.status == 200
+    found = exchange.witness()
+    assert (found.contradictions, found.observations) == ([], 1)
+
+
+def test_a_sweep_asks_the_witness_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = ["sweep", "price-time-priority", "--seeds", "1..2", "--witness", "--jobs", "1"]
+    assert main(sweep) == 0
+    monkeypatch.setattr(
+        "sim.evidence.witness.witness.contradiction_lines", lambda simulation: ["witness: planted"]
+    )
+    capsys.readouterr()
+    assert main(sweep) == 1
+    assert "witness: planted" in capsys.readouterr().out
+
+
+# ---- files
+
+
+def test_several_files_are_judged_each_by_itself(tmp_path: Path) -> None:
+    fine, wrong = Story(), Story()
+    fine.reports(fill("E1", 3, 3, 2))
+    wrong.reports(fill("E1", 3, 3, 2), fill("E2", 4, 3, 3))
+    files = [
+        story.write(tmp_path / name) for story, name in ((fine, "a.ndjson"), (wrong, "b.ndjson"))
+    ]
+    out, junit = tmp_path / "verdict.json", tmp_path / "witness.xml"
+    assert main(["witness", *map(str, files), "--json", str(out), "--junit", str(junit)]) == 1
+    suites = list(ElementTree.parse(junit).getroot())
+    assert [suite.attrib["name"] for suite in suites] == [str(file) for file in files]
+    assert [suite.attrib["failures"] for suite in suites] == ["0", "1"]
+    [broken] = [case for case in suites[1] if case.find("failure") is not None]
+    assert broken.attrib["name"] == "fills once"
+    document = json.loads(out.read_text())
+    [found] = document["checks"]["fills once"]["contradictions"]
+    assert found["file"] == str(files[1])
+    assert document["files"][str(files[0])]["checks"]["fills once"]["contradictions"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty"),
+        ('{"recording": 9}\n', "format 9"),
+        ('{"recording": 1}\n{"n": 1}\n', ":2:"),
+        ("no JSON\n", "journal"),
+    ],
+)
+def test_a_file_that_is_neither_is_refused(
+    text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file.ndjson"
+    file.write_text(text)
+    assert main(["witness", str(file)]) == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_values_that_no_message_has_are_counted_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = Story()
+    story.reports(fill("E1", 3, 3, 2) | {"lastPx": "a lot"})
+    story.get("/v1/trading/orders/open", {"orders": [{"id": "A", "orderQty": ["no"]}]})
+    story.get("/v1/trading/orders/open", ["no", "object"])
+    file = story.write(tmp_path / "story.ndjson")
+    assert main(["witness", str(file)]) == 0
+    assert "2 messages could not be read, the first in line 1" in " ".join(
+        capsys.readouterr().out.split()
+    )

@@ -1,0 +1,434 @@
+"""Conformance (`sim judge`): each rule passes for a client that follows the documentation, and
+fails for one that does not, with the place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.api.codecs.codecs import protobuf_encoder
+from sim.api.pipeline.inputs import recorded_input
+from sim.cli.main import main
+from sim.contract.messages import exchange_v1 as wire
+from sim.core.model.refusals import NotFound
+from sim.kernel.journal_reader import read_line
+from sim.read.conformance import check, rulebook
+from sim.read.explain import explain
+from sim.run.client.client import Connection, RpcError, connect
+from tests.api import test_retail_rfqs as rfqs
+from tests.journeys import APPLICATION, enter, firm, key, operate, quiet, rpc_trader, trader
+
+Client = Callable[[Connection], object]
+MINE, OTHERS = ("a", "900110001"), ("other", "900110001")
+DROP_COPY, BIDIRECTIONAL = (
+    "DropCopyAPI.CreateDropCopySubscription",
+    "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData",
+)
+
+
+def fault(world: Connection, operation: str, status: int, times: int) -> None:
+    world.simulation.control(
+        "fault.add",
+        "",
+        {"match": {"operation": operation}, "act": {"status": status}, "times": times},
+    )
+
+
+def repeat(*waits: str) -> Client:
+    """A client that repeats a failing operation after these waits."""
+
+    def act(world: Connection) -> None:
+        fault(world, "ListLeagues", 503, 9)
+        world.gateway.get("/v2/leagues")
+        for wait in waits:
+            world.advance(wait)
+            world.gateway.get("/v2/leagues")
+
+    return act
+
+
+def search(*bodies: Any) -> Client:
+    """A client of reports, on an exchange where unfiltered reports always time out."""
+
+    def act(world: Connection) -> None:
+        world.simulation.control("quirk.set", "unfiltered_search_times_out", {"value": "always"})
+        for body in bodies:
+            trader(world).post(
+                "/v1/report/trades/search",
+                json={"symbol": quiet(world.simulation).symbol} if body else {},
+            )
+            world.advance("5s")
+
+    return act
+
+
+def too_often(*waits: str) -> Client:
+    """A client that exhausts a rate limit and calls again after these waits."""
+
+    def act(world: Connection) -> None:
+        body = {"symbol": quiet(world.simulation).symbol}
+        while trader(world).post("/v1/report/trades/search", json=body).status == 200:
+            pass
+        for wait in waits:
+            world.advance(wait)
+            trader(world).post("/v1/report/trades/search", json=body)
+
+    return act
+
+
+def books(times: int) -> Client:
+    """A client that reads an order book a number of times within a minute."""
+
+    def act(world: Connection) -> None:
+        for _ in range(times):
+            trader(world).get(f"/v1/orderbook/{quiet(world.simulation).symbol}")
+            world.advance("1s")
+
+    return act
+
+
+def bodies(*sent: bytes) -> Client:
+    def act(world: Connection) -> None:
+        for body in sent:
+            trader(world).post("/v1/trading/orders", body=body)
+
+    return act
+
+
+def orders(*ids: str) -> Client:
+    """A client whose order is not answered, and that sends it again."""
+
+    def act(world: Connection) -> None:
+        fault(world, "InsertOrder", 502, 1)
+        for number in ids:
+            enter(world, quiet(world.simulation), "buy", 40, 1, clordId=number)
+            world.advance("2s")
+
+    return act
+
+
+def ages(*waits: str, forget: bool = False) -> Client:
+    """A client that uses one token after these waits; with `forget` a new one after a refusal."""
+
+    def act(world: Connection) -> None:
+        headers = world.bearer(firm(world.simulation))
+        for wait in waits:
+            world.advance(wait)
+            outcome = world.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"")
+            if forget and outcome.reply is not None and outcome.reply.status == 401:
+                world.forget_tokens()
+                headers = world.bearer(firm(world.simulation))
+
+    return act
+
+
+def same_assertion(world: Connection) -> None:
+    world.token(firm(world.simulation))
+    (line,) = world.simulation.journal_lines()
+    world.simulation.handle(recorded_input(read_line(line)))
+
+
+def fetches(wait: str) -> Client:
+    def act(world: Connection) -> None:
+        for _ in range(5):
+            world.token(firm(world.simulation))
+            world.advance(wait)
+
+    return act
+
+
+def shut(*deeds: str) -> Client:
+    """A client of a halted market: "order" sends an order, a state name changes the state."""
+
+    def act(world: Connection) -> None:
+        symbol = quiet(world.simulation)
+        for deed in ("order", "HALTED", *deeds):
+            if deed == "order":
+                enter(world, symbol, "buy", 40, 1)
+            else:
+                operate(world, "instrument.state", symbol.symbol, state=deed)
+            world.advance("10s")
+
+    return act
+
+
+def tick(*, read: bool) -> Client:
+    def act(world: Connection) -> None:
+        instrument = quiet(world.simulation, tick=5)
+        if read:
+            trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
+        enter(world, instrument, "buy", 40, 1, price=str(instrument.tick * 40 + (0 if read else 1)))
+
+    return act
+
+
+def dropped(**resume: Any) -> Client:
+    def act(world: Connection) -> None:
+        stream = rpc_trader(world).stream(DROP_COPY)
+        world.advance("1m")
+        token = stream.frames[-1].resume_token
+        operate(world, "stream.close", str(stream.number))
+        request = wire.CreateDropCopySubscriptionRequest(
+            **({"resume_token": token} if "token" in resume else resume)
+        )
+        rpc_trader(world).stream(DROP_COPY, request)
+
+    return act
+
+
+def sessions(count: int) -> Client:
+    def act(world: Connection) -> None:
+        for _ in range(count):
+            rpc_trader(world).stream(DROP_COPY)
+            world.advance("5s")
+
+    return act
+
+
+def talks(*waits: str) -> Client:
+    """A client of the bidirectional stream that sends a keepalive after each of these waits."""
+
+    def act(world: Connection) -> None:
+        encode = protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)
+        stream = rpc_trader(world).stream(BIDIRECTIONAL)
+        stream.send(
+            encode(
+                wire.BiDirectionalStreamMarketDataRequest(
+                    subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol])
+                )
+            )
+        )
+        for wait in waits:
+            world.advance(wait)
+            if stream.end is None:
+                stream.send(
+                    encode(
+                        wire.BiDirectionalStreamMarketDataRequest(keepalive=wire.KeepAliveCommand())
+                    )
+                )
+
+    return act
+
+
+def reconnects(wait: str) -> Client:
+    def act(world: Connection) -> None:
+        rpc_trader(world).stream(DROP_COPY)
+        world.simulation.control("maintenance.add", "", {"length": "1h"})
+        for _ in range(4):
+            world.advance(wait)
+            with suppress(RpcError):
+                rpc_trader(world).stream(DROP_COPY)
+
+    return act
+
+
+def person(name: str, ssn: str) -> dict[str, object]:
+    return {**APPLICATION, "external_id": name, "ssn": ssn}
+
+
+def starts(*people: tuple[str, str], poll: bool = False) -> Client:
+    """Verifications that partners start; one whose name begins with "other" is the second partner's
+    customer.
+    """
+
+    def act(world: Connection) -> None:
+        firms = [
+            found
+            for found in world.simulation.exchange.firms.all()
+            if found.client_id and len(found.scopes) >= 14
+        ]
+        for name, ssn in people:
+            partner = world.exchange(firms[name.startswith("other")])
+            partner.post("/v1/kyc/start", json=person(name, ssn))
+            world.advance("30s")
+            if poll:
+                partner.get("/v1/kyc/status", params={"external_id": name})
+
+    return act
+
+
+def receives(*statuses: int) -> Client:
+    """A receiver with these answers to deliveries, and 200 to the test at its registration. Every
+    event is delivered twice.
+    """
+
+    def act(world: Connection) -> None:
+        answers = [200, *statuses]
+        world.receive = lambda post: answers.pop(0) if answers else 200
+        world.simulation.control("quirk.set", "webhook_duplicates", {"value": "always"})
+        world.exchange(firm(world.simulation)).post(
+            "/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/"}
+        )
+        starts(MINE)(world)
+        world.advance("1h")
+
+    return act
+
+
+def quotes(buy: str, sell: str, confirmed_after: str = "1s") -> Client:
+    """A client that requests quotes with one account, and quotes and confirms with another."""
+
+    def client(world: Connection) -> None:
+        rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
+        made = rfqs.quote(world, rfq, buyPrice=buy, sellPrice=sell)
+        if made.status == 200:
+            rfqs.accept(world, made.json()["quoteId"])
+            world.advance(confirmed_after)
+            rfqs.confirm(world, made.json()["quoteId"])
+
+    return client
+
+
+CLIENTS: dict[str, tuple[Client, Client]] = {
+    "quotes-by-the-requester": (quotes("0.30", "0.20"), quotes("0.20", "0.30")),
+    "confirm-in-time": (quotes("0.30", "0.20"), quotes("0.30", "0.20", confirmed_after="3s")),
+    "retry-after": (too_often("6s"), too_often("1s")),
+    "backoff": (repeat("1s", "2s", "4s", "8s"), repeat("1s", "1s")),
+    "at-most-five-attempts": (repeat("1s", "2s", "4s", "8s"), repeat("1s", "2s", "4s", "8s", "8s")),
+    "no-hopeless-retry": (bodies(b"{no", b"{}"), bodies(b"{no", b"{no")),
+    "published-limits": (books(12), books(16)),
+    "narrow-reports": (search(False, True), search(False, False)),
+    "idempotent-retry": (orders("a", "a"), orders("", "")),
+    "token-refreshed-in-time": (ages("10s", "130s"), ages("160s")),
+    "no-dead-token": (ages("200s", "1s", forget=True), ages("200s", "1s")),
+    "fresh-jti": (fetches("150s"), same_assertion),
+    "token-kept": (fetches("150s"), fetches("1s")),
+    "market-state": (shut("order", "OPEN", "order"), shut("order", "order")),
+    "not-after-expiry": (shut("CLOSED", "EXPIRED"), shut("OPEN", "CLOSED", "EXPIRED", "order")),
+    "scales-are-read": (tick(read=True), tick(read=False)),
+    "streams-are-resumed": (dropped(token=True), dropped()),
+    "no-revocation-storm": (sessions(2), sessions(5)),
+    "keepalive": (talks("40m", "40m", "40m"), talks("2h")),
+    "reconnect-backoff": (reconnects("2s"), reconnects("100ms")),
+    "ssn-conflict-is-a-stop": (starts(MINE, OTHERS), starts(MINE, OTHERS, OTHERS)),
+    "poll-kyc-status": (starts(MINE, poll=True), starts(MINE, MINE)),
+    "webhooks-acknowledged": (receives(200, 200), receives(500, 200)),
+    "duplicates-acknowledged": (receives(200, 200), receives(200, 500)),
+    "within-limits": (too_often("6s"), too_often("100ms", "100ms", "100ms")),
+    "snake-case-queries": (
+        lambda w: w.retail(key(w.simulation)).get("/v1/incentives", params={"page_size": 1}),
+        lambda w: w.retail(key(w.simulation)).get("/v1/incentives", params={"pageSize": 1}),
+    ),
+    "known-fields": (
+        orders("a"),
+        lambda w: enter(w, quiet(w.simulation), "buy", 40, 1, colour="blue"),
+    ),
+    "filtered-reports": (search(True), search(False)),
+}
+
+
+@pytest.mark.parametrize("name", list(rulebook()))
+def test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one(name: str) -> None:
+    good, bad = CLIENTS[name]
+    verdicts = []
+    for client in (good, bad):
+        world = connect(Simulation(load_scenario("quickstart")))
+        client(world)
+        digest = world.simulation.digest
+        (verdict,) = check(world.simulation, rules=(name,)).verdicts
+        assert world.simulation.digest == digest
+        verdicts.append(verdict)
+        for found in verdict.applied:
+            assert 1 <= found.seq <= world.simulation.seq
+            assert found.because_of <= found.seq
+    kept, broken = verdicts
+    assert kept.word == "kept", kept.broken
+    assert broken.word == ("advice" if rulebook()[name].advice else "broken"), broken.applied
+    assert broken.rule.section[0].isdigit()
+
+
+def test_a_client_that_does_everything_right_breaks_no_rule(world: Connection) -> None:
+    instrument = quiet(world.simulation)
+    trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
+    for number in range(6):
+        enter(world, instrument, "buy", 40, 1, clordId=f"c{number}")
+        trader(world).post("/v1/report/trades/search", json={"symbol": instrument.symbol})
+        world.advance("40s")
+    report = check(world.simulation)
+    assert report.ok and report.broken() == []
+    assert {verdict.rule.name for verdict in report.verdicts if verdict.word == "kept"} >= {
+        "token-refreshed-in-time",
+        "fresh-jti",
+        "scales-are-read",
+    }
+
+
+def test_a_key_that_changes_with_the_retry_is_no_key(world: Connection) -> None:
+    orders("a", "b")(world)
+    (found,) = check(world.simulation, rules=("idempotent-retry",)).verdicts[0].broken
+    assert "another clord_id" in found.broken
+
+
+def test_what_another_caller_does_is_not_held_against_this_one(world: Connection) -> None:
+    too_often("1s")(world)
+    mine = firm(world.simulation).users[0].name
+    for caller, ok in (
+        (mine, False),
+        (firm(world.simulation).name, False),
+        (firm(world.simulation).users[1].name, True),
+        ("firms/at", True),
+    ):
+        assert check(world.simulation, caller=caller, rules=("retry-after",)).ok is ok
+
+
+def test_a_finding_says_who_when_where_and_after_what(world: Connection) -> None:
+    too_often("1s")(world)
+    (found,) = check(world.simulation, rules=("retry-after",)).verdicts[0].broken
+    shown = found.document()
+    assert shown["caller"] == firm(world.simulation).users[0].name
+    assert shown["seq"] == world.simulation.seq and shown["because_of"] == world.simulation.seq - 2
+    assert shown["request_id"] == f"{world.simulation.seq:016x}"
+    assert "after 1s, Retry-After was 5s" in shown["broken"]
+    assert explain(world.simulation, shown["request_id"]) is not None
+
+
+def test_an_unknown_rule_is_refused(world: Connection) -> None:
+    with pytest.raises(NotFound, match="unknown rule 'backof'"):
+        check(world.simulation, rules=("backof",))
+
+
+def test_the_command_judges_a_journal_for_people_and_for_machines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, junit = tmp_path / "run.ndjson", tmp_path / "judge.xml"
+    with path.open("w+b", buffering=0) as file:
+        too_often("1s")(connect(Simulation(load_scenario("quickstart"), journal=file)))
+
+    def sim(*arguments: str) -> tuple[int, str, str]:
+        return main(["conformance", *arguments]), *capsys.readouterr()
+
+    code, said, _ = sim(str(path), "--junit", str(junit))
+    assert code == 1
+    assert "1 rule broken" in said.splitlines()[0]
+    assert any(line.startswith("broken retry-after, §7.1") for line in said.splitlines())
+    code, said, _ = sim(str(path), "--json")
+    found = json.loads(said)
+    assert (code, found["ok"]) == (1, False)
+    assert [rule["rule"] for rule in found["rules"] if rule["verdict"] == "broken"] == [
+        "retry-after"
+    ]
+    suite = ElementTree.parse(junit).getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(rulebook())), "1")
+    assert [case.get("name") for case in suite if case.find("failure") is not None] == [
+        "retry-after"
+    ]
+    assert (
+        suite.get("skipped")
+        == str(sum(1 for case in suite if case.find("skipped") is not None))
+        != "0"
+    )
+    assert sim(str(path), "--rule", "backoff")[0] == 0
+    assert sim(str(path), "--until", "2026-09-08T17:00:00Z")[0] == 0
+    code, _, problem = sim(str(path), "--rule", "backof")
+    assert code == 2 and "unknown rule 'backof'" in problem
+    assert sim()[0] == 2
+    code, said, _ = sim("--list")
+    assert code == 0 and {line.split(" ")[0] for line in said.splitlines()} >= {*rulebook()}

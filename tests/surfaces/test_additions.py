@@ -1,0 +1,231 @@
+"""What was added on a date is unknown before it, market data become too old, and reference data say
+when a market opens: seen through the surfaces, on either side of each instant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
+from sim.kernel.instants import DAY, EASTERN, NS_PER_S, parse_instant, to_datetime
+from sim.run.client.client import Connection, Response, RpcError, connect
+from tests.journeys import enter, firm, key, quiet, trader
+
+TEXT = "name: dated\nextends: quickstart\nclock: {{start: {start}}}\nworld: {{games: 40}}\n"
+
+
+def begun(start: str) -> Connection:
+    return connect(Simulation(load_scenario(TEXT.format(start=start))))
+
+
+def batch(world: Connection, path: str = "/v1/orders/batched") -> Response:
+    return world.retail(key(world.simulation)).post(path, json={"orders": []})
+
+
+def ledger(world: Connection, path: str = "/v1/positions/ledger") -> Response:
+    return trader(world).get(path)
+
+
+def incentives(world: Connection, path: str = "/v1/incentives") -> Response:
+    return world.retail(key(world.simulation)).get(path)
+
+
+@pytest.mark.spec("S9-3")
+@pytest.mark.parametrize(
+    ("call", "day"), [(batch, "2026-04-09"), (ledger, "2026-05-01"), (incentives, "2026-05-20")]
+)
+def test_an_operation_is_an_unknown_path_before_its_date(call: Any, day: str) -> None:
+    world = begun(f"{day}T00:00:00-04:00")
+    assert call(world).status != 404
+    world = begun("2026-02-01T12:00:00-05:00")
+    early, unknown = call(world), call(world, "/v1/nothing/like/this")
+    assert early.status == unknown.status == 404
+    assert early.json().keys() == unknown.json().keys()
+    assert early.json().get("code") == unknown.json().get("code")
+
+
+@pytest.mark.spec("S9-3")
+@pytest.mark.parametrize(
+    ("start", "partial"),
+    [("2026-05-10T12:00:00-04:00", False), ("2026-05-11T12:00:00-04:00", True)],
+)
+def test_partial_contracts_and_finer_ticks_begin_on_their_date(start: str, partial: bool) -> None:
+    world = begun(start)
+    answer = world.exchange(firm(world.simulation)).post(
+        "/v1/refdata/instruments", json={"pageSize": 500}
+    )
+    rows = answer.json()["instruments"]
+    scales = {row["fractionalQtyScale"] for row in rows}
+    ticks = {row["tickSize"] for row in rows}
+    assert (scales == {"1"}) is (ticks == {0.01}) is not partial
+
+
+@pytest.mark.spec("S9-3")
+def test_fields_of_statistics_and_orders_begin_on_their_dates() -> None:
+    for start, shown in (("2026-04-30T12:00:00-04:00", False), ("2026-05-12T12:00:00-04:00", True)):
+        world = begun(start)
+        symbol = traded(world)
+        stats = trader(world).get(f"/v1/orderbook/{symbol}/bbo").json()["stats"]
+        assert ("lastTradeQty" in stats) is shown
+        orders = trader(world).post("/v1/report/orders/search", json={"symbol": symbol}).json()
+        assert all(("priceToQuantityFilled" in row) is shown for row in orders["order"])
+
+
+@pytest.mark.spec("S9-3", "S2.7-4")
+def test_fields_of_executions_begin_on_their_date() -> None:
+    added = {"commissionNotionalCollected", "commissionSpreadPx", "transactTradeDate"}
+    for start, shown in (
+        ("2026-04-12T12:00:00-04:00", set()),
+        ("2026-04-13T00:00:00-04:00", added),
+    ):
+        world = begun(start)
+        asked = {"symbol": traded(world)}
+        found = trader(world).post("/v1/report/executions/search", json=asked).json()["executions"]
+        assert found
+        assert {name for row in found for name in row if name in added} == shown
+
+
+@pytest.mark.spec("S9-3", "S2.8-2")
+@pytest.mark.parametrize(
+    ("start", "known"), [("2026-04-08T23:59:59-04:00", False), ("2026-04-09T00:00:00-04:00", True)]
+)
+def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) -> None:
+    """Before that date a client that sends them sends unknown fields."""
+    world = begun(start)
+    client = world.retail(key(world.simulation))
+    slug = traded(world)
+    body = {
+        "marketSlug": slug,
+        "type": "ORDER_TYPE_LIMIT",
+        "price": {"value": "0.01", "currency": "USD"},
+        "quantity": 1,
+        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        "outcomeSide": "OUTCOME_SIDE_NO",
+        "action": "ORDER_ACTION_BUY",
+    }
+    alone = client.post("/v1/orders", json=body)
+    assert alone.status == (200 if known else 400), alone.body
+    if not known:
+        assert "intent is required" in alone.json()["message"]
+    both = client.post("/v1/orders", json=body | {"intent": "ORDER_INTENT_BUY_LONG"}).json()["id"]
+    order = client.get(f"/v1/order/{both}").json()["order"]
+    assert order["intent"] == f"ORDER_INTENT_BUY_{'SHORT' if known else 'LONG'}"
+    assert ({"outcomeSide", "action"} <= set(order)) is known
+    assert known or not {"outcomeSide", "action"} & set(order)
+
+
+@pytest.mark.spec("S9-3", "S8-4")
+@pytest.mark.parametrize(
+    ("start", "capped"), [("2026-04-30T23:59:00-04:00", False), ("2026-05-01T00:00:00-04:00", True)]
+)
+def test_the_pool_of_twenty_streams_begins_on_its_date(start: str, capped: bool) -> None:
+    world = begun(start)
+    client = world.rpc(firm(world.simulation))
+    request = wire.CreateInstrumentStateChangeSubscriptionRequest(
+        symbols=[quiet(world.simulation).symbol]
+    )
+
+    def another() -> Any:
+        return client.stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
+
+    streams = [another() for _ in range(20)]
+    if not capped:
+        streams.append(another())
+        world.advance("1m")
+    with pytest.raises(RpcError) as refused:
+        another()
+    assert refused.value.code == 8
+    assert [stream.end for stream in streams] == [None] * len(streams)  # none was ended
+
+
+def traded(world: Connection) -> str:
+    """The symbol of a market, open for months, on which two users have traded just now."""
+    simulation = world.simulation
+    instruments = simulation.exchange.instruments
+    instrument = next(
+        one
+        for one in instruments
+        if simulation.exchange.trading.state(one.symbol).name == "OPEN"
+        and one.expiration > simulation.now + 70 * DAY
+        and not simulation.exchange.trading.book(one.symbol).bids.best
+    )
+    for user, side in ((0, "buy"), (1, "sell")):
+        sent = enter(world, instrument, side, 50, 10, user=user)
+        assert sent.status == 200, sent.body
+    return instrument.symbol
+
+
+@pytest.mark.spec("S8-7")
+def test_books_statistics_and_price_history_of_a_market_are_kept_45_days() -> None:
+    world = begun("2026-09-08T14:00:00-04:00")
+    symbol = traded(world)
+
+    def shown() -> tuple[bool, int]:
+        answer = trader(world).get(f"/v1/orderbook/{symbol}/bbo")
+        assert answer.status == 200, answer.body
+        stats = answer.json()["stats"]
+        at = world.simulation.now // NS_PER_S
+        query = {
+            "symbol": symbol,
+            "fidelity": 720,
+            "timestamp.startTimestamp": parse_instant("2026-09-08T00:00:00Z") // NS_PER_S,
+            "timestamp.endTimestamp": at,
+        }
+        history = world.gateway.get("/v1/price-history", params=query).json()["history"]
+        return stats.get("lastTradePx") is not None, history[0]["timestamp"]
+
+    world.advance_to("2026-10-22T06:00:00-04:00")
+    priced, first = shown()
+    assert priced and first < parse_instant("2026-09-10T00:00:00Z") // NS_PER_S
+    world.advance_to("2026-10-29T06:00:00-04:00")  # 45 days before this window is September 14
+    priced, first = shown()
+    assert not priced and first >= parse_instant("2026-09-14T06:00:00Z") // NS_PER_S
+
+
+@pytest.mark.spec("S3.1-1")
+def test_reference_data_say_when_a_pending_market_opens() -> None:
+    world = begun("2026-09-08T14:00:00-04:00")
+    query = {"limit": 5000, "startDateMin": "2026-09-08T18:00:01Z"}
+    rows = world.gateway.get("/v1/markets", params=query).json()["markets"]
+    waiting = [row for row in rows if row["exchangeStatus"] == "PENDING"]
+    assert any("updown" in row["slug"] for row in waiting)
+    assert any("updown" not in row["slug"] for row in waiting)
+    exchange = world.exchange(firm(world.simulation))
+    for row in sorted(waiting, key=lambda row: row["startDate"])[:60:6]:
+        found = exchange.get(f"/v1/refdata/instruments/{row['slug']}").json()["instrument"]
+        day, hour = found["startDate"], found["tradingSchedule"][0]["timeOfDay"]
+        opens = to_datetime(parse_instant(row["startDate"]), EASTERN)
+        assert (day["year"], day["month"], day["day"]) == (opens.year, opens.month, opens.day)
+        assert (hour["hours"], hour["minutes"], hour["seconds"]) == (
+            opens.hour,
+            opens.minute,
+            opens.second,
+        )
+    first = min(waiting, key=lambda row: row["startDate"])
+    slug, opens_at = first["slug"], parse_instant(first["startDate"])
+    world.advance_to(opens_at - 1_000_000)
+    assert world.simulation.exchange.trading.state(slug).name == "PENDING"
+    world.advance_to(opens_at)
+    assert world.simulation.exchange.trading.state(slug).name == "OPEN"
+
+
+@pytest.mark.spec("S2.11-1")
+def test_a_game_that_is_reported_as_ended_is_over() -> None:
+    world = begun("2026-09-08T14:00:00-04:00")
+    events = world.gateway.get("/v1/events", params={"period": "NS", "limit": 2}).json()["events"]
+    bare, scored = (event["slug"] for event in events)
+    world.simulation.control("event.update", bare, {"ended": True, "live": False})
+    told = {"ended": True, "live": False, "periods": {"Q1": [3, 7], "Q2": [4, 0]}}
+    world.simulation.control("event.update", scored, told)
+
+    def shown(slug: str) -> dict[str, Any]:
+        event: dict[str, Any] = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+        return event
+
+    assert (shown(bare)["period"], shown(bare)["eventState"]["period"]) == ("FT", "FT")
+    assert (shown(scored)["period"], shown(scored)["score"]) == ("FT", {"home": 7, "away": 7})
+    over = world.gateway.get("/v1/events", params={"period": "FT", "limit": 500}).json()["events"]
+    assert {bare, scored} <= {event["slug"] for event in over}

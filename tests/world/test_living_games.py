@@ -1,0 +1,777 @@
+"""Games of the default world are played by the clock: every surface agrees on how they stand, and
+nothing settles before they have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.core.exchange import Exchange
+from sim.core.model.enums import InstrumentState
+from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
+from sim.read.explain import explain
+from sim.run.client.client import Connection, connect
+from sim.world.reference.game_clock import duration
+from tests.journeys import enter, firm, order, trader
+from tests.wide_numbers import wide
+
+# 20:20 in New York: baseball, basketball, hockey and soccer are being played
+EVENING = "2026-09-09T00:20:00Z"
+GAMES = (  # one of each kind that is played in the evening of the first day and the days after it
+    "mlb-bos-nyy-2026-09-08",
+    "nba-min-nyk-2026-09-08",
+    "nhl-fla-col-2026-09-08",
+    "lib-pal-boc-2026-09-08",
+    "wta-novotna-harukawa-2026-09-08",
+)
+ENDED_SCORE = (
+    "live",
+    "ended",
+    "score",
+    "period",
+    "elapsed",
+    "finishedTimestamp",
+    "active",
+    "closed",
+    "updatedAt",
+    "eventState",
+    "metadata",
+)
+
+
+UNLIMITED = (
+    'name: living\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off",'
+    ' instrument_settlement: "off"}\n'
+)
+
+
+def living(**options: Any) -> Connection:
+    return connect(Simulation(load_scenario(UNLIMITED), **options))
+
+
+@pytest.fixture
+def world() -> Connection:
+    """The default world without limits of requests."""
+    return living()
+
+
+@pytest.fixture(scope="module")
+def evening() -> Connection:
+    """The same in the first evening. Tests look at it and change nothing."""
+    world = living()
+    world.advance_to(EVENING)
+    return world
+
+
+def events(world: Connection, **query: Any) -> list[Any]:
+    return list(world.gateway.get("/v1/events", params={"limit": 2000, **query}).json()["events"])
+
+
+def event(world: Connection, slug: str) -> Any:
+    return world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+
+
+def stands(shown: Any) -> dict[str, Any]:
+    """What an event says of its game."""
+    return {name: shown.get(name) for name in ENDED_SCORE}
+
+
+def settled(world: Connection, symbol: str) -> float | None:
+    found = world.gateway.get(f"/v1/markets/{symbol}/settlement")
+    return float(found.json()["settlement"]) if found.status == 200 else None
+
+
+def everything(world: Connection) -> list[dict[str, Any]]:
+    """What there is to see of games that are live or over, and of some others."""
+    return [
+        stands(found)
+        for found in (
+            *events(world, live="true"),
+            *events(world, ended="true"),
+            *(event(world, slug) for slug in GAMES),
+        )
+    ]
+
+
+def test_an_event_shows_the_prices_of_the_moment_whenever_it_was_looked_at(
+    world: Connection,
+) -> None:
+    """Orders, a cancel and an operator change the event of a generated game without a quote."""
+    generated = world.simulation.exchange.reference.generated.slugs
+    shown = next(one for one in events(world, active="true") if one["slug"] in generated)
+    symbol = next(
+        one["slug"]
+        for one in shown["markets"]
+        if (one["exchangeStatus"], one["bestBidQuote"], one["bestAskQuote"]) == ("OPEN", None, None)
+    )
+    market = world.simulation.exchange.instruments.require(symbol)
+    buyer, seller = trader(world), trader(world, 1)
+
+    def quotes() -> tuple[float | None, float | None, str]:
+        (found,) = (one for one in event(world, shown["slug"])["markets"] if one["slug"] == symbol)
+        bid, ask = (found[f"best{side}Quote"] for side in ("Bid", "Ask"))
+        return bid and bid["value"], ask and ask["value"], found["exchangeStatus"]
+
+    assert quotes() == (None, None, "OPEN")
+    placed = buyer.post("/v1/trading/orders", json=order(market, "buy", 3, 2)).json()["orderId"]
+    assert quotes() == (0.03, None, "OPEN")
+    seller.post("/v1/trading/orders", json=order(market, "sell", 97, 2))
+    assert quotes() == (0.03, 0.97, "OPEN")
+    world.simulation.control("instrument.state", symbol, {"state": "SUSPENDED"})
+    assert quotes() == (0.03, 0.97, "SUSPENDED")
+    world.simulation.control("instrument.state", symbol, {"state": "OPEN"})
+    body = {"orderId": placed, "symbol": symbol}
+    assert buyer.post("/v1/trading/orders/cancel", json=body).status == 200
+    assert quotes() == (None, 0.97, "OPEN")
+
+
+# ---- how a game goes
+
+
+@pytest.fixture(scope="module")
+def large() -> Exchange:
+    return Simulation(load_scenario("life-size")).exchange
+
+
+@pytest.mark.spec("S2.11-1")
+@given(data=st.data())
+def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataObject) -> None:
+    """Any game of a season of thousands, at any instants: what is shown adds up, grows, and comes
+    to the result by which markets settle.
+    """
+    games = large.reference.generated
+    slug = data.draw(st.sampled_from(games.slugs))
+    event = games.bare(slug)
+    start = event.start_time or 0
+    over = start + duration(event.subcategory, slug)
+    assert large.games.plan.state_at(slug, start - 1) is None
+    before = (0, 0, 0)
+    seen: dict[str, tuple[int, int]] = {}
+    for second in sorted(
+        data.draw(st.lists(wide(0, (over - start) // NS_PER_S - 1, 3600), min_size=3, max_size=12))
+    ):
+        game = large.games.plan.state_at(slug, start + second * NS_PER_S)
+        assert (
+            game is not None
+            and game.live
+            and not game.ended
+            and game.at <= start + second * NS_PER_S
+        )
+        home, away = game.home_score or 0, game.away_score or 0
+        assert home >= before[0] and away >= before[1] and game.at >= before[2], slug
+        assert list(game.periods)[: len(seen)] == list(seen), "periods come one after the other"
+        assert all(
+            game.periods[name][0] >= points[0] and game.periods[name][1] >= points[1]
+            for name, points in seen.items()
+        )
+        before, seen = (home, away, game.at), game.periods
+        won = [
+            sum(one > two for one, two in found)
+            for found in (list(seen.values()), [points[::-1] for points in seen.values()])
+        ]
+        added = [sum(side) for side in zip(*seen.values(), strict=True)] or [0, 0]
+        running = event.subcategory in ("atp", "wta", "lol", "cs2", "wtt")
+        assert (home <= won[0] and away <= won[1]) if running else [home, away] == added, slug
+    final, planned = large.games.plan.state_at(slug, over), large.games.plan.final_game(slug)
+    assert final is not None and planned is not None and final.ended and final.at == over
+    assert (final.home_score, final.away_score, final.periods, final.goals) == (
+        planned.home_score,
+        planned.away_score,
+        planned.periods,
+        planned.goals,
+    )
+    assert (final.home_score or 0) >= before[0] and (final.away_score or 0) >= before[1]
+    assert all(
+        final.periods[name][0] >= points[0]
+        for name, points in seen.items()
+        if name in final.periods
+    )
+
+
+@pytest.mark.spec("S2.11-1", "S4.1-10")
+def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Connection) -> None:
+    """Not begun, live, ended, and never back; every point stays; the last score is the one that
+    stays.
+    """
+    known: dict[str, Any] = {}
+    steps: set[tuple[str, str]] = set()
+    for _ in range(30):
+        world.advance("17m")
+        for found in (event(world, slug) for slug in GAMES):
+            slug, score = found["slug"], found["score"] or {"home": 0, "away": 0}
+            phase = "ended" if found["ended"] else "live" if found["live"] else "NS"
+            assert not (found["ended"] and found["live"])
+            assert (found["period"] == "NS") == (phase == "NS") and (found["period"] == "FT") == (
+                phase == "ended"
+            )
+            assert (found["finishedTimestamp"] is not None) == (phase == "ended")
+            if slug in known:
+                before = known[slug]
+                steps.add((before["phase"], phase))
+                assert score["home"] >= before["home"] and score["away"] >= before["away"]
+                assert found["updatedAt"] >= before["updated"]
+            known[slug] = {
+                "phase": phase,
+                "home": score["home"],
+                "away": score["away"],
+                "updated": found["updatedAt"],
+            }
+    assert steps == {
+        ("NS", "NS"),
+        ("NS", "live"),
+        ("live", "live"),
+        ("live", "ended"),
+        ("ended", "ended"),
+    }
+
+
+# ---- surfaces
+
+
+@pytest.mark.long
+@pytest.mark.spec("S2.11-1", "S4.1-10")
+def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
+    listed = {found["slug"]: found for found in events(evening)}
+    live = [slug for slug, found in listed.items() if found["live"]]
+    assert len(live) >= 8
+    assert [found["slug"] for found in events(evening, live="true")] == live
+    assert [found["slug"] for found in events(evening, ended="true")] == [
+        slug for slug, found in listed.items() if found["ended"]
+    ]
+    assert [found["slug"] for found in events(evening, live="false", ended="false")] == [
+        slug for slug, found in listed.items() if not found["live"] and not found["ended"]
+    ]
+    gateway = evening.gateway
+    for slug in live[::3]:
+        found = stands(listed[slug])
+        assert stands(event(evening, slug)) == found
+        assert stands(gateway.get(f"/v1/events/{listed[slug]['id']}").json()["event"]) == found
+        searched = gateway.get(
+            "/v1/search", params={"query": listed[slug]["title"], "limit": 50}
+        ).json()["events"]
+        assert stands(next(one for one in searched if one["slug"] == slug)) == found
+        league = gateway.get(
+            f"/v2/leagues/{listed[slug]['subcategory']}/events", params={"limit": 2000}
+        ).json()["events"]
+        assert stands(next(one for one in league if one["slug"] == slug)) == found
+        partner = gateway.get(f"/v1/partners/sportradar/events/{listed[slug]['gameId']}").json()[
+            "event"
+        ]
+        assert stands(partner) == found
+        periods = [one["slug"] for one in events(evening, period=listed[slug]["period"])]
+        assert slug in periods and all(
+            listed[one]["period"] == listed[slug]["period"] for one in periods
+        )
+        state = listed[slug]["eventState"]
+        assert (state["live"], state["ended"], state["period"], state["elapsed"]) == (
+            True,
+            False,
+            found["period"],
+            found["elapsed"],
+        )
+        assert state["score"] == f"{found['score']['home']}-{found['score']['away']}"
+
+
+@pytest.mark.spec("S4.1-10")
+def test_what_is_featured_is_what_has_prices_in_the_beginning(world: Connection) -> None:
+    listed = events(world)
+    featured = [found["slug"] for found in listed if found["featured"]]
+    assert featured == [
+        found["slug"]
+        for found in listed
+        if any(one["bestBidQuote"] or one["bestAskQuote"] for one in found["markets"])
+    ]
+    assert [found["slug"] for found in events(world, featured="true")] == featured
+    assert 0 < len(featured) < len(listed) // 2
+
+
+def test_the_clock_runs_where_the_sport_has_one(evening: Connection) -> None:
+    shown = {found["subcategory"]: found["elapsed"] for found in events(evening, live="true")}
+    minutes, seconds = shown["nhl"].split(":")
+    assert 0 <= int(minutes) <= 20 and 0 <= int(seconds) < 60
+    assert shown["lib"].split("+")[0].isdecimal()
+    assert shown["mlb"] == ""
+
+
+# ---- however time came there, whoever asked
+
+
+@pytest.fixture(scope="module")
+def stepped() -> Connection:
+    """The same evening, come to in small steps by somebody who looks at everything on the way."""
+    world = living()
+    until = parse_instant(EVENING)
+    number = 0
+    while world.simulation.now < until:
+        number += 1
+        world.advance_to(min(until, world.simulation.now + (7 + number % 5 * 13) * MINUTE))
+        (
+            everything,
+            lambda one: events(one, live="true"),
+            lambda one: [event(one, slug) for slug in GAMES],
+        )[number % 3](world)
+    return world
+
+
+def test_a_jump_and_small_steps_show_the_same(evening: Connection, stepped: Connection) -> None:
+    assert everything(evening) == everything(stepped)
+
+
+def test_games_are_the_same_for_every_seed(evening: Connection) -> None:
+    other = living(seed=99)
+    other.advance_to(EVENING)
+    assert [stands(event(other, slug)) for slug in GAMES] == [
+        stands(event(evening, slug)) for slug in GAMES
+    ]
+
+
+def test_a_rewind_and_a_restored_snapshot_show_what_was_shown_then(world: Connection) -> None:
+    simulation = world.simulation
+    world.advance_to("2026-09-08T23:50:00Z")
+    early = everything(world)
+    simulation.snapshot("early")
+    world.advance_to("2026-09-09T03:00:00Z")
+    late = everything(world)
+    assert early != late
+    simulation.rewind(to=parse_instant("2026-09-08T23:50:00Z"))
+    assert everything(world) == early
+    world.advance_to("2026-09-09T03:00:00Z")
+    assert everything(world) == late
+    simulation.restore("early")
+    assert everything(world) == early
+    fork = connect(simulation.fork())
+    fork.advance_to("2026-09-09T03:00:00Z")
+    assert everything(fork) == late
+
+
+# ---- markets
+
+
+@pytest.mark.spec("S3.1-2", "S3.1-13")
+@pytest.mark.parametrize("slug", GAMES)
+def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
+    world: Connection, slug: str
+) -> None:
+    """One minute before the end everything is open and worth nothing yet; at the end all is closed;
+    a minute later all has settled, on every surface.
+    """
+    over = world.simulation.exchange.games.plan.event_end(slug)
+    world.advance_to(over - MINUTE)
+    shown = event(world, slug)
+    symbols = [market["slug"] for market in shown["markets"]]
+    assert shown["live"] and shown["active"] and not shown["closed"]
+    assert {market["exchangeStatus"] for market in shown["markets"]} == {"OPEN"} and all(
+        settled(world, symbol) is None for symbol in symbols
+    )
+    world.advance_to(over)
+    ended = event(world, slug)
+    assert (
+        ended["ended"]
+        and not ended["active"]
+        and ended["closed"]
+        and ended["finishedTimestamp"] == ended["metadata"]["latestGameUpdate"]
+    )
+    assert {(market["exchangeStatus"], market["status"]) for market in ended["markets"]} == {
+        ("CLOSED", "MARKET_STATUS_CLOSED")
+    }
+    assert all(settled(world, symbol) is None for symbol in symbols)
+    rest = world.exchange(firm(world.simulation))
+    assert {
+        rest.get(f"/v1/refdata/instruments/{symbol}").json()["instrument"]["state"]
+        for symbol in symbols[:3]
+    } == {"INSTRUMENT_STATE_CLOSED"}
+    world.advance("1m")
+    assert all(settled(world, symbol) in (0, 0.5, 1) for symbol in symbols)
+    paid = settled(world, symbols[0])
+    settled_event = event(world, slug)
+    assert {market["status"] for market in settled_event["markets"]} == {
+        "MARKET_STATUS_RESOLVED"
+    } and settled_event["score"] == ended["score"]
+    home, away = ended["score"]["home"], ended["score"]["away"]
+    first = ended["teams"][0]["id"] == shown["markets"][0]["marketSides"][0]["team"]["id"]
+    homes = slug.startswith(("lib", "wta"))
+    assert first and paid == ((home > away) if homes else (away > home))
+    told = rest.get(f"/v1/instruments/{symbols[0]}/settlement").json()
+    assert int(told["stats"]["settlementPx"]) == paid * int(told["priceScale"])
+    world.advance("6h")
+    assert {market["exchangeStatus"] for market in event(world, slug)["markets"]} == {"EXPIRED"}
+
+
+def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
+    slug = "mlb-bos-nyy-2026-09-08"
+    instrument = world.simulation.exchange.instruments.require(f"aec-{slug}")
+    world.simulation.exchange.trading.listings.cancel_all((instrument.symbol,))
+    for user, side in ((0, "buy"), (1, "sell")):
+        assert enter(world, instrument, side, 50, 10, user=user).status == 200
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + MINUTE - 1)
+    account = firm(world.simulation).users[0].account
+    query = {"name": account, "symbol": instrument.symbol}
+    held = trader(world).get("/v1/positions", params=query).json()["positions"]
+    world.advance("1s")
+    gone = trader(world).get("/v1/positions", params=query).json()["positions"]
+    assert int(held[0]["netPosition"]) == 10 * instrument.qty_scale
+    assert not gone or int(gone[0]["netPosition"]) == 0
+
+
+def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
+    world: Connection,
+) -> None:
+    """The game does not wait for the exchange, but what follows from it does (rule W7)."""
+    exchange = world.simulation.exchange
+    begins, ends = (
+        parse_instant("2026-09-10T02:00:00-04:00"),
+        parse_instant("2026-09-10T06:00:00-04:00"),
+    )
+    slug = next(
+        slug
+        for slug in exchange.reference.generated.slugs
+        if begins - 3 * HOUR < exchange.games.plan.event_end(slug) < begins
+    )
+    world.simulation.control(
+        "maintenance.add", "", {"begins": "2026-09-09T23:00:00-04:00", "length": "3h"}
+    )
+    world.advance_to(begins - MINUTE)
+    shown = event(world, slug)
+    assert (
+        shown["ended"]
+        and shown["score"]
+        and {market["exchangeStatus"] for market in shown["markets"]} == {"SUSPENDED"}
+    )
+    world.advance_to(ends + 2 * MINUTE)
+    assert {market["status"] for market in event(world, slug)["markets"]} == {
+        "MARKET_STATUS_RESOLVED"
+    }
+
+
+# ---- what people say
+
+
+OWN_GAME = """
+name: own-game
+extends: quickstart
+world:
+  instruments:
+    - {symbol: winner, state: OPEN, event: my-game, long: home, sports_market_type:
+       basketball_team_full_game_winner}
+    - {symbol: total, state: OPEN, event: my-game, line: "50.5", sports_market_type:
+       basketball_team_full_game_total}
+    - {symbol: half, state: OPEN, event: my-game, long: home, sports_market_type:
+       basketball_team_first_half_winner}
+"""
+HALVES = {"Q1": [10, 5], "Q2": [10, 5]}  # 20-10
+
+
+@pytest.mark.parametrize(
+    ("reports", "winner", "total", "half"),
+    [
+        ([{"periods": HALVES}], 1, 0, 1),
+        ([{"periods": HALVES}, {"home_score": 30, "away_score": 40}], 0, 1, 1),
+        ([{"home_score": 30, "away_score": 40}, {"periods": HALVES}], 1, 0, 1),
+        ([{"home_score": 30, "away_score": 40, "periods": HALVES}], 1, 0, 1),
+        ([{"periods": HALVES}, {"away_score": 40}, {"home_score": 30}], 1, 0, 1),
+        ([{"periods": HALVES}, {"home_score": 30}], 1, 0, 1),
+        ([{"home_score": 30, "away_score": 40}], 0, 1, None),
+    ],
+)
+def test_the_last_report_of_a_score_or_its_periods_decides_markets_of_the_whole_game(
+    reports: list[dict[str, Any]], winner: float, total: float, half: float | None
+) -> None:
+    """Markets of a half are decided by its periods only, and half a score decides nothing."""
+    settles = {"winner": winner, "total": total, "half": half}
+    assert reported(OWN_GAME, "my-game", reports, settles) == settles
+
+
+MATCHES = """
+name: matches
+extends: quickstart
+world:
+  instruments:
+    - {symbol: won, state: OPEN, event: my-match, sports_market_type: drawable_outcome, long: home}
+    - {symbol: goals, state: OPEN, event: my-match, sports_market_type: totals, line: "3.5"}
+    - {symbol: set, state: OPEN, event: my-tennis, long: home, sports_market_type:
+       tennis_match_winner}
+    - {symbol: sets, state: OPEN, event: my-tennis, line: "2.5", sports_market_type:
+       tennis_match_total_sets}
+"""
+GOALS = [{"team": "home", "minute": 10}]
+AWAY = {"home_score": 1, "away_score": 4}
+ONE_TO_TWO = {"home_score": 1, "away_score": 2}
+
+
+SETS = {"S1": [6, 4], "S2": [6, 3]}
+EXTRA = {"1H": [1, 0], "2H": [0, 1], "ET1": [0, 3]}
+
+
+@pytest.mark.parametrize(
+    ("slug", "reports", "settles"),
+    [
+        ("my-match", [{"goals": GOALS}], {"won": 1, "goals": 0}),
+        ("my-match", [{"goals": GOALS}, AWAY], {"won": 0, "goals": 1}),
+        ("my-match", [AWAY, {"goals": GOALS}], {"won": 1, "goals": 0}),
+        ("my-match", [AWAY, {"goals": []}], {"won": 0, "goals": 0}),
+        ("my-match", [{"periods": EXTRA}, AWAY], {"won": 0, "goals": 1}),
+        ("my-tennis", [{"periods": SETS}], {"set": 1, "sets": 0}),
+        ("my-tennis", [{"periods": SETS}, ONE_TO_TWO], {"set": 0, "sets": 1}),
+        ("my-tennis", [ONE_TO_TWO, {"periods": SETS}], {"set": 1, "sets": 0}),
+    ],
+)
+def test_the_last_report_decides_a_match(
+    slug: str, reports: list[dict[str, Any]], settles: dict[str, float]
+) -> None:
+    assert reported(MATCHES, slug, reports, settles) == settles
+
+
+def reported(
+    scenario: str, slug: str, reports: list[dict[str, Any]], symbols: Iterable[str]
+) -> dict[str, float | None]:
+    """What markets of a game pay after reports of it and its end."""
+    world = connect(Simulation(load_scenario(scenario)))
+    for report in (*reports, {"ended": True}):
+        world.simulation.control("event.update", slug, report)
+        world.advance("2m")
+    return {symbol: settled(world, symbol) for symbol in symbols}
+
+
+@pytest.mark.parametrize(
+    ("slug", "reports", "market"),
+    [
+        (
+            "lib-pal-boc-2026-09-08",
+            [{"advances": "home"}, {"goals": [{"team": "home", "minute": 80}]}],
+            "soccer_game_to_advance, long: home",
+        ),
+        (
+            "nba-min-nyk-2026-09-08",
+            [{"players": {"Ada Ray": {"points": 30}}}, {"home_score": 100, "away_score": 90}],
+            'basketball_player_points, player: Ada Ray, line: "20.5"',
+        ),
+        (
+            "nba-min-nyk-2026-09-08",
+            [{"elapsed": "5:00"}, {"periods": {"Q4": [30, 20]}}],
+            "basketball_team_first_half_total, line: '10'",
+        ),
+    ],
+)
+def test_what_was_reported_or_over_before_a_result_stays(
+    slug: str, reports: list[dict[str, Any]], market: str
+) -> None:
+    listed = f"{{symbol: m, state: OPEN, event: {slug}, sports_market_type: {market}}}"
+    world = connect(Simulation(load_scenario(f"{UNLIMITED}world: {{instruments: [{listed}]}}\n")))
+    world.advance_to("2026-09-09T01:20:00Z")
+    for report in (*reports, {"ended": True}):
+        world.simulation.control("event.update", slug, report)
+    world.advance("2m")
+    assert settled(world, "m") == 1
+
+
+@pytest.mark.parametrize("slug", [slug for slug in GAMES if not slug.startswith("lib")])
+@pytest.mark.parametrize(("home", "away"), [(0, 2), (2, 0)])
+def test_a_result_told_after_a_delay_wins_over_what_the_clock_had_reached(
+    world: Connection, slug: str, home: int, away: int
+) -> None:
+    """The delay keeps the score and the periods of the clock, the result replaces both."""
+    start = event(world, slug)["startTime"]
+    world.advance_to(parse_instant(start) + HOUR)
+    before = event(world, slug)["eventState"]["periodScores"]
+    world.simulation.control("event.update", slug, {"period": "DELAY"})
+    assert event(world, slug)["eventState"]["periodScores"] == before != []
+    world.simulation.control(
+        "event.update", slug, {"home_score": home, "away_score": away, "ended": True}
+    )
+    world.advance("2m")
+    shown = event(world, slug)
+    assert (shown["score"], shown["eventState"].get("periodScores", [])) == (
+        {"home": home, "away": away},
+        [],
+    )
+    long_side = world.simulation.exchange.instruments.require(f"aec-{slug}").game_condition.long
+    assert settled(world, f"aec-{slug}") == float((home > away) == (long_side == "home"))
+
+
+def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: Connection) -> None:
+    slug = "mlb-bos-nyy-2026-09-08"
+    over = world.simulation.exchange.games.plan.event_end(slug)
+    world.advance_to(EVENING)
+    before = event(world, slug)
+    assert before["live"]
+    world.simulation.control("event.update", slug, {"period": "DELAY"})
+    told = event(world, slug)
+    assert (told["period"], told["live"], told["score"]) == ("DELAY", True, before["score"])
+    assert told["eventState"]["periodScores"] == before["eventState"]["periodScores"]
+    world.advance_to(over + HOUR)
+    still = event(world, slug)
+    assert (still["live"], still["ended"], still["score"], still["active"]) == (
+        True,
+        False,
+        before["score"],
+        True,
+    )
+    world.simulation.control(
+        "event.update", slug, {"home_score": 0, "away_score": 12, "ended": True}
+    )
+    world.advance("2m")
+    assert settled(world, f"aec-{slug}") == 1
+    assert event(world, slug)["score"] == {"home": 0, "away": 12}
+
+
+def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_that_it_is_not_over(
+    world: Connection,
+) -> None:
+    slug = "nba-min-nyk-2026-09-08"
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + MINUTE // 2)
+    assert event(world, slug)["closed"]
+    world.simulation.control("event.update", slug, {"ended": False, "live": True, "period": "OT2"})
+    shown = event(world, slug)
+    assert (shown["live"], shown["ended"], shown["active"], shown["period"]) == (
+        True,
+        False,
+        True,
+        "OT2",
+    )
+    world.advance("30m")
+    assert settled(world, f"aec-{slug}") is None and event(world, slug)["active"]
+
+
+@pytest.mark.parametrize("asleep", [False, True])
+@pytest.mark.parametrize("slug", GAMES[:2])
+def test_a_report_between_close_and_settlement_changes_the_outcome_and_not_when_it_settles(
+    slug: str, asleep: bool
+) -> None:
+    """L25: the delay counts from the close, also where the world begins after it and nobody has
+    asked for the markets.
+    """
+    world = living()
+    over = world.simulation.exchange.games.plan.event_end(slug)
+    if asleep:
+        world = living(start=over + MINUTE // 2)
+    else:
+        world.advance_to(over + MINUTE // 2)
+    facts = {"home_score": 0, "away_score": 12, "ended": True}
+    symbols = list(world.simulation.control("event.update", slug, facts).value["settles"])
+    assert f"aec-{slug}" in symbols
+    shown = event(world, slug)
+    assert not shown["active"]
+    assert {market["exchangeStatus"] for market in shown["markets"]} == {"CLOSED"}
+    world.advance_to(over + MINUTE - 1)
+    assert [settled(world, symbol) for symbol in symbols] == [None] * len(symbols)
+    world.advance("1ns")
+    assert None not in [settled(world, symbol) for symbol in symbols]
+    assert settled(world, f"aec-{slug}") == 1
+
+
+@pytest.mark.parametrize("late", [MINUTE // 2, 10 * MINUTE])
+def test_a_world_that_begins_after_the_end_of_a_game_settles_all_its_markets(late: int) -> None:
+    """L25: a minute after the close, those that a scenario lists too."""
+    slugs = GAMES[:2]  # of the quickstart's own file, and generated
+    plan = living().simulation.exchange.games.plan
+    last = max(slugs, key=plan.event_end)
+    over = plan.event_end(last)
+    world = living(start=over + late)
+    if late < MINUTE:
+        assert settled(world, f"aec-{last}") is None
+        world.advance_to(over + MINUTE)
+    for slug in slugs:
+        markets = event(world, slug)["markets"]
+        assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
+            ("CLOSED", "MARKET_STATUS_RESOLVED")
+        }
+        assert None not in [settled(world, one["slug"]) for one in markets]
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_the_world_began_with_as_paid_stays_closed_and_paid_whatever_is_reported(
+    ended: bool,
+) -> None:
+    """L25."""
+    slug = "nba-min-nyk-2026-09-08"
+    over = living().simulation.exchange.games.plan.event_end(slug)
+    world = living(start=over + 2 * MINUTE)
+    shown = event(world, slug)["markets"]
+    paid = [settled(world, market["slug"]) for market in shown]
+    world.simulation.control("event.update", slug, {"home_score": 1, "ended": ended})
+    world.advance("5m")
+    markets = event(world, slug)["markets"]
+    assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
+        ("CLOSED", "MARKET_STATUS_RESOLVED")
+    }
+    assert [settled(world, market["slug"]) for market in markets] == paid != [None] * len(paid)
+
+
+def test_what_has_been_paid_stays_paid(world: Connection) -> None:
+    slug = "nba-min-nyk-2026-09-08"
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + 2 * MINUTE)
+    paid = settled(world, f"aec-{slug}")
+    world.simulation.control(
+        "event.update", slug, {"home_score": 1, "away_score": 0 if paid else 2, "ended": True}
+    )
+    world.advance("5m")
+    assert settled(world, f"aec-{slug}") == paid
+
+
+def test_an_event_of_a_scenario_stands_as_it_says_and_one_that_says_nothing_of_its_game_is_played() -> (
+    None
+):
+    text = """
+name: told
+extends: quickstart
+limits: {public: "off"}
+clock: {start: 2026-09-08T20:20:00-04:00}
+world:
+  events:
+    - {slug: mlb-bos-nyy-2026-09-08, period: RAIN, home_score: 4}
+    - {slug: nhl-fla-col-2026-09-08, partners: {acme: "77"}}
+"""
+    world = connect(Simulation(load_scenario(text)))
+    for _ in range(2):
+        told, played = (
+            event(world, "mlb-bos-nyy-2026-09-08"),
+            event(world, "nhl-fla-col-2026-09-08"),
+        )
+        assert (told["period"], told["score"]["home"]) == ("RAIN", 4)
+        assert played["live"] and played["score"] is not None
+        world.advance("40m")
+    assert world.gateway.get("/v1/partners/acme/events/77").json()["event"]["live"]
+
+
+def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Connection) -> None:
+    world.simulation.control("assumption.set", "games.played", {"value": False})
+    slug = "nba-min-nyk-2026-09-08"
+    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + HOUR)
+    shown = event(world, slug)
+    assert (shown["live"], shown["ended"], shown["period"], shown["active"]) == (
+        False,
+        False,
+        "NS",
+        True,
+    )
+    world.advance("6h")
+    assert event(world, slug)["ended"] and settled(world, f"aec-{slug}") is None
+
+
+def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
+    """One timer waits for the next date of all games that nobody touched."""
+    waiting = [
+        timer for timer in quickstart.exchange.save().timers[1] if timer.kind == "instruments.edge"
+    ]
+    assert len(waiting) == 1
+    assert not quickstart.exchange.trading.lifecycle.is_materialised("aec-nba-min-nyk-2026-09-08")
+    assert quickstart.exchange.trading.state("aec-nba-min-nyk-2026-09-08") is InstrumentState.OPEN
+
+
+def test_why_a_market_closed_is_explained(world: Connection) -> None:
+    simulation = world.simulation
+    # one from the shelf, one of the hand-picked
+    for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):
+        world.advance_to(max(simulation.now, simulation.exchange.games.plan.event_end(symbol[4:])))
+        world.advance_to(simulation.now + 7 * HOUR)
+        found = explain(simulation, symbol)
+        assert found is not None
+        told = [link["what"] for link in found["chain"]]
+        assert told[0] == "OPEN → CLOSED: the game is over"
+        assert "settlement price" in told[1] and told[2] == "CLOSED → EXPIRED: its dates"

@@ -1,0 +1,440 @@
+"""What settles if nobody says how it went: games and questions of the default world end with a
+result of their own, and every market agrees with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.core.model.games import Game
+from sim.kernel.instants import NS_PER_S, parse_instant
+from sim.run.client.client import Connection, connect
+from sim.world.reference.game_clock import GameClock
+from sim.world.reference.results import final
+from tests.journeys import enter, firm
+
+LATER = "2026-10-05T12:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def later() -> Connection:
+    """Four weeks in which nobody did anything."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    world.advance_to(LATER)
+    return world
+
+
+def events(world: Connection, **query: Any) -> list[Any]:
+    world.advance("100ms")
+    return list(world.gateway.get("/v1/events", params={"limit": 500, **query}).json()["events"])
+
+
+def settlement(world: Connection, slug: str) -> Any:
+    world.advance("60ms")
+    found = world.gateway.get(f"/v1/markets/{slug}/settlement")
+    return found.json()["settlement"] if found.status == 200 else None
+
+
+def resolved(world: Connection) -> list[tuple[Any, Any]]:
+    return [
+        (event, market)
+        for event in events(world)
+        for market in event["markets"]
+        if market.get("status") == "MARKET_STATUS_RESOLVED"
+    ]
+
+
+@pytest.mark.spec("S2.10-1")
+def test_whatever_is_resolved_at_the_start_has_a_settlement_on_every_surface(
+    world: Connection,
+) -> None:
+    found = [market["slug"] for _, market in resolved(world) if "updown" not in market["slug"]]
+    assert len(found) > 15
+    for slug in found:
+        paid = settlement(world, slug)
+        assert paid in (0, 0.5, 1), slug
+        asked = (
+            world.exchange(firm(world.simulation)).get(f"/v1/instruments/{slug}/settlement").json()
+        )
+        assert int(asked["stats"]["settlementPx"]) == paid * int(asked["priceScale"])
+
+
+@pytest.mark.long
+def test_weeks_later_everything_resolved_has_one_and_what_is_open_has_none(
+    later: Connection,
+) -> None:
+    found = resolved(later)
+    assert len(found) > 4_000
+    assert all(settlement(later, market["slug"]) in (0, 0.5, 1) for _, market in found[::23])
+    open_ones = [
+        market
+        for event in events(later, active="true")
+        for market in event["markets"]
+        if market["active"]
+    ]
+    assert open_ones and all(settlement(later, market["slug"]) is None for market in open_ones[:20])
+
+
+def test_l25_settlements_agree_with_the_score_that_is_shown(later: Connection) -> None:
+    """Winners, spreads and totals of every kind of game, by hand from the event's score."""
+    seen = set()
+    for event in events(later, ended="true"):
+        score, teams = event["score"], event["teams"]
+        assert event["eventState"]["score"] == f"{score['home']}-{score['away']}"
+        home_first = event["subcategory"] in (
+            "epl",
+            "efl-cup",
+            "lal",
+            "lib",
+            "mls",
+            "fwc",
+            "atp",
+            "wta",
+            "lol",
+            "cs2",
+        )
+        first, second = (
+            (score["home"], score["away"]) if home_first else (score["away"], score["home"])
+        )
+        for market in event["markets"][:3]:
+            if market.get("status") != "MARKET_STATUS_RESOLVED":
+                continue
+            kind, line = market["sportsMarketType"], market.get("line")
+            paid = settlement(later, market["slug"])
+            if kind in (
+                "moneyline",
+                "tennis_match_winner",
+                "esports_match_winner",
+                "basketball_team_full_game_winner",
+                "ufc_fight_winner",
+            ):
+                assert market["marketSides"][0]["team"]["id"] == teams[0]["id"]
+                assert paid == (first > second), market["slug"]
+            elif kind in ("spreads", "basketball_team_full_game_spread"):
+                assert paid == (first + line > second), market["slug"]
+            elif kind in ("totals", "basketball_team_full_game_total"):
+                assert paid == (first + second > line), market["slug"]
+            else:
+                continue
+            seen.add(kind)
+    assert len(seen) >= 8, seen
+
+
+def test_of_outcomes_that_exclude_each_other_exactly_one_pays(later: Connection) -> None:
+    for slug in ("fed-decision-september-2026", "nyc-high-september-9"):
+        event = later.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+        assert sum(settlement(later, market["slug"]) for market in event["markets"]) == 1
+    matches = [
+        event for event in events(later, ended="true") if event["subcategory"] in ("epl", "lib")
+    ]
+    assert matches
+    for event in matches:
+        three = [
+            market["slug"]
+            for market in event["markets"]
+            if market["sportsMarketType"] == "drawable_outcome"
+        ]
+        assert sum(settlement(later, slug) for slug in three) == 1
+
+
+def test_a_ladder_is_climbed_from_below_and_a_price_ladder_by_its_index(later: Connection) -> None:
+    steps = [
+        settlement(later, market["slug"])
+        for market in later.gateway.get("/v1/events/slug/cpi-august-2026").json()["event"][
+            "markets"
+        ]
+    ]
+    assert steps == sorted(steps, reverse=True)
+    end = 1789228800  # 2026-09-12T12:00:00-04:00
+    mean = mean_of(later, "eth", end)
+    for market in later.gateway.get("/v1/events/slug/eth-above-on-september-12").json()["event"][
+        "markets"
+    ]:
+        assert market["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW"
+        assert settlement(later, market["slug"]) == (
+            mean > float(market["assetPriceTerms"]["strike"])
+        )
+
+
+@pytest.mark.spec("S2.11-1")
+def test_a_game_that_is_live_at_the_start_shows_its_score_and_never_takes_points_back(
+    world: Connection, later: Connection
+) -> None:
+    event = next(found for found in events(world, live="true") if found["subcategory"] == "mlb")
+    assert (event["score"], event["eventState"]["score"], event["eventState"]["live"]) == (
+        {"home": 3, "away": 2},
+        "3-2",
+        True,
+    )
+    after = later.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]
+    assert after["ended"] and after["score"]["home"] >= 3 and after["score"]["away"] >= 2
+    # nobody scored any more
+    world.simulation.control("event.update", event["slug"], {"ended": True})
+    world.advance("2m")
+    assert settlement(world, event["markets"][0]["slug"]) in (0, 1)
+    assert (
+        world.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]["eventState"]["score"]
+        == "3-2"
+    )
+
+
+def test_the_scores_of_periods_add_up_to_the_score(world: Connection, later: Connection) -> None:
+    seen = set()
+    for event in events(later, ended="true"):
+        parts = [
+            tuple(map(int, part["score"].split("-")))
+            for part in event["eventState"]["periodScores"]
+        ]
+        if parts and event["subcategory"] not in ("atp", "wta", "lol", "cs2", "wtt"):
+            seen.add(event["subcategory"])
+            assert [sum(side) for side in zip(*parts, strict=True)] == [
+                event["score"]["home"],
+                event["score"]["away"],
+            ]
+        elif parts:
+            seen.add("sets")
+            won = [
+                sum(home > away for home, away in parts),
+                sum(away > home for home, away in parts),
+            ]
+            assert won == [event["score"]["home"], event["score"]["away"]]
+    assert seen >= {"nba", "epl", "mlb", "nhl", "nfl", "sets"}
+    world.simulation.control(
+        "event.update", "wnba-nyl-lva-2026-09-09", {"periods": {"Q1": [20, 18], "OT1": [3, 5]}}
+    )
+    told = world.gateway.get("/v1/events/slug/wnba-nyl-lva-2026-09-09").json()["event"][
+        "eventState"
+    ]["periodScores"]
+    assert told == [
+        {"type": "REGULATION", "number": 1, "score": "20-18"},
+        {"type": "OVERTIME", "number": 1, "score": "3-5"},
+    ]
+
+
+def test_what_was_told_of_a_game_counts_and_comes_too_late_once_it_was_terminated(
+    world: Connection,
+) -> None:
+    game = "mlb-bos-nyy-2026-09-08"
+    winner = f"aec-{game}"
+    planned = settlement(world, winner)
+    assert planned is None
+    told = {"home_score": 1, "away_score": 9, "ended": True}
+    world.simulation.control("event.update", game, told)
+    world.advance("2m")
+    assert settlement(world, winner) == 1  # Boston, away, is the long side
+    other = "aec-mlb-sd-lad-2026-09-08"
+    world.advance_to(LATER)
+    before = settlement(world, other)
+    world.simulation.control(
+        "event.update",
+        other[4:],
+        {
+            "home_score": 0 if before == 0 else 9,
+            "away_score": 9 if before == 0 else 0,
+            "ended": True,
+        },
+    )
+    assert settlement(world, other) == before
+
+
+def test_positions_are_paid_at_termination_as_the_score_says(world: Connection) -> None:
+    symbol = "aec-mlb-sd-lad-2026-09-08"
+    instrument = world.simulation.exchange.instruments.require(symbol)
+    users = firm(world.simulation).users
+    world.simulation.exchange.trading.listings.cancel_all((symbol,))
+    for user, side in ((0, "buy"), (1, "sell")):
+        assert enter(world, instrument, side, 50, 10, user=user).status == 200
+    ledger = world.simulation.exchange.trading.ledger
+    before = [ledger.balance(users[user].account) for user in (0, 1)]
+    world.advance_to(LATER)
+    paid = settlement(world, symbol)
+    assert paid in (0, 1)
+    gained = [ledger.balance(users[user].account) - before[user] for user in (0, 1)]
+    assert gained == [paid * 10 * 10**8, -paid * 10 * 10**8]
+    event = world.gateway.get(f"/v1/events/slug/{symbol[4:]}").json()["event"]
+    assert paid == (event["score"]["away"] > event["score"]["home"])
+
+
+def test_a_combo_of_games_nobody_told_of_settles_with_their_results(world: Connection) -> None:
+    legs = ["aec-mlb-bos-nyy-2026-09-08", "aec-mlb-sd-lad-2026-09-08"]
+    key = world.simulation.exchange.firms.api_keys()[0]
+    made = world.retail(key).post(
+        "/v1/combos", json={"legs": [{"symbol": leg, "side": "SIDE_BUY"} for leg in legs]}
+    )
+    assert made.status == 200, made
+    slug = made.json()["combo"]["id"]
+    world.advance_to(LATER)
+    assert settlement(world, slug) == min(settlement(world, leg) for leg in legs)
+
+
+def test_a_combo_with_a_window_settles_with_it(world: Connection) -> None:
+    window, game = "cpc-btc-updown-15m-2026-09-08-1800z", "aec-mlb-bos-nyy-2026-09-08"
+    key = world.simulation.exchange.firms.api_keys()[0]
+    made = world.retail(key).post(
+        "/v1/combos",
+        json={
+            "legs": [{"symbol": window, "side": "SIDE_BUY"}, {"symbol": game, "side": "SIDE_BUY"}]
+        },
+    )
+    world.advance("1s")
+    # far below the price to beat
+    world.simulation.control("price.tick", "crypto:btc", {"price": "1"})
+    world.advance_to("2026-09-08T18:16:01Z")
+    assert settlement(world, window) == 0
+    assert settlement(world, made.json()["combo"]["id"]) == 0
+
+
+@pytest.mark.long
+def test_results_follow_from_the_slug_and_nothing_else() -> None:
+    one = connect(Simulation(load_scenario("quickstart"), seed=1))
+    two = connect(Simulation(load_scenario("quickstart"), seed=2))
+    for world in (one, two):
+        world.advance_to("2026-09-20T12:00:00Z")
+    slugs = [event["slug"] for event in events(one, ended="true")]
+    assert slugs == [event["slug"] for event in events(two, ended="true")]
+    assert [event["score"] for event in events(one, ended="true")] == [
+        event["score"] for event in events(two, ended="true")
+    ]
+
+
+def test_every_result_is_one_that_can_be(later: Connection) -> None:
+    """Goals in their halves, sets to their end, no draw where there is none."""
+    reference = later.simulation.exchange.reference
+    for slug in reference.generated.slugs:
+        event = reference.generated.bare(slug)
+        game: Game = final(event, [])
+        league = event.subcategory
+        if league in ("atp", "wta"):
+            assert (
+                2 <= len(game.periods) <= 3 and max(game.home_score or 0, game.away_score or 0) == 2
+            )
+        elif league in ("epl", "lib"):
+            assert game.goals is not None and all(1 <= goal.minute <= 90 for goal in game.goals)
+            assert game.advances in ("home", "away")
+        else:
+            if league == "nfl":  # nothing that a side can do there is worth one point
+                assert 1 not in (game.home_score, game.away_score), event.slug
+            assert game.home_score != game.away_score, event.slug
+
+
+@pytest.mark.parametrize(
+    ("league", "name", "minutes"),
+    [("nfl", "Q", 15), ("nba", "Q", 12), ("wnba", "Q", 10), ("nhl", "P", 20), ("ufc", "R", 5)],
+)
+def test_the_clock_of_a_part_runs_as_long_as_its_sport_plays_it(
+    later: Connection, league: str, name: str, minutes: int
+) -> None:
+    reference, begin = later.simulation.exchange.reference, parse_instant(LATER)
+    games = [reference.generated.bare(slug) for slug in reference.generated.slugs]
+    event = next(game for game in games if game.subcategory == league)
+    clock = GameClock(league, event.slug, begin, final(event, []))
+    shown: dict[str, str] = {}
+    for at in range(begin, clock.ends, NS_PER_S):
+        state = clock.at(at)
+        assert state is not None
+        shown[state.period] = max(shown.get(state.period, ""), state.elapsed or "")
+    regular = [elapsed for period, elapsed in shown.items() if period[0] == name]
+    assert len(regular) == (4 if name == "Q" else 3) or league == "ufc"
+    for elapsed in regular:
+        read = int(elapsed[:2]) * 60 + int(elapsed[3:])
+        assert minutes * 60 - 2 <= read <= minutes * 60, (league, shown)
+
+
+# How a game is played: its usual length in minutes, and its periods with the minutes until the next
+COURSES = {
+    "nfl": (190, [("Q1", 44), ("Q2", 42), ("HT", 13), ("Q3", 44), ("Q4", 42)]),
+    "nba": (140, [("Q1", 32), ("Q2", 30), ("HT", 15), ("Q3", 32), ("Q4", 30)]),
+    "wnba": (124, [("Q1", 28), ("Q2", 26), ("HT", 15), ("Q3", 28), ("Q4", 26)]),
+    "nhl": (150, [("P1", 55), ("P2", 55), ("P3", 38)]),
+    "mlb": (
+        175,
+        [(f"{half}{number}", 10) for number in range(1, 9) for half in "TB"] + [("T9", 9)],
+    ),
+    "atp": (130, [("S1", 47), ("S2", 47), ("S3", 45)]),
+    "wta": (115, [("S1", 44), ("S2", 44), ("S3", 42)]),
+    "lol": (100, [("M1", 42), ("M2", 42), ("M3", 33)]),
+    "cs2": (125, [("M1", 51), ("M2", 51), ("M3", 45)]),
+    "wtt": (40, [("S1", 9), ("S2", 9), ("S3", 9), ("S4", 9), ("S5", 8)]),
+    "ufc": (17, [("R1", 6), ("R2", 6), ("R3", 5)]),
+}
+
+
+@pytest.mark.parametrize("league", COURSES)
+def test_a_game_takes_the_course_of_its_sport(league: str) -> None:
+    usual, course = COURSES[league]
+    parts = dict.fromkeys((name.replace("T", "I") for name, _ in course if name[0] != "B"), (2, 1))
+    parts.pop("HI", None)  # the half time
+    if league == "mlb":
+        parts["I9"] = (0, 1)  # the home team leads, so it does not bat
+    won = Game(home_score=2, away_score=1, periods=parts)
+    begin, whole = parse_instant(LATER), sum(minutes for _, minutes in course)
+    lengths = set()
+    for number in range(400):
+        slug = f"{league}-a-b-{number}"
+        clock = GameClock(league, slug, begin, won)
+        lengths.add((clock.ends - begin) // NS_PER_S)
+    assert (min(lengths), max(lengths)) == (usual * 54, usual * 66)
+    length, before = clock.ends - begin, 0
+    for name, minutes in course:
+        at = begin + length * before // whole
+        shown = [clock.at(at - 1), clock.at(at)]
+        assert [state and state.period for state in shown][1] == name
+        assert shown[0] is None or shown[0].period != name
+        before += minutes
+
+
+@pytest.mark.parametrize(
+    ("start", "day"),
+    [
+        ("2026-09-08T14:00:00-04:00", "september-12"),
+        ("2026-12-08T14:00:00-05:00", "december-12"),
+        ("2026-08-04T14:00:00-04:00", "august-8"),
+    ],
+)
+def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(
+    start: str, day: str
+) -> None:
+    """At the listing the index is between the lowest and the highest strike, and at the end each
+    market pays as the mean of the last minute says.
+    """
+    paid = set()
+    for seed in range(4):
+        text = (
+            f"name: ladders\nextends: quickstart\nclock: {{start: {start}}}\nlimits: {{public:"
+            ' "off"}\nworld: {games: 0}\n'
+        )
+        world = connect(Simulation(load_scenario(text), seed=seed))
+        for asset in ("btc", "eth"):
+            slug = f"{asset}-above-on-{day}"
+            event = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+            strikes = [float(market["assetPriceTerms"]["strike"]) for market in event["markets"]]
+            listed, end = (
+                parse_instant(event[name]) // NS_PER_S for name in ("startDate", "endDate")
+            )
+            assert strikes[0] < mean_of(world, asset, listed) < strikes[-1]
+            world.advance_to((end + 8 * 86_400) * NS_PER_S)
+            at_end = mean_of(world, asset, end)
+            found = tuple(settlement(world, market["slug"]) for market in event["markets"])
+            assert found == tuple(at_end > strike for strike in strikes)
+            if asset == "btc":
+                paid.add(found)
+            world = connect(Simulation(load_scenario(text), seed=seed))
+    assert len(paid) > 1, "the outcome is open"
+
+
+def mean_of(world: Connection, asset: str, second: int) -> float:
+    """The mean of the index over the sixty seconds that end with one."""
+    query = {
+        "assets": f"crypto:{asset}",
+        "from": second - 59,
+        "to": second + 1,
+        "bucket": "ASSET_PRICE_BUCKET_1S",
+    }
+    answer = world.gateway.get("/v1/asset-prices/history", params=query).json()
+    rows = answer["series"][0]["candles"]
+    closes = [float(row["close"]) for row in rows if second - 59 <= row["timestamp"] <= second]
+    assert len(closes) == 60
+    return round(sum(closes) / 60, 2)
