@@ -29,19 +29,19 @@ def _operations(sim: Simulation | None) -> Rows:
     names = served()
     return [
         {
-            "operation": one.name,
-            "planes": ", ".join(one.planes),
-            "rest": ", ".join(f"{verb} {path}" for verb, path, _ in one.bindings),
-            "grpc": one.grpc,
-            "scope": one.scope,
-            "participant": one.participant,
-            "needs": _needs(one),
-            "since": format_instant(one.since) if one.since is not None else "",
-            "until": format_instant(one.until) if one.until is not None else "",
-            "served": one.name in names,
-            "summary": one.summary,
+            "operation": operation.name,
+            "planes": ", ".join(operation.planes),
+            "rest": ", ".join(f"{verb} {path}" for verb, path, _ in operation.bindings),
+            "grpc": operation.grpc,
+            "scope": operation.scope,
+            "participant": operation.participant,
+            "needs": _needs(operation),
+            "since": format_instant(operation.since) if operation.since is not None else "",
+            "until": format_instant(operation.until) if operation.until is not None else "",
+            "served": operation.name in names,
+            "summary": operation.summary,
         }
-        for one in load_contract().operations
+        for operation in load_contract().operations
     ]
 
 
@@ -67,14 +67,14 @@ def _quirks(sim: Simulation | None) -> Rows:
 def _assumptions(sim: Simulation | None) -> Rows:
     return [
         {
-            "assumption": one.name,
-            "default": (default := one.show(one.default)),
-            "value": sim.exchange.ctx.assumptions.as_written(one.name) if sim else default,
-            "accepts": one.accepts(),
-            "reason": one.reason,
-            "source": one.source,
+            "assumption": assumption.name,
+            "default": (default := assumption.show(assumption.default)),
+            "value": sim.exchange.ctx.assumptions.as_written(assumption.name) if sim else default,
+            "accepts": assumption.accepts(),
+            "reason": assumption.reason,
+            "source": assumption.source,
         }
-        for one in assumptions.catalogue().values()
+        for assumption in assumptions.catalogue().values()
     ]
 
 
@@ -82,25 +82,27 @@ def _observations(sim: Simulation | None) -> Rows:
     ctx = sim.exchange.ctx if sim else None
     return [
         {
-            "observation": one.name,
-            "summary": one.summary,
-            "evidence": ", ".join(one.evidence),
-            "date": one.date,
-            "source": one.source,
-            "overrides": one.overrides,
-            "reading": one.holds,
-            "switch": one.setting,
-            "operations": list(one.operations),
-            "in_force": observations.in_force(one, ctx.assumptions, ctx.quirks)
+            "observation": observation.name,
+            "summary": observation.summary,
+            "evidence": ", ".join(observation.evidence),
+            "date": observation.date,
+            "source": observation.source,
+            "overrides": observation.overrides,
+            "reading": observation.holds,
+            "switch": observation.setting,
+            "operations": list(observation.operations),
+            "in_force": observations.in_force(observation, ctx.assumptions, ctx.quirks)
             if ctx
-            else one.switch is None,
+            else observation.switch is None,
         }
-        for one in observations.catalogue().values()
+        for observation in observations.catalogue().values()
     ]
 
 
 def _faults(sim: Simulation | None) -> Rows:
-    return [{"act": one.name, "matches": ", ".join(one.planes), "does": one.does} for one in KINDS]
+    return [
+        {"act": kind.name, "matches": ", ".join(kind.planes), "does": kind.does} for kind in KINDS
+    ]
 
 
 def _presets(sim: Simulation | None) -> Rows:
@@ -113,14 +115,14 @@ def _presets(sim: Simulation | None) -> Rows:
 def _bounds(sim: Simulation | None) -> Rows:
     return [
         {
-            "bound": one.name,
-            "from": one.low,
-            "to": one.high,
-            "unit": one.unit,
-            "applies to": one.where,
-            "reason": one.reason,
+            "bound": bound.name,
+            "from": bound.low,
+            "to": bound.high,
+            "unit": bound.unit,
+            "applies to": bound.where,
+            "reason": bound.reason,
         }
-        for one in BOUNDS
+        for bound in BOUNDS
     ]
 
 

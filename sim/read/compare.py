@@ -170,7 +170,7 @@ def _state_after(path: Path, lines: int) -> Simulation:
             for _ in progress.each(islice(replaying(simulation, numbered), lines)):
                 pass
     if progress.interrupted:
-        raise Interrupted(f"interrupted after {progress.says}")
+        raise Interrupted(f"interrupted after {progress.summary}")
     return simulation
 
 

@@ -34,7 +34,7 @@ _POINTS = [(kind.name, plane) for kind in KINDS if kind.name != "code" for plane
 _SHOWN = 20  # names shown of a list in the summary
 
 
-class Answer(NamedTuple):
+class AnswerKind(NamedTuple):
     """A kind of answer.
 
     `rule` is that of the refusal; without one, it is the stage of the refusal.
@@ -51,7 +51,7 @@ class Coverage(Struct):
     """The counts, and the first and last virtual instant of all runs (0: none)."""
 
     runs: int = 0
-    answers: Counter[Answer] = field(default_factory=Counter)
+    answers: Counter[AnswerKind] = field(default_factory=Counter)
     quirks: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -110,11 +110,11 @@ class Recorder:
         """Do nothing: an attempt is not a call of a client."""
 
 
-def _answer(entry: LoggedCall) -> Answer:
+def _answer(entry: LoggedCall) -> AnswerKind:
     why = entry.why
     rule = (why.rule or why.stage) if why is not None else ""
     name = entry.operation or _NO_OPERATION
-    return Answer(name, entry.plane, entry.status, entry.code, rule)
+    return AnswerKind(name, entry.plane, entry.status, entry.code, rule)
 
 
 # ---- the document
@@ -151,12 +151,12 @@ def _faults(coverage: Coverage) -> dict[str, dict[str, int]]:
 
 def packed(coverage: Coverage) -> str:
     """Return only what was covered, as JSON for `read`."""
-    whole = document(coverage)
-    operations = whole["operations"]
-    whole["operations"] = {name: row for name, row in operations.items() if row["calls"]}
-    whole["rules"] = {rule: row for rule, row in whole["rules"].items() if row["decisions"]}
-    del whole["dates"]
-    return json.encode(whole).decode()
+    counted = document(coverage)
+    operations = counted["operations"]
+    counted["operations"] = {name: row for name, row in operations.items() if row["calls"]}
+    counted["rules"] = {rule: row for rule, row in counted["rules"].items() if row["decisions"]}
+    del counted["dates"]
+    return json.encode(counted).decode()
 
 
 def _operations(coverage: Coverage) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def read(text: bytes, name: str) -> Coverage:
         for operation, row in document["operations"].items():
             for answer in row["answers"]:
                 count = answer.pop("count")
-                coverage.answers[Answer(operation=operation, **answer)] = count
+                coverage.answers[AnswerKind(operation=operation, **answer)] = count
         coverage.quirks.update(document["quirks"])
         for rule, row in document["rules"].items():
             coverage.rules[rule] = row["decisions"]
@@ -222,10 +222,10 @@ def read(text: bytes, name: str) -> Coverage:
 
 def merged(parts: Iterable[Coverage]) -> Coverage:
     """Return the coverage of several parts as one."""
-    whole = Coverage()
+    total = Coverage()
     for part in parts:
-        whole.add(part)
-    return whole
+        total.add(part)
+    return total
 
 
 # ---- the summary
@@ -302,7 +302,7 @@ def _without(operations: dict[str, Any], *, refused: bool) -> list[str]:
     return [
         name
         for name, row in operations.items()
-        if row["calls"] and not any(_is_refusal(one) is refused for one in row["answers"])
+        if row["calls"] and not any(_is_refusal(answer) is refused for answer in row["answers"])
     ]
 
 
@@ -310,8 +310,8 @@ def _is_refusal(answer: dict[str, Any]) -> bool:
     return bool(answer["code"] if answer["plane"] == "grpc" else answer["status"] >= 400)
 
 
-def _names(one: str, verdict: str, names: list[str], many: str = "") -> Iterator[str]:
-    yield f"{len(names)} {one if len(names) == 1 else many or one + 's'} {verdict}"
+def _names(noun: str, verdict: str, names: list[str], many: str = "") -> Iterator[str]:
+    yield f"{len(names)} {noun if len(names) == 1 else many or noun + 's'} {verdict}"
     yield from (f"  {name}" for name in names[:_SHOWN])
     if len(names) > _SHOWN:
         yield f"  and {len(names) - _SHOWN} more; --json lists all of them"

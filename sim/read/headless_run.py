@@ -1,7 +1,7 @@
 """Runs a scenario headless, in virtual time, and reports the result as text, JSON or JUnit XML.
 
-The invariants are checked after every due instant, including the steps that run at it
-(`invariant_checks.py`).
+The invariants are checked after every due instant, including the steps that run at it; the checks
+are in `invariant_checks.py`.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ class Report(Struct, frozen=True, kw_only=True):
 
         The line of a step does not depend on its position in the file.
         """
-        return (failure for _, failure in self._placed_failures())
+        return (failure for _, failure in self._failures_with_positions())
 
-    def _placed(self) -> Iterator[tuple[StepResult, str]]:
+    def _results_with_positions(self) -> Iterator[tuple[StepResult, str]]:
         """Yield results with the places of their steps."""
         return zip(self.results, self.places, strict=True)
 
-    def _placed_failures(self) -> Iterator[tuple[str, str]]:
-        """Yield the failures with the place of the step, such as "my.yaml:12"."""
+    def _failures_with_positions(self) -> Iterator[tuple[str, str]]:
+        """Yield the failures with the position of the step, such as "my.yaml:12"."""
         yield from (("", f"broken: {invariant}") for invariant in self.broken)
-        for result, place in self._placed():
+        for result, position in self._results_with_positions():
             for failure in result.failures:
-                yield place, f"{result.name} at {format_instant(result.at)}: {failure}"
+                yield position, f"{result.name} at {format_instant(result.at)}: {failure}"
 
     @property
     def title(self) -> str:
@@ -97,8 +97,8 @@ class Report(Struct, frozen=True, kw_only=True):
             f" {counted(len(self.results), 'step')}  until {format_instant(self.ended)}"
             f"  digest {self.digest}"
         )
-        for place, failure in self._placed_failures():
-            where = f"{place}: " if place else ""
+        for position, failure in self._failures_with_positions():
+            where = f"{position}: " if position else ""
             yield from wrapped(f"{where}{failure}", "    ", first="  ")
         if self.journal:
             yield f"  {sim_command('replay', Path(self.journal))}"
@@ -119,12 +119,12 @@ class Report(Struct, frozen=True, kw_only=True):
                 {
                     "n": result.step,
                     "name": result.name,
-                    "where": place,
+                    "where": position,
                     "at": format_instant(result.at),
                     "ok": not result.failures,
                     "says": list(result.failures),
                 }
-                for result, place in self._placed()
+                for result, position in self._results_with_positions()
             ],
             "broken": list(self.broken),
             "journal": self.journal,
@@ -180,9 +180,9 @@ def run_scenario(
     """
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
-    recorders = tuple(one for one in (recorder, features) if one is not None)
-    for one in recorders:
-        one.begin(sim)
+    recorders = tuple(each for each in (recorder, features) if each is not None)
+    for each in recorders:
+        each.begin(sim)
     checks = InvariantChecks(sim) if check_invariants else None
     invariants = tuple(run_steps(sim, checks, recorders))
     report = Report(
@@ -288,8 +288,8 @@ def run_steps(
 
 
 def _answer_webhooks(sim: Simulation, outcome: Outcome, recorders: Recorders) -> None:
-    for one in recorders:
-        one.after_input(sim, outcome)
+    for each in recorders:
+        each.after_input(sim, outcome)
     for effect in outcome.effects:
         if isinstance(effect, Post) and not effect.receiver:
             _answer_webhooks(sim, sim.answer(effect.attempt, 200), recorders)

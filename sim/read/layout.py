@@ -2,7 +2,7 @@
 
 The width is that of the window, or COLUMNS, or `WIDTH` in a pipe. Lines wrap between words, and
 words are never cut. Colour is used on terminals only, and not if NO_COLOR is set
-(https://no-color.org).
+(rule of https://no-color.org).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Lines are searched in blocks of `BLOCK`. A full block has an index: checksums of the values in it. A
 row of as many blocks has one, too; both take about 80 bytes per line. A text that contains a value,
 such as `:"QX6R3V2HM5BH"`, is searched only in blocks that may have that value; any other text in
-whole blocks, at a fiftieth of the cost of reading lines. Indexes are built on first use and shared
+group blocks, at a fiftieth of the cost of reading lines. Indexes are built on first use and shared
 by all readers of a run.
 """
 
@@ -29,12 +29,12 @@ _VALUE = re.compile(rb':"[^"\\]++"|"stream":\d++(?=[,}])')
 class Lines(Protocol):
     """The source of lines: a journal, or the file of a finished run."""
 
-    def line_at(self, place: LinePosition, /) -> bytes: ...
+    def line_at(self, position: LinePosition, /) -> bytes: ...
 
 
 class _Index:
-    """The sorted checksums of the values in each full block of a branch, and in each full row of as
-    many blocks.
+    """The sorted checksums of the values in each full block of a branch, and those in each full row
+    of `BLOCK` blocks.
     """
 
     def __init__(self) -> None:
@@ -60,9 +60,9 @@ class _Index:
             row = block // BLOCK
             end = min(last, (row + 1) * BLOCK - 1)
             if row >= len(self.wide) or _may_contain(self.wide[row], sought):
-                for one in range(block, end + 1):
-                    if one >= len(self.blocks) or _may_contain(self.blocks[one], sought):
-                        yield one
+                for number in range(block, end + 1):
+                    if number >= len(self.blocks) or _may_contain(self.blocks[number], sought):
+                        yield number
             block = end + 1
 
 
@@ -104,10 +104,10 @@ def lines_with(
 def _matching_lines(
     lines: Lines, branch: Branch, first: int, last: int, texts: Sequence[bytes]
 ) -> Iterator[bytes]:
-    for whole, sizes in texts_of(lines, branch, first, last):
-        if any(text in whole for text in texts):
+    for group, sizes in texts_of(lines, branch, first, last):
+        if any(text in group for text in texts):
             for start, size in sizes:
-                line = whole[start : start + size]
+                line = group[start : start + size]
                 if any(text in line for text in texts):
                     yield line
 
@@ -117,15 +117,15 @@ def texts_of(
 ) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
     """Yield the lines `first`+1 … `last`, which must be a branch's own, in large groups.
 
-    A group is a text, and the position of each line in it as (start, size). A mark may be between
-    two lines.
+    A group is a text, and the position of each line in it as (start, size). There may be a mark
+    between two lines.
     """
     group: list[LinePosition] = []
-    for place in branch.positions(first, last):
-        if group and place.offset + place.size - group[0].offset > _READ_BYTES:
+    for position in branch.positions(first, last):
+        if group and position.offset + position.size - group[0].offset > _READ_BYTES:
             yield _read(lines, group)
             group = []
-        group.append(place)
+        group.append(position)
     if group:
         yield _read(lines, group)
 
@@ -134,14 +134,14 @@ def _read(lines: Lines, group: list[LinePosition]) -> tuple[bytes, list[tuple[in
     begin = group[0].offset
     size = group[-1].offset + group[-1].size - begin
     text = lines.line_at(group[0]._replace(size=size))
-    return text, [(place.offset - begin, place.size) for place in group]
+    return text, [(position.offset - begin, position.size) for position in group]
 
 
 def _may_contain(values: array[int], sought: Sequence[Sequence[int]]) -> bool:
     for some in sought:
         for value in some:
-            place = bisect_left(values, value)
-            if place == len(values) or values[place] != value:
+            index = bisect_left(values, value)
+            if index == len(values) or values[index] != value:
                 break
         else:
             return True

@@ -114,11 +114,11 @@ class Progress:
         if self._keeps:
             self.interrupt()
             return True
-        error.add_note(f"after {self.says}")
+        error.add_note(f"after {self.summary}")
         return False
 
     @property
-    def says(self) -> str:
+    def summary(self) -> str:
         """The progress in words, such as "37 of 100 runs"."""
         of = f" of {self._total:,}" if self._total else ""
         return f"{self.done:,}{of} {self._unit}"
@@ -129,7 +129,7 @@ class Progress:
         if self._report is not None and not self._report.interrupted:
             self._report.interrupted = True
             print(
-                f"sim: interrupted after {self.says}; Ctrl-C again ends at once",
+                f"sim: interrupted after {self.summary}; Ctrl-C again ends at once",
                 file=self._report.stream,
                 flush=True,
             )
@@ -175,10 +175,10 @@ class Progress:
     def _line(self, note: str) -> str:
         suffix = f", {note}" if note else ""
         if not self._total:
-            return f"{self.says}{suffix}"
+            return f"{self.summary}{suffix}"
         left = (monotonic() - self._began) / self.done * (self._total - self.done)
         time = f", about {left:.0f} s left" if left >= 1 else ""
-        return f"{self.says}{suffix}{time}"
+        return f"{self.summary}{suffix}{time}"
 
 
 def reading(path: Path | str, *, keeps: bool = False) -> Progress:

@@ -121,8 +121,8 @@ class Replay(NamedTuple):
     def document(self) -> dict[str, Any]:
         """Return the replay as a document for programs.
 
-        `seq` is the input to which the state belongs. `ok` of an interrupted replay is null,
-        meaning unknown.
+        `seq` is the input to which the state belongs. `ok` of an interrupted replay is null, as the
+        result is not known.
         """
         if self.interrupted:
             return {"journal": self.path, "ok": None, "inputs": self.inputs, "interrupted": True}

@@ -91,8 +91,8 @@ def _rules(node: _Definition) -> set[str]:
 
 
 def pack(tests: Path) -> str:
-    """Return the file that a wheel contains: the text of the ledger, and the tests by statement and
-    by observation.
+    """Return the file that a wheel contains: the text of the ledger, the tests by statement, and
+    those by observation.
     """
     statements = (tests / "ledger.yaml").read_text(encoding="utf-8")
     packed = {

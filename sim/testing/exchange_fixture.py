@@ -28,7 +28,7 @@ __tracebackhide__ = True  # pytest shows the line of the caller
 if TYPE_CHECKING:
     from sim.api.pipeline.request_log import LoggedCall
     from sim.evidence.witness import Witness
-    from sim.read.conformance import Report
+    from sim.read.conformance import ConformanceReport
     from sim.server.background import BackgroundInstance, BackgroundService
     from sim.server.console import Observer
     from sim.world.format.scenario import Scenario
@@ -226,7 +226,7 @@ class ServedExchange:
         running = self.running
         return running.call(lambda: explain(running.simulation, subject))
 
-    def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
+    def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> ConformanceReport:
         """Check the calls of clients so far against the documented rules for clients.
 
         `rules` limits the check to some of them. See `report.ok`,

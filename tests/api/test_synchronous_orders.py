@@ -15,7 +15,7 @@ from sim import Simulation, load_scenario
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal_reader import read_journal
-from sim.read.conformance.recorded_run import Run
+from sim.read.conformance.recorded_run import ClientActivity
 from sim.read.explain import explain
 from sim.read.history.rows import rows
 from sim.read.replay import replay
@@ -493,7 +493,7 @@ def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
         "refused: upstream timeout",
     )
     assert "answer.due" in found["chain"][-1]["by"]
-    assert [call.status for call in Run(sim).calls if call.seq == asked] == [504]
+    assert [call.status for call in ClientActivity(sim).calls if call.seq == asked] == [504]
 
     # Going back to where nobody had answered yet takes the answer back too; going on gives it
     # again.

@@ -20,8 +20,6 @@ BANNED = re.compile(
     "one|says|said|told|ours|theirs|what|who|whole|seen|made|found|given|wanted|shown|known|deed"
     "|luck|nobody|place"
 )
-# Folders that the rules of this file do not hold for yet.
-NOT_YET = ("read",)
 # (file, name): why the name stays.
 WIRE_NAMES = {("world/format/expectations_format.py", "seen"): "scenario files have this key"}
 # (file, class): why it stays although another class has its name.
@@ -34,11 +32,6 @@ _RULE_OF_TABLE = re.compile(r"\|(?: ?:?-+:? ?\|)+")
 def _written() -> Iterator[Path]:
     """Yield the files that people write."""
     return (file for file in ALL if not any(file.is_relative_to(folder) for folder in _GENERATED))
-
-
-def _checked(file: Path) -> bool:
-    """Return whether the rules hold for a file already."""
-    return file.relative_to(SIM).parts[0] not in NOT_YET
 
 
 # ---- names
@@ -67,7 +60,7 @@ def banned_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def test_a_name_says_what_it_holds() -> None:
     hits, unused = [], set(WIRE_NAMES)
-    for file in filter(_checked, _written()):
+    for file in _written():
         path = file.relative_to(SIM).as_posix()
         for line, name in banned_names(tree(file)):
             if (path, name) not in WIRE_NAMES:
@@ -131,14 +124,10 @@ def _classes() -> Iterator[tuple[str, str]]:
 
 def test_no_two_classes_have_the_same_name() -> None:
     classes = list(_classes())
-    assert same_names(entry for entry in classes if _judged(*entry)) == {}
+    assert same_names(entry for entry in classes if entry not in SAME_NAMES) == {}
     namesakes = same_names(classes)
     unique = [entry for entry in SAME_NAMES if entry[0] not in namesakes.get(entry[1], ())]
     assert unique == [], "these have no namesake any more"
-
-
-def _judged(file: str, name: str) -> bool:
-    return _checked(SIM / file) and (file, name) not in SAME_NAMES
 
 
 def test_two_classes_of_one_name_are_reported() -> None:
@@ -186,7 +175,7 @@ def _is_table(lines: list[str]) -> bool:
 def test_docstrings_are_wrapped_and_their_tables_parse() -> None:
     assert [
         f"{file}:{line} {fault}"
-        for file in filter(_checked, _written())
+        for file in _written()
         for line, text in docstrings(tree(file))
         for fault in faults_of(text)
     ] == []

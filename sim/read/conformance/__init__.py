@@ -4,11 +4,12 @@ A check reads the journal of the current branch, so it works the same for a live
 of a test and for a recorded run. It journals and changes nothing.
 
 How a rule is written: a generator with the decorator `@rule(name, section, sentence)` takes the
-`Run` and yields a `Finding` each time the rule *applied*, that is, each time the client could have
-broken it. A finding with a text in `broken` says how it did; one without says that it did not. So
-"kept" is always based on evidence, and a rule that never applied is reported as skipped: a client
-that was never answered 429 has not shown that it respects Retry-After. `because_of` names the input
-that made the rule apply. Modules with rules are listed in `MODULES`, in the order of the report.
+`ClientActivity` and yields a `Finding` each time the rule *applied*, that is, each time the client
+could have broken it. A finding with a text in `broken` says how it did; one without says that it
+did not. So "kept" is always based on evidence, and a rule that never applied is reported as
+skipped: a client that was never answered 429 has not shown that it respects Retry-After.
+`because_of` names the input that made the rule apply. Modules with rules are listed in `MODULES`,
+in the order of the report.
 
 | Verdict | Meaning |
 |---|---|
@@ -26,9 +27,9 @@ from __future__ import annotations
 from sim.core.model.refusals import NotFound
 from sim.read.conformance import onboarding, orders, retries, rfqs, streams, tokens, usage
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Run
-from sim.read.conformance.report import Report
-from sim.read.conformance.rules import Rule, Verdict
+from sim.read.conformance.recorded_run import ClientActivity
+from sim.read.conformance.report import ConformanceReport
+from sim.read.conformance.rules import Rule, RuleVerdict
 from sim.run.simulation import Simulation
 
 MODULES = (retries, tokens, orders, streams, onboarding, usage, rfqs)
@@ -44,7 +45,7 @@ def rulebook() -> dict[str, Rule]:
     }
 
 
-def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
+def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> ConformanceReport:
     """Check what clients did, optionally only one caller's calls or only some rules.
 
     A caller is a participant, firm or address, as in the request log; a firm includes its
@@ -54,13 +55,13 @@ def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> 
     for name in rules:
         if name not in book:
             raise NotFound(f"unknown rule {name!r}", rule="T1", remedy="one of " + ", ".join(book))
-    run = Run(sim)
+    run = ClientActivity(sim)
     verdicts = [
-        Verdict(rule, [one for one in rule.findings(run) if one.is_about(caller)])
+        RuleVerdict(rule, [finding for finding in rule.findings(run) if finding.is_about(caller)])
         for rule in book.values()
         if not rules or rule.name in rules
     ]
-    return Report(
+    return ConformanceReport(
         scenario=sim.scenario.name,
         seed=sim.seed,
         digest=sim.digest,
@@ -69,4 +70,4 @@ def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> 
     )
 
 
-__all__ = ["Finding", "Report", "Rule", "Verdict", "check", "rulebook"]
+__all__ = ["ConformanceReport", "Finding", "Rule", "RuleVerdict", "check", "rulebook"]

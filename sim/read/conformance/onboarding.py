@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, Run, WebhookAnswer
+from sim.read.conformance.recorded_run import Call, ClientActivity, WebhookAnswer
 from sim.read.conformance.rules import rule
 
 _START, _STATUS = "StartKYCVerification", "GetKYCStatus"
@@ -17,7 +17,7 @@ _START, _STATUS = "StartKYCVerification", "GetKYCStatus"
     "Treat 'already provisioned with a different SSN' as a stop, not a retry.",
     applies_to="the start of a verification whose SSN belongs to somebody else",
 )
-def ssn_conflict_is_a_stop(run: Run) -> Iterator[Finding]:
+def ssn_conflict_is_a_stop(run: ClientActivity) -> Iterator[Finding]:
     stopped: dict[tuple[str, str], Call] = {}
     again = "started again, although the SSN belongs to somebody else: that is a stop, not a retry"
     for call in run.calls:
@@ -38,7 +38,7 @@ def ssn_conflict_is_a_stop(run: Run) -> Iterator[Finding]:
     "Poll the status of a verification that is in progress instead of starting it again.",
     applies_to="the start of a verification",
 )
-def poll_kyc_status(run: Run) -> Iterator[Finding]:
+def poll_kyc_status(run: ClientActivity) -> Iterator[Finding]:
     begun: dict[tuple[str, str], Call] = {}
     again = "started again while it was in progress: poll GET /v1/kyc/status instead"
     for call in run.calls:
@@ -61,7 +61,7 @@ def poll_kyc_status(run: Run) -> Iterator[Finding]:
     "Acknowledge webhooks with 2xx at once and work afterwards.",
     applies_to="a webhook that is delivered to the client",
 )
-def webhooks_acknowledged(run: Run) -> Iterator[Finding]:
+def webhooks_acknowledged(run: ClientActivity) -> Iterator[Finding]:
     for answer in run.answers:
         broken = f"answered {answer.status or answer.error}, only 2xx acknowledges"
         if answer.error == "timeout":
@@ -75,7 +75,7 @@ def webhooks_acknowledged(run: Run) -> Iterator[Finding]:
     "Acknowledge duplicates of an event with 2xx too.",
     applies_to="a webhook that is delivered again after it was acknowledged",
 )
-def duplicates_acknowledged(run: Run) -> Iterator[Finding]:
+def duplicates_acknowledged(run: ClientActivity) -> Iterator[Finding]:
     done: dict[tuple[str, str], int] = {}
     refused = "a duplicate of an acknowledged event was not acknowledged: the sender will repeat it"
     for answer in run.answers:

@@ -9,7 +9,7 @@ from sim.core.model.enums import ExecutionType
 from sim.core.model.events import Executed
 from sim.kernel.instants import Instant
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, Run
+from sim.read.conformance.recorded_run import Call, ClientActivity
 from sim.read.conformance.rules import rule
 
 _ENTRY = ("InsertOrder", "CreateOrder", "PreviewOrder", "CancelReplaceOrder", "ModifyOrder")
@@ -45,7 +45,7 @@ def _market_is_shut(call: Call) -> bool:
     return not _BY_STATE.isdisjoint(_refused_by(call))
 
 
-def _state_changes(run: Run, symbol: str, now: Instant) -> int:
+def _state_changes(run: ClientActivity, symbol: str, now: Instant) -> int:
     """Return how often an instrument changed its state up to an instant.
 
     Two calls with the same number were made in the same state.
@@ -59,7 +59,7 @@ def _state_changes(run: Run, symbol: str, now: Instant) -> int:
     "Stop sending orders to a market that has refused them until its state changes.",
     applies_to="an order that a market refused because of its state",
 )
-def market_state(run: Run) -> Iterator[Finding]:
+def market_state(run: ClientActivity) -> Iterator[Finding]:
     refused: dict[tuple[str, str], tuple[int, Call]] = {}
     for call in run.calls:
         if call.rpc not in _ENTRY or not _market_is_shut(call):
@@ -82,7 +82,7 @@ def market_state(run: Run) -> Iterator[Finding]:
     "Send no order to an instrument that has expired.",
     applies_to="an order in an instrument that expires during the run",
 )
-def not_after_expiry(run: Run) -> Iterator[Finding]:
+def not_after_expiry(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         symbol = _symbol_of(call) if call.rpc in _ENTRY else ""
         ends = [at for at, state in run.states.get(symbol, ()) if state in EXPIRED_STATES]
@@ -97,7 +97,7 @@ def not_after_expiry(run: Run) -> Iterator[Finding]:
     "Read tick, scales and minimum of each instrument; do not infer them.",
     applies_to="the first order of a caller in an instrument",
 )
-def scales_are_read(run: Run) -> Iterator[Finding]:
+def scales_are_read(run: ClientActivity) -> Iterator[Finding]:
     informed: set[str] = set()
     reported: set[tuple[str, str]] = set()
     terms_unread = "refused for its tick or size, and the instrument's terms had never been read"

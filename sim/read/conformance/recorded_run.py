@@ -128,7 +128,7 @@ class WebhookAnswer(Struct, frozen=True):
         return 200 <= self.status < 300
 
 
-class Run(Struct):
+class ClientActivity(Struct):
     """Everything that clients did on the current branch of a simulation.
 
     `states` holds (instant, state) for every change of an instrument's state.
@@ -161,7 +161,7 @@ class Run(Struct):
 class _Reader:
     """Reads the journal into a run."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ClientActivity) -> None:
         self._run = run
         self._sim = sim = run.sim
         self._log = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
@@ -241,8 +241,8 @@ class _Reader:
     def _caller(self, recorded: CallInput, caller: str, body: dict[str, Any]) -> str:
         """Return the caller, even of a call that was refused before authentication.
 
-        That is a participant, a firm or an API key's owner; the address if there are no
-        credentials.
+        That is a participant, a firm or an API key's owner; without credentials, the address from
+        which it called.
         """
         credential, exchange = recorded.credential, self._sim.exchange
         match credential.kind:

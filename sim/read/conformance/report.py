@@ -8,21 +8,21 @@ from typing import Any, TextIO
 
 from msgspec import Struct
 
-from sim.read.conformance.rules import Rule, Verdict
+from sim.read.conformance.rules import Rule, RuleVerdict
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, paint, wrapped
 
 SHOWN_MAX = 5  # findings shown for one rule
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class ConformanceReport(Struct, frozen=True, kw_only=True):
     """The verdicts on one run."""
 
     scenario: str
     seed: int
     digest: str
     calls: int
-    verdicts: list[Verdict]
+    verdicts: list[RuleVerdict]
 
     @property
     def ok(self) -> bool:
@@ -86,12 +86,12 @@ class Report(Struct, frozen=True, kw_only=True):
             print(line.replace(word, paint(word, colour, out), 1) if colour else line, file=out)
 
 
-def _document(verdict: Verdict) -> dict[str, Any]:
+def _document(verdict: RuleVerdict) -> dict[str, Any]:
     rule, applied = verdict.rule, len(verdict.applied)
     return {
         "rule": rule.name,
         "section": f"§{rule.section}",
-        "says": rule.says,
+        "says": rule.requirement,
         "applies_to": rule.applies_to,
         "verdict": verdict.word,
         "applied": applied,
@@ -99,10 +99,10 @@ def _document(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _broken_lines(verdict: Verdict) -> Iterator[str]:
+def _broken_lines(verdict: RuleVerdict) -> Iterator[str]:
     rule, breaches = verdict.rule, verdict.broken
     times = f"{len(breaches)} of the {counted(len(verdict.applied), 'time')} that it applied"
-    head = f"{verdict.word} {rule.name}, §{rule.section}, {times}: {rule.says}"
+    head = f"{verdict.word} {rule.name}, §{rule.section}, {times}: {rule.requirement}"
     yield from wrapped(head, "  ", first="")
     for finding in breaches[:SHOWN_MAX]:
         after = f", after input {finding.because_of}" if finding.because_of else ""
@@ -111,12 +111,12 @@ def _broken_lines(verdict: Verdict) -> Iterator[str]:
         yield f"  … and {len(breaches) - SHOWN_MAX} more; --json has all"
 
 
-def _case(verdict: Verdict) -> Case:
+def _case(verdict: RuleVerdict) -> Case:
     rule = verdict.rule
     return Case(
         f"§{rule.section}",
         rule.name,
-        failure=rule.says if verdict.word == "broken" else "",
+        failure=rule.requirement if verdict.word == "broken" else "",
         skipped=rule.unmet if verdict.word == "skipped" else "",
         text="\n".join(finding.line() for finding in verdict.broken),
     )
@@ -128,7 +128,7 @@ def rules_document(rules: dict[str, Rule]) -> list[dict[str, Any]]:
         {
             "rule": rule.name,
             "section": f"§{rule.section}",
-            "says": rule.says,
+            "says": rule.requirement,
             "applies_to": rule.applies_to,
             "advice": rule.advice,
         }
@@ -140,5 +140,5 @@ def print_rules(rules: dict[str, Rule], out: TextIO) -> None:
     """Print the rulebook."""
     for rule in rules.values():
         advice = " (advice)" if rule.advice else ""
-        text = f"{rule.name:<25} §{rule.section:<4} {rule.says}{advice}"
+        text = f"{rule.name:<25} §{rule.section:<4} {rule.requirement}{advice}"
         print(*wrapped(text, " " * 32, first=""), sep="\n", file=out)

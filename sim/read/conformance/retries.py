@@ -12,7 +12,7 @@ from msgspec import json, structs
 
 from sim.kernel.instants import NS_PER_S, format_span, minutes
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, Run
+from sim.read.conformance.recorded_run import Call, ClientActivity
 from sim.read.conformance.rules import rule
 
 _FAILED = (500, 502, 503, 504)
@@ -41,7 +41,7 @@ def _same_operation(call: Call) -> Callable[[Call], bool]:
     "After a 429, wait Retry-After before calling the same operation again.",
     applies_to="the next call of an operation that was answered 429 with Retry-After",
 )
-def retry_after(run: Run) -> Iterator[Finding]:
+def retry_after(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         if call.status != 429 or call.retry_after is None:
             continue
@@ -56,7 +56,7 @@ def retry_after(run: Run) -> Iterator[Finding]:
             yield again.finding(broken=early, because_of=call)
 
 
-def _series(run: Run) -> Iterator[list[Call]]:
+def _series(run: ClientActivity) -> Iterator[list[Call]]:
     """Yield repeats of the same failing call by the same caller, up to the first that succeeded."""
     series: dict[tuple[str, str], list[Call]] = {}
     for call in run.calls:
@@ -80,7 +80,7 @@ def _series(run: Run) -> Iterator[list[Call]]:
     "Repeat a call that failed with 5xx after 1, 2, 4, 8 seconds (1 after 500).",
     applies_to="a call that is repeated after it was answered 5xx",
 )
-def backoff(run: Run) -> Iterator[Finding]:
+def backoff(run: ClientActivity) -> Iterator[Finding]:
     for attempts in _series(run):
         for number, (failed, again) in enumerate(pairwise(attempts)):
             wait = 1 if failed.status == 500 else _WAITS_S[min(number, len(_WAITS_S) - 1)]
@@ -98,7 +98,7 @@ def backoff(run: Run) -> Iterator[Finding]:
     "Give up a failing call after five attempts.",
     applies_to="a call that was answered 5xx",
 )
-def at_most_five_attempts(run: Run) -> Iterator[Finding]:
+def at_most_five_attempts(run: ClientActivity) -> Iterator[Finding]:
     for attempts in _series(run):
         count = len(attempts)
         too_many = f"attempt {count} of the same call, at most {_ATTEMPTS_MAX}"
@@ -112,7 +112,7 @@ def at_most_five_attempts(run: Run) -> Iterator[Finding]:
     "Do not repeat a call that was answered 400, 403, 405 or 413.",
     applies_to="a call that was answered 400, 403, 405 or 413",
 )
-def no_hopeless_retry(run: Run) -> Iterator[Finding]:
+def no_hopeless_retry(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         if call.status not in _HOPELESS:
             continue
@@ -134,7 +134,7 @@ def no_hopeless_retry(run: Run) -> Iterator[Finding]:
     "After the 504 of an unfiltered report query, narrow it instead of repeating it.",
     applies_to="the next report query after the 504 of an unfiltered one",
 )
-def narrow_reports(run: Run) -> Iterator[Finding]:
+def narrow_reports(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         if call.status != 504 or call.rpc not in REPORTS or is_narrowed(call):
             continue
@@ -159,7 +159,7 @@ def is_narrowed(call: Call) -> bool:
     "Retry an order or transfer that may have been processed with the same id or key.",
     applies_to="an order or transfer that is sent again after it was answered 5xx",
 )
-def idempotent_retry(run: Run) -> Iterator[Finding]:
+def idempotent_retry(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         name = _IDEMPOTENCY_KEYS.get(call.rpc)
         if name is None or call.status not in _FAILED or call.request is None:

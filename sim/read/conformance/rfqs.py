@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Run
+from sim.read.conformance.recorded_run import ClientActivity
 from sim.read.conformance.rules import rule
 
 
@@ -16,7 +16,7 @@ from sim.read.conformance.rules import rule
     "buyPrice is not below sellPrice.",
     applies_to="a quote on a request",
 )
-def quotes_by_the_requester(run: Run) -> Iterator[Finding]:
+def quotes_by_the_requester(run: ClientActivity) -> Iterator[Finding]:
     inverted = "buyPrice is below sellPrice: the two prices are swapped"
     for call in run.calls:
         if call.rpc == "CreateQuote" and (call.status == 200 or call.rule == "M46"):
@@ -29,7 +29,7 @@ def quotes_by_the_requester(run: Run) -> Iterator[Finding]:
     "Confirm an accepted quote once, before its confirmationDeadline.",
     applies_to="the confirmation of a quote",
 )
-def confirm_in_time(run: Run) -> Iterator[Finding]:
+def confirm_in_time(run: ClientActivity) -> Iterator[Finding]:
     late = "the quote was no longer accepted: confirm once, before confirmationDeadline"
     for call in run.calls:
         if call.rpc == "ConfirmQuote":

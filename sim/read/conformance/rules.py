@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Run
+from sim.read.conformance.recorded_run import ClientActivity
 
-Findings = Callable[[Run], Iterable[Finding]]
+Findings = Callable[[ClientActivity], Iterable[Finding]]
 
 
 class Rule(Struct, frozen=True):
@@ -21,7 +21,7 @@ class Rule(Struct, frozen=True):
 
     name: str
     section: str
-    says: str
+    requirement: str
     applies_to: str
     findings: Findings
     advice: bool = False
@@ -33,13 +33,13 @@ class Rule(Struct, frozen=True):
 
 
 def rule(
-    name: str, section: str, says: str, *, applies_to: str, advice: bool = False
+    name: str, section: str, requirement: str, *, applies_to: str, advice: bool = False
 ) -> Callable[[Findings], Rule]:
     """Return a decorator that makes a rule of a generator of findings."""
-    return lambda findings: Rule(name, section, says, applies_to, findings, advice)
+    return lambda findings: Rule(name, section, requirement, applies_to, findings, advice)
 
 
-class Verdict(Struct, frozen=True):
+class RuleVerdict(Struct, frozen=True):
     """A rule, and each time that it applied."""
 
     rule: Rule

@@ -8,7 +8,7 @@ from itertools import pairwise
 from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
 from sim.kernel.instants import format_span, minutes, seconds
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import RecordedStream, Run
+from sim.read.conformance.recorded_run import ClientActivity, RecordedStream
 from sim.read.conformance.rules import rule
 
 _RESUMABLE = (
@@ -26,7 +26,7 @@ def _name(stream: RecordedStream) -> str:
     return f"{stream.opened.rpc}, stream {stream.number}"
 
 
-def _next_stream(run: Run, stream: RecordedStream) -> RecordedStream | None:
+def _next_stream(run: ClientActivity, stream: RecordedStream) -> RecordedStream | None:
     """Return the same caller's next stream of the same kind after this one ended."""
     for other in run.streams:
         if (
@@ -45,7 +45,7 @@ def _next_stream(run: Run, stream: RecordedStream) -> RecordedStream | None:
     "Resume a resumable stream that was dropped with its resume token or time.",
     applies_to="the reopening of a resumable stream that was dropped after its first heartbeat",
 )
-def streams_are_resumed(run: Run) -> Iterator[Finding]:
+def streams_are_resumed(run: ClientActivity) -> Iterator[Finding]:
     first_heartbeat = run.sim.exchange.ctx.assumptions.number(STREAM_HEARTBEAT)
     for stream in run.streams:
         dropped = stream.code in (_INTERNAL, _UNAVAILABLE) and stream.opened.rpc in _RESUMABLE
@@ -69,7 +69,7 @@ def streams_are_resumed(run: Run) -> Iterator[Finding]:
     "After a revoked session find the other subscriber instead of taking the session back at once.",
     applies_to="a stream whose session was revoked",
 )
-def no_revocation_storm(run: Run) -> Iterator[Finding]:
+def no_revocation_storm(run: ClientActivity) -> Iterator[Finding]:
     revoked: dict[tuple[str, str], list[int]] = {}
     for stream in run.streams:
         if not stream.revoked or stream.ended is None:
@@ -91,7 +91,7 @@ def no_revocation_storm(run: Run) -> Iterator[Finding]:
     "Send a keepalive on the bidirectional stream every 30 to 60 minutes.",
     applies_to="a bidirectional stream of market data",
 )
-def keepalive(run: Run) -> Iterator[Finding]:
+def keepalive(run: ClientActivity) -> Iterator[Finding]:
     for stream in run.streams:
         if stream.opened.rpc == "BiDirectionalStreamMarketData":
             idle = f"{stream.message}: send a keepalive every 30 to 60 minutes"
@@ -105,7 +105,7 @@ def keepalive(run: Run) -> Iterator[Finding]:
     "Back off between attempts to open a stream while the service is unavailable.",
     applies_to="the reopening of a stream that ended with UNAVAILABLE",
 )
-def reconnect_backoff(run: Run) -> Iterator[Finding]:
+def reconnect_backoff(run: ClientActivity) -> Iterator[Finding]:
     for stream in run.streams:
         if stream.code != _UNAVAILABLE:
             continue

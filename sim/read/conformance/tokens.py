@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_span, seconds
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, Run
+from sim.read.conformance.recorded_run import Call, ClientActivity
 from sim.read.conformance.rules import rule
 
 _REFRESH_BEFORE = seconds(30)
@@ -14,7 +14,7 @@ _EARLY = seconds(60)
 _EARLY_ALLOWED = 2
 
 
-def _issued(run: Run) -> Iterator[tuple[Call, str, Span]]:
+def _issued(run: ClientActivity) -> Iterator[tuple[Call, str, Span]]:
     """Yield (call, fingerprint of the token, its lifetime) for every token that was issued."""
     for call in run.calls:
         token = call.body.get("access_token")
@@ -29,7 +29,7 @@ def _issued(run: Run) -> Iterator[tuple[Call, str, Span]]:
     "Refresh a token 30 seconds before its expires_in has passed.",
     applies_to="a call with a token that was issued in the same run",
 )
-def token_refreshed_in_time(run: Run) -> Iterator[Finding]:
+def token_refreshed_in_time(run: ClientActivity) -> Iterator[Finding]:
     tokens: dict[str, tuple[Instant, Span]] = {
         token: (call.at, lifetime) for call, token, lifetime in _issued(run)
     }
@@ -52,7 +52,7 @@ def token_refreshed_in_time(run: Run) -> Iterator[Finding]:
     "After a 401 get a new token instead of sending the old one again.",
     applies_to="a call with a token that was answered 401",
 )
-def no_dead_token(run: Run) -> Iterator[Finding]:
+def no_dead_token(run: ClientActivity) -> Iterator[Finding]:
     refused: dict[str, Call] = {}
     for call in run.calls:
         token = call.credential.key
@@ -72,7 +72,7 @@ def no_dead_token(run: Run) -> Iterator[Finding]:
     "Use a new jti for every assertion.",
     applies_to="a token request with a signed assertion",
 )
-def fresh_jti(run: Run) -> Iterator[Finding]:
+def fresh_jti(run: ClientActivity) -> Iterator[Finding]:
     first_uses: dict[tuple[str, str], Call] = {}
     for call in run.calls:
         credential = call.credential
@@ -93,7 +93,7 @@ def fresh_jti(run: Run) -> Iterator[Finding]:
     applies_to="the second token of a client",
     advice=True,
 )
-def token_kept(run: Run) -> Iterator[Finding]:
+def token_kept(run: ClientActivity) -> Iterator[Finding]:
     latest: dict[str, tuple[Call, Span]] = {}
     early: dict[str, int] = {}
     for call, _, lifetime in _issued(run):

@@ -11,7 +11,7 @@ from sim.contract.contract import UnknownOperation, load_contract
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import minutes
 from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, Run
+from sim.read.conformance.recorded_run import Call, ClientActivity
 from sim.read.conformance.retries import REPORTS, is_narrowed
 from sim.read.conformance.rules import rule
 
@@ -24,7 +24,7 @@ _REFUSALS_MAX, _PERIOD = 3, minutes(1)
     "Stay within the rate limits: three 429 answers for one operation in a minute are too many.",
     applies_to="a call that was answered 429",
 )
-def within_limits(run: Run) -> Iterator[Finding]:
+def within_limits(run: ClientActivity) -> Iterator[Finding]:
     refused: dict[tuple[str, str], list[Call]] = {}
     for call in run.calls:
         if call.status != 429:
@@ -42,7 +42,7 @@ def within_limits(run: Run) -> Iterator[Finding]:
     "Write query parameters of the retail API in snake_case.",
     applies_to="a call of the retail API with a query",
 )
-def snake_case_queries(run: Run) -> Iterator[Finding]:
+def snake_case_queries(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         if isinstance(call.input, RestCall) and call.input.plane == "retail" and call.input.query:
             names = [name for name, _ in parse_qsl(call.input.query, keep_blank_values=True)]
@@ -58,7 +58,7 @@ def snake_case_queries(run: Run) -> Iterator[Finding]:
     applies_to="a REST call that succeeded",
     advice=True,
 )
-def known_fields(run: Run) -> Iterator[Finding]:
+def known_fields(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         if call.operation and call.status < 400 and isinstance(call.input, RestCall):
             yield call.finding(broken=f"ignored: {', '.join(call.ignored)}" if call.ignored else "")
@@ -71,7 +71,7 @@ def known_fields(run: Run) -> Iterator[Finding]:
     applies_to="a report query",
     advice=True,
 )
-def filtered_reports(run: Run) -> Iterator[Finding]:
+def filtered_reports(run: ClientActivity) -> Iterator[Finding]:
     unfiltered = "without a filter by symbol most such searches time out at the edge after 30 s"
     for call in run.calls:
         if call.rpc in REPORTS and call.request is not None:
@@ -85,7 +85,7 @@ def filtered_reports(run: Run) -> Iterator[Finding]:
     applies_to="a call of an operation whose published limit is only counted",
     advice=True,
 )
-def published_limits(run: Run) -> Iterator[Finding]:
+def published_limits(run: ClientActivity) -> Iterator[Finding]:
     for call in run.calls:
         limits = ", ".join(call.over)
         over = f"over the published limit {limits}: `limits.extra` would refuse it with 429"

@@ -4,8 +4,8 @@ verification, a webhook, an injected fault.
 An explanation is a dict for people and for tests: the subject, a summary sentence, and the chain of
 causes, oldest first. Each cause has its virtual instant, journal position, rule and section, and
 the assumptions, quirks and faults involved. Explanations read the journal of the current branch and
-the state, and change neither. `causes.py` has what the modules share, `text.py` writes explanations
-as text.
+the state, and change neither. `text.py` writes an explanation as text,
+`causes.py` has what the modules share.
 """
 
 from __future__ import annotations

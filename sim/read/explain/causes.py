@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 Cause = dict[str, Any]
 
 
-class Verdict(NamedTuple):
-    """The current state of something, what helps, and whether a retry does (or the exchange
-    retries).
+class Status(NamedTuple):
+    """The current state of something, what helps, and whether a retry would, be it the caller's or
+    the exchange's own.
     """
 
     summary: str

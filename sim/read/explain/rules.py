@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sim.core.catalogue import assumptions as known
-from sim.core.catalogue import quirks
+from sim.core.catalogue import assumptions, quirks
 from sim.core.catalogue.assumption import Assumption
 from sim.core.catalogue.quirks import Quirk
 
@@ -64,52 +63,55 @@ _SECTIONS = {
     "T": "7.1",
 }
 _BASES = {
-    "L12": Basis("3.4", known.DAY_ROLL_EXPIRES),
-    "L9": Basis("3.1", known.COLLAPSE_TO_EXPIRED),
+    "L12": Basis("3.4", assumptions.DAY_ROLL_EXPIRES),
+    "L9": Basis("3.1", assumptions.COLLAPSE_TO_EXPIRED),
     "L23": Basis("3.4"),
-    "L25": Basis("2.10", known.SETTLEMENT_DELAY, known.SETTLEMENT_PRELIMINARY),
-    "L27": Basis("4.3", known.CLEARING_DELAY),
-    "L29": Basis("2.10", known.GAMES_ARE_PLAYED),
-    "L7": Basis("3.1", known.GAMES_ARE_PLAYED),
+    "L25": Basis("2.10", assumptions.SETTLEMENT_DELAY, assumptions.SETTLEMENT_PRELIMINARY),
+    "L27": Basis("4.3", assumptions.CLEARING_DELAY),
+    "L29": Basis("2.10", assumptions.GAMES_ARE_PLAYED),
+    "L7": Basis("3.1", assumptions.GAMES_ARE_PLAYED),
     "M2": Basis("7.1"),
     "M4": Basis("2.6"),
     "M5": Basis("8"),
     "M6": Basis("7.1"),
-    "M22": Basis("3.4", known.STRICT_LIMIT_MODE),
+    "M22": Basis("3.4", assumptions.STRICT_LIMIT_MODE),
     "M34": Basis("7.1"),
-    "M37": Basis("7.2", known.ENGINE_LATENCY),
-    "M39": Basis("6.2", known.ORDER_SESSIONS),
+    "M37": Basis("7.2", assumptions.ENGINE_LATENCY),
+    "M39": Basis("6.2", assumptions.ORDER_SESSIONS),
     "P3": Basis("3.4"),
     "P4": Basis("3.4"),
-    "P5": Basis("3.4", known.AUTO_CANCEL_ORDER),
+    "P5": Basis("3.4", assumptions.AUTO_CANCEL_ORDER),
     "P16": Basis("2.3"),
-    "P21": Basis("4.3", known.LEDGER_COMMISSION),
+    "P21": Basis("4.3", assumptions.LEDGER_COMMISSION),
     "P22": Basis("3.1"),
     "S6": Basis(
-        "6.2", known.REVOCATION_SCOPE, known.SYMBOLS_SPARE, quirk=quirks.SESSION_REVOCATION
+        "6.2",
+        assumptions.REVOCATION_SCOPE,
+        assumptions.SYMBOLS_SPARE,
+        quirk=quirks.SESSION_REVOCATION,
     ),
-    "S13": Basis("8", known.IDLE_TIMEOUT, known.BIDI_IDLE_TIMEOUT),
-    "K3": Basis("3.5", known.KYC_PROVISION_DELAY, quirk=quirks.EMPTY_PARTICIPANT_WINDOW),
-    "K4": Basis("3.5", known.KYC_DOCUMENT_DELAY, known.KYC_REVIEW_OUTCOME),
-    "K5": Basis("3.5", known.KYC_OUTCOME_RULES),
+    "S13": Basis("8", assumptions.IDLE_TIMEOUT, assumptions.BIDI_IDLE_TIMEOUT),
+    "K3": Basis("3.5", assumptions.KYC_PROVISION_DELAY, quirk=quirks.EMPTY_PARTICIPANT_WINDOW),
+    "K4": Basis("3.5", assumptions.KYC_DOCUMENT_DELAY, assumptions.KYC_REVIEW_OUTCOME),
+    "K5": Basis("3.5", assumptions.KYC_OUTCOME_RULES),
     "K9": Basis("6.1"),
     "K10": Basis("6.1"),
     "K11": Basis(
         "6.1",
-        known.WEBHOOK_ATTEMPTS,
-        known.WEBHOOK_RETRY_FIRST,
-        known.WEBHOOK_RETRY_LONGEST,
-        known.WEBHOOK_TIMEOUT,
+        assumptions.WEBHOOK_ATTEMPTS,
+        assumptions.WEBHOOK_RETRY_FIRST,
+        assumptions.WEBHOOK_RETRY_LONGEST,
+        assumptions.WEBHOOK_TIMEOUT,
     ),
     "K12": Basis(
         "6.1",
-        known.WEBHOOK_BREAKER_THRESHOLD,
-        known.WEBHOOK_BREAKER_COOLDOWN,
-        known.WEBHOOK_BREAKER_BUFFERS,
+        assumptions.WEBHOOK_BREAKER_THRESHOLD,
+        assumptions.WEBHOOK_BREAKER_COOLDOWN,
+        assumptions.WEBHOOK_BREAKER_BUFFERS,
     ),
     "K13": Basis("6.1", quirk=quirks.WEBHOOK_DUPLICATES),
-    "W2": Basis("8", known.CANCEL_LEAD),
-    "W5": Basis("8", known.MAINTENANCE_STREAM_END),
+    "W2": Basis("8", assumptions.CANCEL_LEAD),
+    "W5": Basis("8", assumptions.MAINTENANCE_STREAM_END),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sim.api.pipeline.inputs import Close, StreamHungUp
-from sim.read.explain.causes import Cause, JournalStep, Verdict, steps
+from sim.read.explain.causes import Cause, JournalStep, Status, steps
 from sim.read.explain.faults import strikes_of
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ _AVOID_REVOCATION = (
     "hold one subscription for each participant, or name the symbols: such streams neither take a"
     " session nor lose one"
 )
-_OPEN = Verdict("it is open", "")
-_HUNG_UP = Verdict("the client disconnected", "nothing is wrong")
+_OPEN = Status("it is open", "")
+_HUNG_UP = Status("the client disconnected", "nothing is wrong")
 _DISCONNECTED = "S19"
-_TIME_TRAVEL = Verdict(
+_TIME_TRAVEL = Status(
     "the simulation was moved to another moment",
     "subscribe again: time travel ends every stream",
     retry=True,
@@ -61,28 +61,28 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     }
 
 
-def _end(step: JournalStep, closed: Close) -> Verdict:
+def _end(step: JournalStep, closed: Close) -> Status:
     """Return why the exchange ended a stream, and what helps."""
     code, message = closed.code, closed.message
     match closed.rule:
         case "T2":
             summary = f"an injected fault ended it with {code}: {message}"
-            return Verdict(summary, "subscribe again, as after any broken connection", retry=True)
+            return Status(summary, "subscribe again, as after any broken connection", retry=True)
         case "S6":
             successor = step.out.stream
             summary = f"stream {successor}, opened by the same identity, took its session"
-            return Verdict(summary, _AVOID_REVOCATION, retry=True)
+            return Status(summary, _AVOID_REVOCATION, retry=True)
         case "S13":
             remedy = "on a bidirectional stream send a keepalive every 30 minutes"
-            return Verdict(message, remedy, retry=True)
+            return Status(message, remedy, retry=True)
         case "W5":
             remedy = "subscribe again after the window"
-            return Verdict("a maintenance window began", remedy, retry=True)
+            return Status("a maintenance window began", remedy, retry=True)
         case "T1":
             remedy = "subscribe again, with the last resume token if the stream has one"
-            return Verdict("the tester ended it", remedy, retry=True)
+            return Status("the tester ended it", remedy, retry=True)
         case "T5":
             return _TIME_TRAVEL
         case "S11":
-            return Verdict("it has sent the snapshot that it was opened for", "nothing is wrong")
-    return Verdict(f"it ended with {code}: {message}", "", retry=code in (13, 14))
+            return Status("it has sent the snapshot that it was opened for", "nothing is wrong")
+    return Status(f"it ended with {code}: {message}", "", retry=code in (13, 14))

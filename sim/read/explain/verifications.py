@@ -15,7 +15,7 @@ from sim.core.identity.kyc_outcomes import Stage
 from sim.core.model.events import KycDecided, RuleApplied
 from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
-from sim.read.explain.causes import Cause, JournalStep, Verdict, due_of, steps
+from sim.read.explain.causes import Cause, JournalStep, Status, due_of, steps
 from sim.read.explain.webhooks import deliveries_about
 from sim.read.record import facts_of
 from sim.run.engine.journal_record import Record
@@ -28,28 +28,28 @@ _DECISIONS = ("kyc.decide", "kyc.document")
 # What the clock ended, by the stage that a case left.
 _ENDED = {"uploaded": "the document was examined", "review": "the manual review ended"}
 _STAGES = {
-    Stage.DOCUMENT: Verdict(
+    Stage.DOCUMENT: Status(
         "a document is required",
         "upload one at the address of docv, or use POST /_sim/v1/kyc/{id}/document instead",
     ),
-    Stage.UPLOADED: Verdict("the document is being examined", "wait, and poll GET /v1/kyc/status"),
-    Stage.REVIEW: Verdict(
+    Stage.UPLOADED: Status("the document is being examined", "wait, and poll GET /v1/kyc/status"),
+    Stage.REVIEW: Status(
         "it is under manual review",
         "wait a business day or two, or decide with POST /_sim/v1/kyc/{id}/decision",
     ),
-    Stage.RESUBMIT: Verdict(
+    Stage.RESUBMIT: Status(
         "it has to be started again with better data",
         "POST /v1/kyc/start with the same external_id",
         retry=True,
     ),
-    Stage.PROVISIONING: Verdict(
+    Stage.PROVISIONING: Status(
         "approved, but the participant does not exist yet: participantId is empty",
         "trade after the kyc.approved webhook",
     ),
-    Stage.TRADABLE: Verdict("approved and tradable", "nothing is wrong"),
-    Stage.REJECTED: Verdict("rejected", "a rejection is final; its SSN is free again"),
+    Stage.TRADABLE: Status("approved and tradable", "nothing is wrong"),
+    Stage.REJECTED: Status("rejected", "a rejection is final; its SSN is free again"),
 }
-_ENDLESS_REVIEW = Verdict(
+_ENDLESS_REVIEW = Status(
     "it is under manual review, which will not end by itself",
     "decide with POST /_sim/v1/kyc/{id}/decision",
 )

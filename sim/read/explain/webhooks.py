@@ -13,7 +13,7 @@ from sim.core.model.events import FaultInjected, KycDecided, RuleApplied
 from sim.core.webhooks.payloads import TEST, shown_url
 from sim.core.webhooks.records import DeliveryRecord
 from sim.kernel.instants import format_instant
-from sim.read.explain.causes import Cause, JournalStep, Verdict, due_of, steps
+from sim.read.explain.causes import Cause, JournalStep, Status, due_of, steps
 from sim.read.explain.faults import strikes_of
 from sim.read.record import facts_of
 
@@ -66,7 +66,7 @@ def _external_id(sim: Simulation, event_id: str) -> str:
     return str(body.get("external_id") or body.get("data", {}).get("external_id", ""))
 
 
-def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> tuple[str, Verdict]:
+def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> tuple[str, Status]:
     """Return the state of an event with its verdict.
 
     `retry` says whether the exchange tries again.
@@ -80,27 +80,27 @@ def _verdict(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> t
     if statuses:
         times = len(statuses)
         again = f", {times} times: deduplicate by event_id" if times > 1 else ""
-        return "DELIVERED", Verdict(f"acknowledged with {statuses[0]}{again}", "nothing is wrong")
+        return "DELIVERED", Status(f"acknowledged with {statuses[0]}{again}", "nothing is wrong")
     if last.outcome == "in_flight":
         summary = "the receiver has not answered yet"
-        return "IN_FLIGHT", Verdict(summary, _ANSWER_SOON, retry=bool(pending))
+        return "IN_FLIGHT", Status(summary, _ANSWER_SOON, retry=bool(pending))
     breaker = webhooks.breakers.get(last.firm)
     if breaker is not None and not set(pending).isdisjoint(breaker.parked):
         summary = f"the firm's circuit breaker is open until {format_instant(breaker.until)}"
-        return "PARKED", Verdict(summary, f"make the receiver answer 2xx; {_REDELIVER}", retry=True)
+        return "PARKED", Status(summary, f"make the receiver answer 2xx; {_REDELIVER}", retry=True)
     if pending:
         dues = [due_of(sim, "webhook.due", name) for name in pending]
         due = min((due for due in dues if due is not None), default=None)
         when = "" if due is None else f" at {format_instant(due)}"
         summary = f"{_answer(last)}; the next attempt comes{when}"
-        return "RETRYING", Verdict(summary, _ANSWER_SOON, retry=True)
+        return "RETRYING", Status(summary, _ANSWER_SOON, retry=True)
     if all(record.outcome == "lost" for record in records):
-        return "LOST", Verdict(f"it was never sent: {last.error}", _REDELIVER)
+        return "LOST", Status(f"it was never sent: {last.error}", _REDELIVER)
     if last.type == TEST:
         remedy = "register again with a receiver that answers 2xx"
-        return "FAILED", Verdict(f"{_answer(last)}, so the URL was not saved", remedy)
+        return "FAILED", Status(f"{_answer(last)}, so the URL was not saved", remedy)
     summary = f"{_answer(last)}, and that was the last of {last.attempt} attempts"
-    return "GIVEN_UP", Verdict(summary, _REDELIVER)
+    return "GIVEN_UP", Status(summary, _REDELIVER)
 
 
 def _answer(record: DeliveryRecord) -> str:

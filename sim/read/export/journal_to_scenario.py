@@ -139,8 +139,8 @@ def _is_scenario_step(step: Step) -> bool:
 
 
 def _allow_odd_frames(steps: list[Step]) -> None:
-    """Allow clients' frames on WebSockets that do not fit: they would be refused as mistakes of a
-    scenario's author.
+    """Allow clients' frames on WebSockets that do not fit. Otherwise the scenario would be refused,
+    as if its author had made a mistake.
     """
     requests: dict[str, type[Message]] = {}
     for step in steps:
@@ -160,8 +160,8 @@ def _by_itself(input_: Input) -> bool:
 class _Writer:
     """Turns inputs into steps.
 
-    Each input is read before the simulation handles it, because the caller depends on the state at
-    that time.
+    Each input is read before the simulation handles it, because the caller depends on the state
+    that the input meets.
     """
 
     def __init__(self, sim: Simulation, unfit: set[int]) -> None:

@@ -98,5 +98,5 @@ def _key(key: str) -> str:
     return f"? {written} " if len(written) > _SHORT_KEY_MAX else written
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"

@@ -53,9 +53,9 @@ class StateChanges:
 
     @staticmethod
     def _edge(
-        last_states: dict[str, str], what: str, key: str, state: str, *, again: bool = True
+        last_states: dict[str, str], kind: str, key: str, state: str, *, again: bool = True
     ) -> Iterator[str]:
         before = last_states.get(key, "")
         if again or before != state:
-            yield f"edge:{what}|{before}|{state}"
+            yield f"edge:{kind}|{before}|{state}"
         last_states[key] = state

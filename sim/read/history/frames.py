@@ -22,8 +22,7 @@ INPUTS_MAX = 500
 def last_frames(moments: Moments, branch: Branch, seq: int, stream: int) -> Work[dict[str, Any]]:
     """Return the latest frames, oldest first, and whether the stream is open at the moment.
 
-    Covers the inputs after `after`. Refused as not found if the stream was not open in that
-    stretch.
+    Covers the inputs after `after`. Refused as not found if the stream was open at none of them.
     """
     after = max(0, seq - INPUTS_MAX)
     before = yield from moments.at(branch, after)

@@ -6,8 +6,8 @@ immutable rows with the run and writes nothing. Snapshots are kept near requeste
 neighbouring moments are cheap. They take at most `BYTES_MAX` together; the least recently used one
 is dropped first. In idle time, missing snapshots nearby can be made (`around`).
 
-An answer is exact or an error: after the last input, the replica's digest must equal the digest in
-the journal.
+An answer is exact or an error: after the last input, the digest of the replica must be the digest
+that the journal has.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Moments:
         return next((at for at in due if (branch.holder(at).name, at) not in self._kept), None)
 
     def _recorded_branch(self, branch: Branch, seq: int) -> Branch:
-        """Return the branch on which an input was written, for a branch of the same name from
-        another source.
+        """Return the branch on which an input was written. `branch` has the same name, and may be
+        from another source.
         """
         return self._run.journal.branches[branch.holder(seq).name]
 

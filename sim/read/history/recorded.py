@@ -152,8 +152,8 @@ class _ComparingFile:
     """A recorded journal, used as the file of the journal that a replay writes.
 
     Nothing is written. What the replay writes is read from the recorded file, unless it differs.
-    The header may have another length than the recorded one, because versions of libraries may
-    differ.
+    The header may have another length than the recorded one, because the versions of
+    libraries may differ.
     """
 
     def __init__(self, file: BinaryIO, head: int) -> None:

@@ -1,8 +1,6 @@
-"""The full record of an input: the request, the answer, the events, the frames sent, and the
-reasons.
+"""The full record of an input: request, answer, events, frames sent, and the reasons.
 
-The journal has only sizes and checksums of much of this, so the input is repeated to obtain it in
-full.
+The journal has only sizes and checksums of much of this, so the input is repeated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The changes in a table of rows from one moment to the next.
 
 A difference is a list of splices `[index, removed, rows]`, to be applied in order: each removes
-`removed` rows at an index and inserts `rows` there. The page does the same in JavaScript
-(`recorded.js`).
+`removed` rows at an index and inserts `rows` there. The page applies them in JavaScript, in
+`recorded.js` of the room.
 """
 
 from __future__ import annotations

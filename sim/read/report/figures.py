@@ -39,11 +39,11 @@ def figures_of(simulation: Simulation, name: str) -> dict[str, Any]:
     try:
         account = engine.account_named(name)
     except NotFound:
-        accounts = [one.name for one in engine.exchange.trading.ledger if one.kind == TRADING]
+        accounts = [row.name for row in engine.exchange.trading.ledger if row.kind == TRADING]
         raise UsageError(f"no account is called {name!r}{known_names(name, accounts)}") from None
     only = ViewFilter(account=account)
     (cash,) = view(engine, "accounts", only)["accounts"]
-    rows = {one: _without_account(view(engine, one, only)[one]) for one in TABLES}
+    rows = {name: _without_account(view(engine, name, only)[name]) for name in TABLES}
     last = {row["symbol"]: row for row in rows["performance"]}
     positions = [
         {key: value for key, value in row.items() if key not in ("seq", "at")}

@@ -69,9 +69,9 @@ def _modules() -> dict[str, str]:
     return modules
 
 
-def _renamed(folder: Path, one: re.Match[str]) -> str:
+def _renamed(folder: Path, match: re.Match[str]) -> str:
     """Return an import of another module, with the name that it has in the import map."""
-    how, _, path = one.groups()
+    how, _, path = match.groups()
     return f"{how}'{_name((folder / path).resolve())}'"
 
 

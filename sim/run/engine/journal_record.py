@@ -34,8 +34,8 @@ _CACHED_BODY_MAX = 1 << 18
 
 
 class RecordedTrade(Struct, frozen=True, tag="Traded", tag_field="event", gc=False):
-    """The event `Traded` in the journal. It only names a trade, because its executions are events,
-    too.
+    """The event `Traded` in the journal. It only names the trade, because its executions are also
+    events of the journal.
     """
 
     id: str

@@ -23,9 +23,8 @@ from msgspec import Struct, to_builtins
 
 from sim.evidence.witness import Witness, witness_run
 from sim.kernel.instants import format_instant
-from sim.read.conformance import Report as Conformance
-from sim.read.conformance import check
-from sim.read.conformance.recorded_run import Run
+from sim.read.conformance import ConformanceReport, check
+from sim.read.conformance.recorded_run import ClientActivity
 from sim.read.replay import replay_file
 from sim.run.actors.script.view import script_view
 from sim.run.simulation import Simulation
@@ -135,7 +134,7 @@ def leg_of_simulation(
     leg: ProfileLeg, sim: Simulation, code: int | None, failing: tuple[str, ...] = ()
 ) -> LegResult:
     """Return the result of a leg from the simulation that ran it."""
-    run, conformance, witness = Run(sim), check(sim), witness_run(sim)
+    run, conformance, witness = ClientActivity(sim), check(sim), witness_run(sim)
     return LegResult(
         leg=leg.id,
         code=code,
@@ -149,7 +148,7 @@ def leg_of_simulation(
     )
 
 
-def _rules(leg: ProfileLeg, conformance: Conformance) -> dict[str, Any]:
+def _rules(leg: ProfileLeg, conformance: ConformanceReport) -> dict[str, Any]:
     return {
         "applied": {row.rule.name: len(row.applied) for row in conformance.verdicts if row.applied},
         "broken": {
@@ -165,7 +164,7 @@ def _contradictions(leg: ProfileLeg, witness: Witness) -> dict[str, Any]:
     return {"observations": witness.observations, "contradictions": lines}
 
 
-def _is_exercised(leg: ProfileLeg, sim: Simulation, run: Run) -> bool:
+def _is_exercised(leg: ProfileLeg, sim: Simulation, run: ClientActivity) -> bool:
     """Return whether the leg's faults or steps affected the client."""
     if leg.shows in ("faults", "pair"):
         faults = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
