@@ -109,7 +109,7 @@ def conformance_rules() -> str:
             {
                 "rule": f"`{rule.name}`",
                 "section": f"§{rule.section}",
-                "what a client must do": rule.says + (" (advice)" if rule.advice else ""),
+                "what a client must do": rule.requirement + (" (advice)" if rule.advice else ""),
                 "applies to": rule.applies_to,
             }
             for rule in rulebook().values()

@@ -15,7 +15,7 @@ import yaml
 from msgspec import Struct, convert, field, json, structs
 
 from sim.kernel import resources
-from sim.read.conformance import rulebook
+from sim.read.conformance import Rule, rulebook
 from sim.read.errors import UsageError
 from sim.run.loader.load import load_scenario
 from sim.world.format.scenario import Scenario
@@ -146,6 +146,7 @@ def read_profile(text: bytes) -> Profile:
     return convert({**document, "items": items}, Profile)
 
 
-def _with_rule(item: Item, book: dict[str, Any]) -> Item:
+def _with_rule(item: Item, book: dict[str, Rule]) -> Item:
     rule = book[item.rule]
-    return structs.replace(item, summary=rule.says, section=f"§{rule.section}", unmet=rule.unmet)
+    section = f"§{rule.section}"
+    return structs.replace(item, summary=rule.requirement, section=section, unmet=rule.unmet)
