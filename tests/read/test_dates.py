@@ -69,7 +69,9 @@ def findings(sources: dict[str, str]) -> list[str]:
 
 @pytest.mark.long
 def test_nobody_but_a_dated_compares_with_a_literal_date() -> None:
-    sources = {str(file.relative_to(SIM)): file.read_text() for file in pure_files()}
+    generated = SIM / "contract" / "messages"  # dates of fields, from the options in proto/
+    files = (file for file in pure_files() if generated not in file.parents)
+    sources = {str(file.relative_to(SIM)): file.read_text() for file in files}
     assert findings(sources) == []
 
 

@@ -287,8 +287,9 @@ def test_a_stage_that_fails_ends_the_run(
     for call in (CALLS[each] for each in WALKED[name]()):
         run, broken = Run(), Failing(stage, late=late)
         with monkeypatch.context() as patch:
-            whole = [broken if each is stage else each for each in getattr(PATHS[name], walked)]
-            patch.setattr(PATHS[name], f"quiet_{walked}", whole)
+            path = PATHS[name]
+            replaced = tuple(broken if each is stage else each for each in getattr(path, walked))
+            patch.setattr(pipeline, name, path._replace(**{walked: replaced}))
             run.fails(lambda run=run, call=call: call.act(run, None), broken.error)
         run.has_ended(broken.error)
 

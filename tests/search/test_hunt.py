@@ -60,10 +60,9 @@ def test_a_hunt_meets_far_more_than_random_steps_of_as_many_inputs(tmp_path: Pat
         inputs += simulation.seq
     hunted = hunt(tmp_path, "--inputs", str(RANDOM_INPUTS), "--keep-going")[1]
     features, rules = hunted["features"], hunted["rules"]
-    assert len(rules) == features["rules"] and set(rules).isdisjoint(hunted["never"]["rules"])
-    assert len(rules) + len(hunted["never"]["rules"]) == len(RULES)
+    assert len(rules) == features["rules"]
+    assert hunted["never"]["rules"] == [rule for rule in RULES if rule not in rules]
     assert all(0 < row["inputs"] <= hunted["inputs"] for row in rules.values())
-    assert rules["L5"]["feature"] == "action:instrument.state|done"  # an operator set a state
     met = totals(random)
     assert features["operations"] >= 3 * met["operations"]
     assert features["answers"] >= 2 * met["answers"]

@@ -60,6 +60,7 @@ COMPLETED = {
     "sim infer": "sim infer session.ndjson --scenario quickstart",
     "sim record": "sim record --to session.ndjson",
     "sim serve --tls": "sim serve --tls folder",
+    "sim sweep --fuzz": "sim sweep quickstart --fuzz 10",
     "sim sign": "sim sign GET /v1/account/balances",
 }
 TAKES_A_FILE = {

@@ -68,7 +68,7 @@ def test_a_suite_says_what_it_met_and_what_it_never_met(pytester: pytest.Pyteste
     assert (health["calls"], health["planes"]) == (4, {"gateway": 4, "retail": 0})
     assert health["answers"] == [
         {"plane": "gateway", "status": 200, "code": 0, "rule": "", "count": 3},
-        {"plane": "gateway", "status": 503, "code": 14, "rule": "fault", "count": 1},
+        {"plane": "gateway", "status": 503, "code": 14, "rule": "T2", "count": 1},
     ]
     (refused,) = document["operations"]["RetailOrdersAPI.ListOpenOrders"]["answers"]
     assert (refused["status"], refused["rule"]) == (401, "S5.2-1")

@@ -93,13 +93,11 @@ def junit_of(state: CampaignState, findings: Sequence[SavedFinding], seed: int) 
 
 
 def rules_met(state: CampaignState) -> dict[str, dict[str, Any]]:
-    """Return each numbered rule that was met: after how many inputs first, and by which feature."""
-    first: dict[str, dict[str, Any]] = {}
-    for feature, inputs in state.features.items():
-        group, _, rule = feature.partition(":")
-        if group == "rule":
-            first.setdefault(rule, {"inputs": inputs, "feature": feature})
-    return {rule: first[rule] for rule in RULES if rule in first}
+    """Return each rule or statement that decided something, and after how many inputs first."""
+    groups = (feature.partition(":") for feature in state.features)
+    met = {rule for group, _, rule in groups if group == "rule"}
+    in_order = [*filter(met.__contains__, RULES), *sorted(met.difference(RULES))]
+    return {rule: {"inputs": state.features[f"rule:{rule}"]} for rule in in_order}
 
 
 def never(state: CampaignState) -> dict[str, list[str]]:
