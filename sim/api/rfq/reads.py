@@ -103,6 +103,13 @@ def get_rfq_trades(
     )
 
 
+def get_rfq_user_id(
+    exchange: Exchange, account: str, request: wire.GetRFQUserIDRequest
+) -> wire.GetRFQUserIDResponse:
+    """Return the pseudonym of an account in requests and quotes."""
+    return wire.GetRFQUserIDResponse(rfq_user_id=exchange.rfqs.user_id(account))
+
+
 def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None:
     if request.quote_id and not request.rfq_id:
         raise InvalidRequest("quote_id needs rfq_id", rule="L13")
