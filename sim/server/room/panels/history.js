@@ -29,7 +29,7 @@ class Row extends PureComponent {
       <span class="num at" role="cell" title=${utc(row.at)}>${easternTime(row.at)}<span class="wide">${easternFraction(row.at)}</span></span>
       <span class=${'kind kind-' + row.kind} role="cell">${row.kind}</span>
       <span class="title" role="cell" title=${`${row.title} ${row.result || ''}`}>${listTitle(row)}
-        ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''} ${row.ok === false ? html`<i class="bad">${resultText(row)}</i>` : ''}</span>
+        ${isBad(row) ? html`<i class="bad">${resultText(row)}</i>` : ''} ${row.subject && !headline(row).includes(row.subject) ? html`<i>${row.subject}</i>` : ''}</span>
       <span class="who" role="cell" title=${row.caller || row.who || ''}>${lastPart(row.caller || row.who)}</span>
       <span class="status num" role="cell">${row.status ?? ''}</span>
     </div>`;
