@@ -84,15 +84,19 @@ class RoomPage:
         )
 
     async def click(self, testid: str) -> None:
-        """Click an element at its position."""
-        place = await self.until(
+        """Click an element at its position, once it stands still there and nothing covers it."""
+        point = await self.until(
             f"const found = one({json.dumps(testid)}); if (found.disabled) return null;"
             "found.scrollIntoView({block: 'nearest'}); const box = found.getBoundingClientRect();"
-            "return box.width && [box.x + box.width / 2, box.y + box.height / 2]"
+            "const point = [box.x + box.width / 2, box.y + box.height / 2];"
+            "if (String(point) !== window.point) { window.point = String(point); window.still = 0; }"
+            "if (++window.still < 5 || !found.contains(document.elementFromPoint(...point)))"
+            " return null;"
+            "window.point = ''; return point"
         )
         for kind in ("mousePressed", "mouseReleased"):
-            point = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
-            await self.send("Input.dispatchMouseEvent", type=kind, **point)
+            where = {"x": point[0], "y": point[1], "button": "left", "clickCount": 1}
+            await self.send("Input.dispatchMouseEvent", type=kind, **where)
 
     async def tab(self, part: str) -> None:
         """Open a tab of the page."""
