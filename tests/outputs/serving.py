@@ -46,11 +46,11 @@ class Server:
             env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(Path(__file__).parents[2])},
         )
         deadline = time.monotonic() + 60
-        while not ready.exists():
+        while not ready.exists() or not (content := ready.read_text()):
             assert self._process.poll() is None, self._process.communicate()[1]
             assert time.monotonic() < deadline, f"sim {command} was not ready in a minute"
             time.sleep(0.05)
-        self.ready: dict[str, Any] = json.loads(ready.read_text())
+        self.ready: dict[str, Any] = json.loads(content)
 
     def call(self, plane: str, path: str, body: dict[str, Any] | None = None) -> None:
         """Make a call, whatever it is answered."""
