@@ -62,7 +62,7 @@ def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict
     from sim.contract.openapi import default_server
     from sim.run.loader.load import load_scenario
     from sim.run.simulation import Simulation
-    from sim.server.addresses import Addresses
+    from sim.server.listeners import Addresses
     from sim.server.ready_file import ready_facts
 
     addresses = Addresses(

@@ -14,11 +14,10 @@ from typing import Any, BinaryIO, TypeVar
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
 from sim.run.simulation import Simulation
-from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
 from sim.server.host import Host
 from sim.server.instances import Instances, settings_at
-from sim.server.listeners import BoundSockets, bind
+from sim.server.listeners import Addresses, BoundSockets, addresses_of, bind
 from sim.server.platforms import new_event_loop
 from sim.server.service import Service
 from sim.world.format.clock_mode import MANUAL, ClockMode

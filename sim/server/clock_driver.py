@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
-from sim.server.tasks import Tasks
 from sim.world.format.clock_mode import ClockMode
+
+if TYPE_CHECKING:
+    from sim.server.host import Host
 
 # Arriving calls bring a paced clock up to date at most this often in real time, so that a busy
 # second does not journal ten thousand advances.
@@ -28,31 +30,10 @@ _GRAIN_NS = NS_PER_MS
 _SLEEP_MAX_S = 600.0
 
 
-class ClockHost(Protocol):
-    """The interface of the host whose clock a driver moves."""
-
-    @property
-    def now(self) -> Instant: ...
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def has_held_replies(self) -> bool: ...
-
-    def next_stop(self) -> Instant | None: ...
-
-    def step(self, to: Instant) -> object: ...
-
-    async def settled(self) -> None: ...
-
-    async def readers(self) -> None: ...
-
-
 class ClockDriver:
     """Moves a host's clock in one of the modes. Used only from the host's event loop."""
 
-    def __init__(self, host: ClockHost, mode: ClockMode) -> None:
+    def __init__(self, host: Host, mode: ClockMode) -> None:
         self._host = host
         self._mode = mode
         self._timer: asyncio.TimerHandle | None = None
@@ -77,7 +58,7 @@ class ClockDriver:
         self.rebase()
         if mode.mode == "fast":
             self.called()
-        if self._host.has_held_replies:
+        if self._host.replies:
             self.reply_held()
 
     def called(self) -> None:
@@ -163,13 +144,13 @@ class ClockDriver:
         while (target := self._host.next_stop()) is not None:
             self._host.step(target)
             await self._host.settled()
-            await self._host.readers()
+            await self._host.streams.wait_for_readers()
             await asyncio.sleep(0)
 
     async def _jump_while_held(self) -> None:
         # One turn of the loop per jump: calls that have arrived are handled before the next jump.
         await asyncio.sleep(0)
-        while self._host.has_held_replies and (target := self._host.next_stop()) is not None:
+        while self._host.replies and (target := self._host.next_stop()) is not None:
             self._host.step(target)
             await self._host.settled()
             await asyncio.sleep(0)

@@ -18,14 +18,13 @@ from msgspec.structs import replace
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, Unavailable
 from sim.run.simulation import Simulation
-from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
+from sim.server.event_loop import in_slices
 from sim.server.host import Host
 from sim.server.journal_file import open_journal, spooled_journal
-from sim.server.listeners import BoundSockets, bind
+from sim.server.listeners import Addresses, BoundSockets, addresses_of, bind
 from sim.server.ready_file import ready_facts
 from sim.server.service import Service
-from sim.server.slices import in_slices
 from sim.server.tls import Identity
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.scenario import Scenario

@@ -18,12 +18,11 @@ from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
 from sim.read.commands import sim_command
 from sim.run.simulation import Simulation
-from sim.server.addresses import addresses_of
 from sim.server.console import Console
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import Instances, settings_at
-from sim.server.listeners import BoundSockets, bind, is_loopback
+from sim.server.listeners import BoundSockets, addresses_of, bind, is_loopback
 from sim.server.platforms import new_event_loop
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
@@ -94,7 +93,7 @@ async def _serve(
         simulation,
         options.clock,
         observer=telemetry or console,
-        meters=(telemetry,) if telemetry is not None else (),
+        meters=(telemetry.called,) if telemetry is not None else (),
         on_end=partial(shutdown.run_ended, options.journal),
         tls_ca=identity.ca_file if identity else None,
     )

@@ -29,7 +29,7 @@ from sim import Simulation, load_scenario
 from sim.cli import listening
 from sim.cli.main import main
 from sim.run.actors.operator.metrics import metrics
-from sim.server.control.metrics import prometheus_text
+from sim.server.telemetry.prometheus import prometheus_text
 from sim.testing import connect
 from sim.testing.exchange_fixture import ServedExchange
 

@@ -13,7 +13,7 @@ from fake_simulation import START
 
 from sim.kernel.instants import seconds
 from sim.server.tls import make_identity
-from sim.server.webhooks.sender import ReceiverResponse
+from sim.server.webhooks import ReceiverResponse
 from sim.testing.webhook_receiver import Answer, WebhookReceiver
 
 KEY = b"k" * 24

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -11,31 +11,11 @@ from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
 from sim.run.actors.operator.action import Action, ControlRoute
 from sim.server.host import Host
-from sim.world.format.clock_mode import ClockMode
-from sim.world.format.scenario import Scenario
 from sim.world.format.struct_types import record
 
-
-class InstanceControl(Protocol):
-    """The interface of the instances of a process (`sim.server.instances`)."""
-
-    def describe_all(self) -> list[dict[str, Any]]: ...
-
-    def describe(self, name: str) -> dict[str, Any]: ...
-
-    def name_of(self, host: Host) -> str: ...
-
-    async def begin(
-        self, origin: Host, scenario: Scenario, seed: int | None, name: str, clock: ClockMode | None
-    ) -> str: ...
-
-    async def fork(
-        self, origin: Host, name: str, *, seq: int | None = None, branch: str = ""
-    ) -> str: ...
-
-    def forks_of(self, origin: Host) -> list[dict[str, Any]]: ...
-
-    async def end(self, name: str) -> None: ...
+if TYPE_CHECKING:
+    from sim.server.control.live import LiveReader
+    from sim.server.instances import Instances
 
 
 class ControlCall(NamedTuple):
@@ -49,7 +29,7 @@ class ControlCall(NamedTuple):
     path: dict[str, str]
     query: dict[str, str]
     body: Any
-    instances: InstanceControl | None = None
+    instances: Instances | None = None
     many: dict[str, tuple[str, ...]] = {}
     headers: Mapping[str, str] = {}
 
@@ -75,24 +55,10 @@ class LinesAnswer(NamedTuple):
     lines: Iterable[bytes]  # without newlines
 
 
-class EventReader(Protocol):
-    """The source of the events of a connection, as bytes. `behind` says whether it has fallen too
-    far behind, and `last_words` is what to send then.
-    """
-
-    @property
-    def behind(self) -> bool: ...
-
-    @property
-    def last_words(self) -> bytes: ...
-
-    def __aiter__(self) -> AsyncIterator[bytes]: ...
-
-
 class Events(NamedTuple):
     """An answer that continues until its reader disconnects: Server-Sent Events."""
 
-    reader: EventReader
+    reader: LiveReader
 
 
 class NoBody(Struct, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sim.server.control.call import ControlCall, Events
 from sim.server.control.live import LiveReader
 from sim.server.control.read_calls import narrowed
+from sim.server.event_loop import in_slices
 from sim.server.host import Host
-from sim.server.slices import in_slices
 
 
 async def read_history(host: Host, call: ControlCall) -> object:

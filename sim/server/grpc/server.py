@@ -16,9 +16,7 @@ import grpc.aio
 
 from sim.api.pipeline.inputs import Close, Reply
 from sim.core.model.refusals import Refusal
-from sim.server.grpc.health import HEALTH, Health
-from sim.server.grpc.lasting_server import LastingServer
-from sim.server.grpc.ports import add_ports, on_free_port
+from sim.server.grpc.listening import LastingServer, add_ports, on_free_port
 from sim.server.host import Host
 from sim.server.listeners import caller_address, port_taken
 from sim.server.logs import lacking, log_failure
@@ -39,6 +37,9 @@ _OPTIONS = [
 ]
 
 _STATUS = {int(status.value[0]): status for status in grpc.StatusCode}
+
+_HEALTH = "/grpc.health.v1.Health/"
+_SERVING, _NOT_SERVING, _SERVICE_UNKNOWN = 1, 2, 3
 
 # Metadata that the exchange and telemetry read.
 _READ = frozenset({"authorization", "x-participant-id", "traceparent"})
@@ -91,7 +92,7 @@ class _Handlers(_GenericHandler):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._debug_headers = not host.settings.opaque
-        self._health = Health(host)
+        self._health = _Health(host)
         self._known: dict[tuple[str, str], grpc.RpcMethodHandler[bytes, bytes]] = {}
 
     def service(
@@ -99,7 +100,7 @@ class _Handlers(_GenericHandler):
     ) -> grpc.RpcMethodHandler[bytes, bytes]:
         """The handler of a call; never None, so that calls of unknown methods are inputs too."""
         method = handler_call_details.method
-        if method.startswith(HEALTH) and (health := self._health.handler(method)) is not None:
+        if method.startswith(_HEALTH) and (health := self._health.handler(method)) is not None:
             return health
         kind = self._host.simulation.rpc_kind(method)
         if kind is None:
@@ -279,3 +280,61 @@ def _address(peer: str) -> str:
     """A client's address: "ipv4:127.0.0.1:5000" or "ipv6:%5B::1%5D:5000" without kind and port."""
     _, _, rest = peer.partition(":")
     return caller_address(rest.rpartition(":")[0].replace("%5B", "").replace("%5D", ""))
+
+
+class _Health:
+    """grpc.health.v1.Health of a host, for standard tools. It needs no credentials, is not
+    journalled, and follows the maintenance window (rule W8). The service "" is the whole server.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def handler(self, method: str) -> grpc.RpcMethodHandler[bytes, bytes] | None:
+        """The handler of a full method name; None for an unknown one."""
+        if method == _HEALTH + "Check":
+            return grpc.unary_unary_rpc_method_handler(self._check)
+        if method == _HEALTH + "Watch":
+            return grpc.unary_stream_rpc_method_handler(self._watch)
+        return None
+
+    async def _check(self, message: bytes, context: Context) -> bytes:
+        status = self._status(await _service(message, context))
+        if status == _SERVICE_UNKNOWN:
+            await context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
+        return _health_response(status)
+
+    async def _watch(self, message: bytes, context: Context) -> AsyncIterator[bytes]:
+        """The status of a service, and again whenever it changes."""
+        service, sent = await _service(message, context), 0
+        with self._host.watchers.watch() as changed:
+            while True:
+                changed.clear()
+                status = self._status(service)
+                if status != sent:
+                    sent = status
+                    yield _health_response(status)
+                else:
+                    await changed.wait()
+
+    def _status(self, service: str) -> int:
+        serves = self._host.simulation.rpc_serves(service)
+        return _SERVICE_UNKNOWN if serves is None else _SERVING if serves else _NOT_SERVING
+
+
+async def _service(message: bytes, context: Context) -> str:
+    # Imported late, because they load all of protobuf's Python code, which would delay the start.
+    from google.protobuf.message import DecodeError
+    from google.protobuf.wrappers_pb2 import StringValue
+
+    try:
+        # HealthCheckRequest{string service = 1} has the form of a StringValue.
+        return StringValue.FromString(message).value
+    except DecodeError:
+        await context.abort(
+            grpc.StatusCode.INVALID_ARGUMENT, "not a grpc.health.v1.HealthCheckRequest"
+        )
+
+
+def _health_response(status: int) -> bytes:
+    return bytes((8, status))  # HealthCheckResponse{status = 1}

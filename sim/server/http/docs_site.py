@@ -20,12 +20,12 @@ from sim.contract import changelog
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.core.model.refusals import Refusal
 from sim.read.report.files import FOLDER
-from sim.server.addresses import Addresses
 from sim.server.host import Host
 from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
 from sim.server.http.response import HttpResponse
 from sim.server.http.server import HttpServer, body_or_refusal, error_response
+from sim.server.listeners import Addresses
 
 BUNDLE = "/proto/bundle"
 ASYNCAPI, LLMS, SKILL = _DOCUMENTS = ("/asyncapi.json", "/llms.txt", "/skill.md")

@@ -1,8 +1,9 @@
-"""A gRPC server that survives a call which grpcio cannot read.
+"""gRPC servers and their ports. They bind their own: one port on every address.
 
-grpcio decodes the path of a call in the task that accepts calls (seen in 1.85). A path that is not
-UTF-8, which any client can send, ends that task, and with it the listener. This server opens the
-listener again on the same port; calls and streams in progress continue.
+`LastingServer` survives a call which grpcio cannot read. grpcio decodes the path of a call in the
+task that accepts calls (seen in 1.85). A path that is not UTF-8, which any client can send, ends
+that task, and with it the listener. This server opens the listener again on the same port; calls
+and streams in progress continue.
 
 It depends on `AioServer._serving_task_crash_handler` of grpcio. On a release without it, such a
 call ends the listener.
@@ -12,14 +13,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
+import grpc
 import grpc.aio
 from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
+from sim.server.listeners import free_port
+
+T = TypeVar("T")
 log = logging.getLogger("sim.server")
 
+_FREE_PORT_TRIES = 5
 _TRIES, _PAUSE_S = 500, 0.005  # until the port of the closing listener is free
 
 
@@ -98,3 +104,36 @@ class _Watched(cygrpc.AioServer):  # type: ignore[misc]
             super()._serving_task_crash_handler(task)
         elif not task.cancelled() and (cause := task.exception()) is not None and self.is_running():
             self.crashed(cause)
+
+
+def add_ports(
+    server: grpc.aio.Server,
+    addresses: Sequence[str],
+    port: int,
+    tls: tuple[bytes, bytes] | None = None,
+) -> int:
+    """Let a server listen on one port of every address, a free one for 0; returns the port. `tls`
+    is a private key and a certificate chain. Raises RuntimeError if the port is in use.
+    """
+    if not port and len(addresses) > 1:
+        port = free_port(addresses, "grpc")
+    for address in addresses:
+        target = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+        if tls is None:
+            port = server.add_insecure_port(target)
+        else:
+            port = server.add_secure_port(target, grpc.ssl_server_credentials([tls]))
+    return port
+
+
+def on_free_port(make: Callable[[], T], port: int) -> T:
+    """The result of `make`. With port 0 it tries again, because another process may take the free
+    port first. Raises RuntimeError.
+    """
+    for tries_left in reversed(range(1 if port else _FREE_PORT_TRIES)):
+        try:
+            return make()
+        except RuntimeError:
+            if not tries_left:
+                raise
+    raise AssertionError("the last try raises")

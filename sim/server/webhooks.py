@@ -9,18 +9,28 @@ signatures are made when an attempt is sent, outside the digest.
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from aiohttp import (
+    ClientError,
+    ClientSession,
+    ClientTimeout,
+    DummyCookieJar,
+    InvalidURL,
+    TCPConnector,
+)
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
 
 from sim.api.pipeline.inputs import Post
 from sim.api.pipeline.settings import Settings
+from sim.core.webhooks.payloads import signed_headers, stamp, url_problem
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
 from sim.server.logs import log_failure
-
-if TYPE_CHECKING:
-    from aiohttp import ClientSession
 
 # Real time; an attempt takes no virtual time.
 _TIMEOUT_MAX_S = 5.0
@@ -110,10 +120,6 @@ class WebhookSender:
                 return
 
     async def _attempt(self, attempt: Post) -> ReceiverResponse:
-        from aiohttp import ClientError, ClientTimeout, InvalidURL
-
-        from sim.core.webhooks.payloads import url_problem
-
         if url_problem(attempt.url, allow_private=True, hosts=self._settings.webhook_hosts):
             return ReceiverResponse(0, "host not allowed")
         wait_s = min(attempt.timeout / NS_PER_S, _TIMEOUT_MAX_S)
@@ -141,10 +147,6 @@ class WebhookSender:
 
     def _client(self) -> ClientSession:
         if self._session is None:
-            from aiohttp import ClientSession, DummyCookieJar, TCPConnector
-
-            from sim.server.webhooks.resolver import LoopbackByName
-
             # A new connection per attempt: otherwise a receiver that drops idle connections would
             # look like a failed delivery.
             self._session = ClientSession(
@@ -155,8 +157,6 @@ class WebhookSender:
         return self._session
 
     def _headers(self, attempt: Post) -> dict[str, str]:
-        from sim.core.webhooks.payloads import signed_headers, stamp
-
         stamped = stamp(self._now(), time.time_ns(), self._settings.webhook_clock)
         key = self._secret_for(attempt.secret) if attempt.secret else None
         common = {"Content-Type": "application/json", "User-Agent": "sandbox-exchange"}
@@ -165,3 +165,38 @@ class WebhookSender:
 
 def _retry_after(text: str) -> Span | None:
     return seconds(int(text)) if text.isascii() and text.isdigit() and len(text) < 8 else None
+
+
+_LOOPBACK = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
+
+
+class LoopbackByName(AbstractResolver):
+    """Resolves `localhost` and `*.localhost` to this machine (RFC 6761, section 6.3), whatever a
+    name server says about them, and the rest with the system's resolver.
+    """
+
+    def __init__(self) -> None:
+        self._others = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The addresses of a name."""
+        if host != "localhost" and not host.endswith(".localhost"):
+            return await self._others.resolve(host, port, family)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=kind,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for kind, address in _LOOPBACK
+            if family in (kind, socket.AF_UNSPEC)
+        ]
+
+    async def close(self) -> None:
+        """Nothing to release."""
+        await self._others.close()
