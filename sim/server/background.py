@@ -123,12 +123,10 @@ class BackgroundService:
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
         host = Host(self.simulation, self._clock, observer=self._observer)
-        self._service = await Service.start(host, self._bound, instances=self.instances)
-        self.instances.adopt(self._service)
+        self._service = await self.instances.start_main(host, self._bound)
         self._started.set()
         await self._stopping.wait()
-        await self.instances.end_all()
-        await self._service.stop()
+        await self.instances.stop()
 
 
 class BackgroundInstance:
