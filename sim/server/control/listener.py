@@ -25,7 +25,7 @@ from sim.server.event_loop import in_helper_thread
 from sim.server.host import Host
 from sim.server.http.body import Uploads
 from sim.server.http.page_guard import PageGuard, guarded
-from sim.server.http.response import SERVER, HttpResponse, http_date
+from sim.server.http.response import HttpResponse, stream_response
 from sim.server.http.server import HttpServer, body_or_refusal, error_response
 from sim.server.room_files import Room
 from sim.world.format.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
@@ -158,10 +158,7 @@ class ControlPlane:
         return error_response(status, code, refusal.message, now=now, extra=extra)
 
     async def _stream(self, request: web.BaseRequest, value: LinesAnswer) -> web.StreamResponse:
-        response = web.StreamResponse()
-        response.headers["Content-Type"] = value.content_type
-        response.headers["Date"] = http_date(self._host.now)
-        response.headers["Server"] = SERVER
+        response = stream_response(value.content_type, self._host.now)
         await response.prepare(request)
         for piece in _pieces(value.lines):
             await response.write(piece)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import grpc
 import grpc.aio
@@ -114,8 +114,8 @@ class _Handlers(_GenericHandler):
         if kind == "unary":
             return grpc.unary_unary_rpc_method_handler(self._unary(method))
         if kind == "server":
-            return grpc.unary_stream_rpc_method_handler(self._server_stream(method))
-        return grpc.stream_stream_rpc_method_handler(self._bidi(method))
+            return grpc.unary_stream_rpc_method_handler(self._stream(method))
+        return grpc.stream_stream_rpc_method_handler(self._stream(method))
 
     def _unary(self, method: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
         host = self._host
@@ -142,12 +142,7 @@ class _Handlers(_GenericHandler):
 
     async def _finish(self, reply: Reply, context: Context) -> bytes:
         """Answer with a reply once it is complete and due; abort the call for a refusal."""
-        replies = self._host.replies
-        if reply.pending_on:
-            reply = await replies.answer(reply)
-        elided = replies.elided_time(reply)
-        if replies.must_wait(reply):
-            await replies.ready(reply)
+        reply, elided = await self._host.replies.complete(reply)
         trailers = self._trailers(reply, elided)
         if reply.connection_fault:
             await _apply_connection_fault(reply.connection_fault, context, trailers)
@@ -173,20 +168,34 @@ class _Handlers(_GenericHandler):
             for name, value in trailers
         )
 
-    def _server_stream(self, method: str) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
-        async def handler(message: bytes, context: Context) -> AsyncIterator[bytes]:
-            stream = await self._open(method, message, context)
+    def _stream(self, method: str) -> Callable[[Any, Context], AsyncIterator[bytes]]:
+        """The handler of a subscription. The client sends one message, or any
+        number of them.
+        """
+
+        async def handler(
+            sent: bytes | AsyncIterator[bytes], context: Context
+        ) -> AsyncIterator[bytes]:
+            first = sent if isinstance(sent, bytes) else b""
+            stream = await self._open(method, first, context)
             if isinstance(stream, Reply):
                 async for part in self._download(stream, context):
                     yield part
                 return
+            # A client that half-closes keeps its subscriptions until it cancels.
+            reader = None
+            if not isinstance(sent, bytes):
+                reader = self._host.tasks.spawn(self._read(sent, stream))
             try:
                 await context.send_initial_metadata(_OPEN)
                 while not isinstance(frame := await stream.take(), Close):
                     yield frame
             finally:
+                if reader is not None:
+                    reader.cancel()
                 self._host.hangup(stream)
-            await _ended(frame, context)
+            if frame.code:
+                await context.abort(_STATUS[frame.code], frame.message)
 
         return handler
 
@@ -198,24 +207,6 @@ class _Handlers(_GenericHandler):
                 await asyncio.sleep(0)
         except Refusal as refusal:
             await context.abort(_STATUS[refusal.code], refusal.message)
-
-    def _bidi(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
-        async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            stream = await self._open(method, b"", context)
-            if isinstance(stream, Reply):
-                raise AssertionError(f"{method} is no download")
-            # A client that half-closes keeps its subscriptions until it cancels.
-            reader = self._host.tasks.spawn(self._read(messages, stream))
-            try:
-                await context.send_initial_metadata(_OPEN)
-                while not isinstance(frame := await stream.take(), Close):
-                    yield frame
-            finally:
-                reader.cancel()
-                self._host.hangup(stream)
-            await _ended(frame, context)
-
-        return handler
 
     async def _read(self, messages: AsyncIterator[bytes], stream: StreamBuffer) -> None:
         async for message in messages:
@@ -249,11 +240,6 @@ async def _failed(method: str, context: Context, error: Exception) -> NoReturn:
     if lack := lacking(error):
         await context.abort(grpc.StatusCode.UNAVAILABLE, lack)
     await context.abort(grpc.StatusCode.INTERNAL, "internal error")
-
-
-async def _ended(close: Close, context: Context) -> None:
-    if close.code:
-        await context.abort(_STATUS[close.code], close.message)
 
 
 async def _apply_connection_fault(fault: str, context: Context, trailers: Trailers) -> None:

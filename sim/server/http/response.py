@@ -127,6 +127,20 @@ class AlreadySent(_StatelessResponse):
         return None
 
 
+def stream_response(content_type: str, now: Instant, *, status: int = 200) -> web.StreamResponse:
+    """The head of a response whose body is sent piece by piece."""
+    response = web.StreamResponse(status=status)
+    response.headers["Content-Type"] = content_type
+    stamp(response, now)
+    return response
+
+
+def stamp(response: web.StreamResponse, now: Instant) -> None:
+    """Give a response of aiohttp's the headers that every response has."""
+    response.headers["Date"] = http_date(now)
+    response.headers["Server"] = SERVER
+
+
 @lru_cache(maxsize=512)
 def header_lines(headers: Headers) -> str:
     """The lines of headers, each after a line break. They are kept, since most answers have the

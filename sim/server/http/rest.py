@@ -24,12 +24,12 @@ from sim.server.http.body import Uploads
 from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import (
-    SERVER,
     AlreadySent,
     HttpResponse,
     header_lines,
     header_text,
     http_date,
+    stream_response,
 )
 from sim.server.http.server import HttpServer, body_or_refusal, origin_form, reset_connection
 from sim.server.listeners import caller_address
@@ -147,12 +147,8 @@ class RestListener:
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
         """The HTTP response of a reply, once that is complete and may leave."""
-        replies, began = self._host.replies, self._host.now
-        if reply.pending_on:
-            reply = await replies.answer(reply)
-        elided = replies.elided_time(reply)
-        if replies.must_wait(reply):
-            await replies.ready(reply)
+        began = self._host.now
+        reply, elided = await self._host.replies.complete(reply)
         waited = self._host.now - began
         latency = format_seconds(waited) if waited else elided
         if reply.chunks is not None and reply.connection_fault in ("", "slow_body"):
@@ -215,10 +211,7 @@ class RestListener:
         self, request: web.BaseRequest, reply: Reply, lines: str
     ) -> web.StreamResponse:
         """Send a download chunk by chunk."""
-        response = web.StreamResponse(status=reply.status)
-        response.headers["Content-Type"] = reply.content_type
-        response.headers["Date"] = http_date(self._host.now)
-        response.headers["Server"] = SERVER
+        response = stream_response(reply.content_type, self._host.now, status=reply.status)
         for line in lines.split("\r\n")[1:]:
             name, _, value = line.partition(": ")
             response.headers.add(name, value)

@@ -18,7 +18,7 @@ from sim.api.pipeline.inputs import Close, Reply
 from sim.api.streams.stream_faults import ABNORMAL_CLOSURE
 from sim.core.model.refusals import Code
 from sim.server.host import Host
-from sim.server.http.response import SERVER, http_date
+from sim.server.http.response import stamp
 from sim.server.http.server import error_response, reset_connection
 from sim.server.listeners import caller_address
 from sim.server.logs import log_failure
@@ -45,8 +45,7 @@ async def serve_web_socket(
     stream = host.open(path, request.headers, b"", caller, web_socket=True)
     if isinstance(stream, Reply):
         return await render(request, stream)
-    socket.headers["Date"] = http_date(host.now)
-    socket.headers["Server"] = SERVER
+    stamp(socket, host.now)
     writer: asyncio.Task[None] | None = None
     try:
         await socket.prepare(request)
