@@ -8,11 +8,11 @@ import os
 import uuid
 from pathlib import Path
 
-from sim.cli.arguments import add_path
+from sim.cli.arguments import Options
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_path(parser, "--out", "DIR", "write the RSA key pair to this folder as PEM files")
+def add_arguments(parser: Options) -> None:
+    parser.add_path("--out", "DIR", "write the RSA key pair to this folder as PEM files")
 
 
 def run(args: argparse.Namespace) -> int:

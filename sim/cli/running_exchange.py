@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from sim.cli.arguments import DEFAULT_BASE, add_flag, add_path
+from sim.cli.arguments import DEFAULT_BASE, Options
 
 _WRITES = "which `sim serve --ready-file PATH` writes"
 
 
-def add_exchange(parser: argparse.ArgumentParser) -> None:
+def add_exchange(parser: Options) -> None:
     """Add the options that select the exchange and its clock."""
     ready = "ready file of the exchange (default: SIM_READY_FILE, else the default ports)"
-    add_path(parser, "--ready-file", "PATH", ready)
+    parser.add_path("--ready-file", "PATH", ready)
     stamp = "stamp with the exchange's virtual time, for --client-clock virtual"
-    add_flag(parser, "--virtual", stamp)
+    parser.add_flag("--virtual", stamp)
 
 
 def facts_of(args: argparse.Namespace) -> dict[str, Any]:

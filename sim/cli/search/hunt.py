@@ -21,16 +21,7 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
-from sim.cli.arguments import (
-    FAILED,
-    add_flag,
-    add_jobs,
-    add_option,
-    add_path,
-    add_text,
-    check_writable,
-    count,
-)
+from sim.cli.arguments import FAILED, Options, check_writable, count
 from sim.cli.json_output import add_json, give_json, text_output
 
 INPUTS = 20_000
@@ -48,26 +39,26 @@ def minutes_of(text: str) -> float:
     return minutes
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     help_ = "bundled name or YAML file (default: a small world with every feature)"
     parser.add_argument("scenario", nargs="?", default="", metavar="SCENARIO", help=help_)
     stop = "stop after N minutes of real time"
-    add_option(parser, "--minutes", stop, type=minutes_of, default=0.0, metavar="N")
+    parser.add_option("--minutes", stop, type=minutes_of, default=0.0, metavar="N")
     inputs = f"stop after N inputs (default: {INPUTS:,}, unless --minutes is given)"
-    add_option(parser, "--inputs", inputs, type=count, default=0, metavar="N")
+    parser.add_option("--inputs", inputs, type=count, default=0, metavar="N")
     seed = "seed of the hunt and of its runs (default: 1)"
-    add_option(parser, "--seed", seed, type=count, default=1, metavar="N")
+    parser.add_option("--seed", seed, type=count, default=1, metavar="N")
     corpus = "keep what met something first in this folder; repeat what is there, then go on"
-    add_path(parser, "--corpus", "DIR", corpus)
+    parser.add_path("--corpus", "DIR", corpus)
     saved = f"folder for the journals and scenarios of bugs (default: {SAVED})"
-    add_path(parser, "--save-failures", "DIR", saved)
-    add_flag(parser, "--keep-going", "do not stop at the first bug")
-    add_jobs(parser, 1, "number of processes (default: 1)")
+    parser.add_path("--save-failures", "DIR", saved)
+    parser.add_flag("--keep-going", "do not stop at the first bug")
+    parser.add_jobs(1, "number of processes (default: 1)")
     cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786; its workers need this package"
-    add_text(parser, "--cluster", "ADDRESS", cluster)
+    parser.add_text("--cluster", "ADDRESS", cluster)
     add_json(parser, "what was met and found")
     junit = "also write JUnit XML, one case for each kind of bug, and the canary"
-    add_path(parser, "--junit", "FILE", junit)
+    parser.add_path("--junit", "FILE", junit)
 
 
 def run(args: argparse.Namespace) -> int:

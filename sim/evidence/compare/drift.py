@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from sim.evidence.compare.compare import RecordingComparison
 from sim.evidence.compare.difference import KINDS
 from sim.evidence.compare.tally import PlaceTally, without_positions
+from sim.read.errors import UsageError
 from sim.world.format.struct_types import record
 from sim.world.format.value_types import INVALID
 from sim.world.format.yaml_tree import Problem, ScenarioError, problem, read_file
@@ -98,7 +99,7 @@ class EarlierComparison(Struct, frozen=True):
     operations: frozenset[str]
 
 
-class NoComparison(ValueError):
+class NoComparison(UsageError):
     """The file was not written by `sim compare --json`. The text says which file."""
 
 

@@ -18,10 +18,11 @@ from sim.evidence.compare.scorecard import Evidence, RecordingSource
 from sim.evidence.recording.files import Recording
 from sim.evidence.recording.reading import read_recording
 from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
+from sim.read.errors import UsageError
 from sim.world.format.scenario import Scenario
 
 
-class NotInferred(ValueError):
+class NotInferred(UsageError):
     """The file was not written by `sim infer --json`. The text says which file."""
 
 

@@ -16,6 +16,7 @@ from sim.core.identity.firms import ApiKey, Firm
 from sim.evidence.compare.difference import SECRET
 from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.recording.files import RecordedMessage
+from sim.read.errors import UsageError
 from sim.run.client.client import Connection
 
 _KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"
@@ -176,7 +177,7 @@ def _first(value: str) -> str:
     return value.partition(", ")[0]
 
 
-class Unmatched(Exception):
+class Unmatched(UsageError):
     """The scenario has no identity for a client of the recording. The text says which
     kind it lacks.
     """
