@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
+from sim.server.event_loop import Tasks
+from sim.server.held_replies import HeldReplies
+from sim.server.open_streams import OpenStreams
 from sim.world.format.clock_mode import ClockMode
-
-if TYPE_CHECKING:
-    from sim.server.host import Host
 
 # Arriving calls bring a paced clock up to date at most this often in real time, so that a busy
 # second does not journal ten thousand advances.
@@ -30,10 +30,27 @@ _GRAIN_NS = NS_PER_MS
 _SLEEP_MAX_S = 600.0
 
 
+class ClockHost(Protocol):
+    """The interface of the host whose clock a driver moves."""
+
+    tasks: Tasks
+    replies: HeldReplies
+    streams: OpenStreams
+
+    @property
+    def now(self) -> Instant: ...
+
+    def next_stop(self) -> Instant | None: ...
+
+    def step(self, to: Instant) -> object: ...
+
+    async def settled(self) -> None: ...
+
+
 class ClockDriver:
     """Moves a host's clock in one of the modes. Used only from the host's event loop."""
 
-    def __init__(self, host: Host, mode: ClockMode) -> None:
+    def __init__(self, host: ClockHost, mode: ClockMode) -> None:
         self._host = host
         self._mode = mode
         self._timer: asyncio.TimerHandle | None = None

@@ -6,20 +6,34 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sim.api.pipeline.inputs import Reply, Resolve
 from sim.core.model.refusals import Code
 from sim.kernel.instants import NS_PER_S, Instant, format_seconds
 
-if TYPE_CHECKING:
-    from sim.server.host import Host
+
+class ReplyHost(Protocol):
+    """The interface of the host whose replies are held."""
+
+    @property
+    def now(self) -> Instant: ...
+
+    @property
+    def on_manual_clock(self) -> bool: ...
+
+    @property
+    def elides_latency(self) -> bool: ...
+
+    def answer_due(self, pending: str) -> None: ...
+
+    def reply_held(self) -> None: ...
 
 
 class HeldReplies:
     """The replies of a host that clients wait for."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ReplyHost) -> None:
         self._host = host
         self._held: list[tuple[Instant, int, asyncio.Future[Any]]] = []
         self._count = 0
@@ -130,7 +144,7 @@ class HeldReplies:
     def _hold(self, until: Instant, future: asyncio.Future[Any]) -> None:
         self._count += 1
         heapq.heappush(self._held, (until, self._count, future))
-        self._host.driver.reply_held()
+        self._host.reply_held()
 
     def _forget_done(self) -> None:
         """Drop entries at the head of the heap that are answered or whose

@@ -23,8 +23,9 @@ from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
 from sim.run.simulation import Simulation
 from sim.server.clock_driver import ClockDriver
 from sim.server.console import Observer
-from sim.server.event_loop import HistoryAccess, Tasks, Watchers
+from sim.server.event_loop import Tasks, Watchers
 from sim.server.held_replies import HeldReplies
+from sim.server.history_access import HistoryAccess, OpenedRun
 from sim.server.open_streams import OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.telemetry.meter import Meter, measure
@@ -33,7 +34,6 @@ from sim.world.format.clock_mode import MANUAL, ClockMode
 
 if TYPE_CHECKING:
     from sim.read.history.history import History
-    from sim.server.opened import OpenedRun
     from sim.server.telemetry.prometheus import Latencies
 
 log = logging.getLogger("sim.server")
@@ -270,6 +270,10 @@ class Host:
         header (design D3).
         """
         return self.on_manual_clock and self.settings.latency != "hold"
+
+    def reply_held(self) -> None:
+        """A reply waits for the clock: let an autojump clock jump."""
+        self.driver.reply_held()
 
     def next_stop(self) -> Instant | None:
         """The next instant at which a timer fires or a held reply is due."""

@@ -5,15 +5,14 @@ readers (rule S12).
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sim.api.pipeline.inputs import Close, Send
+from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant
+from sim.run.simulation import Simulation
 from sim.server.stream_buffer import StreamBuffer
-
-if TYPE_CHECKING:
-    from sim.server.host import Host
 
 # Longest real time for which a move of the clock waits for a slow reader.
 _READER_S = 1.0
@@ -21,10 +20,19 @@ _READER_S = 1.0
 TOO_SLOW = Close(0, Code.RESOURCE_EXHAUSTED, "slow consumer", 1013)
 
 
+class StreamHost(Protocol):
+    """The interface of the host of open streams."""
+
+    simulation: Simulation
+    settings: Settings
+
+    def hangup(self, stream: StreamBuffer) -> None: ...
+
+
 class OpenStreams:
     """Buffers of the open streams by number."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: StreamHost) -> None:
         self._host = host
         self._open: dict[int, StreamBuffer] = {}
         self._behind: dict[int, StreamBuffer] = {}

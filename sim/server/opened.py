@@ -7,14 +7,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
-from sim.core.model.refusals import Conflict
 from sim.server.console import Console
-from sim.server.event_loop import in_slices
+from sim.server.history_access import OpenedRun
 from sim.server.host import Host
 from sim.server.instances import MAIN, Instances
 from sim.server.listeners import BoundSockets, addresses_of, bind
@@ -30,60 +29,8 @@ if TYPE_CHECKING:
 
 SURFACES = ("control", "docs")
 DIVERGED = 3
-_LOOK_S = 0.025
-_REMEDY = 'POST /_sim/v1/fork with {"seq": n} starts an exchange that continues from there'
 # Real time between two messages about the progress of the replay.
 _TELL_S = 0.25
-
-
-class OpenedRun:
-    """A finished run whose replay is under way or complete. `failed` says why the
-    replay ended early.
-    """
-
-    def __init__(self, recorded: RecordedRun, simulation: Simulation) -> None:
-        self.recorded = recorded
-        self.simulation = simulation
-        self.failed = ""
-
-    @property
-    def over(self) -> bool:
-        """Whether the replay has ended."""
-        return bool(self.failed) or self.recorded.finished
-
-    def progress(self) -> dict[str, Any]:
-        """The progress of the replay."""
-        progress = {"inputs": self.recorded.inputs, "of": self.recorded.total}
-        return progress | ({"failed": self.failed} if self.failed else {})
-
-    async def replay(self) -> None:
-        """Replay the run, in turns with requests that read it. Raises Divergence."""
-        from sim.read.replay import Divergence
-
-        try:
-            await in_slices(self.recorded.replay(self.simulation))
-        except Divergence as difference:
-            difference.path = str(self.recorded.path)
-            self.failed = next(difference.lines())
-            raise
-
-    async def reach(self, seq: int, branch: str = "") -> None:
-        """Wait until the replay has passed a moment. Conflict if it never will."""
-        on = self.recorded.branches[branch] if branch else self.recorded.branch
-        while not self.recorded.reached(self.simulation, on.holder(seq).name, seq):
-            if self.failed:
-                raise Conflict(
-                    f"this version replays the run up to input {self.recorded.inputs} only:"
-                    f" {self.failed}",
-                    rule="T1",
-                )
-            await asyncio.sleep(_LOOK_S)
-
-    @staticmethod
-    def refuse_change() -> Conflict:
-        """The refusal of a call that would change the run."""
-        message = "this run is over: it can be read and forked, but not changed"
-        return Conflict(message, rule="T1", remedy=_REMEDY)
 
 
 class OpenOptions(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from typing import TYPE_CHECKING
 
+from sim.server.control.call import InstanceControl
 from sim.server.control.listener import control_server
 from sim.server.grpc.server import GrpcListener
 from sim.server.host import Host
@@ -14,9 +14,6 @@ from sim.server.http.rest import rest_server
 from sim.server.http.server import HttpServer
 from sim.server.listeners import Addresses, BoundSockets, addresses_of
 from sim.server.tls import Identity
-
-if TYPE_CHECKING:
-    from sim.server.instances import Instances
 
 # Real time in which connections may finish their requests when the service stops.
 _GRACE_S = 0.5
@@ -45,7 +42,7 @@ class Service:
         *,
         identity: Identity | None = None,
         control_token: str = "",
-        instances: Instances | None = None,
+        instances: InstanceControl | None = None,
         first: bool = True,
     ) -> Service:
         """Accept connections on every bound surface, and on gRPC if it is served. Raises

@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
 from sim.run.actors.operator.action import Action, ControlRoute
+from sim.server.control.live import LiveReader
 from sim.server.host import Host
+from sim.world.format.clock_mode import ClockMode
+from sim.world.format.scenario import Scenario
 from sim.world.format.struct_types import record
 
-if TYPE_CHECKING:
-    from sim.server.control.live import LiveReader
-    from sim.server.instances import Instances
+
+class InstanceControl(Protocol):
+    """The interface of the instances of a process (`sim.server.instances`)."""
+
+    def describe_all(self) -> list[dict[str, Any]]: ...
+
+    def describe(self, name: str) -> dict[str, Any]: ...
+
+    def name_of(self, host: Host) -> str: ...
+
+    async def begin(
+        self, origin: Host, scenario: Scenario, seed: int | None, name: str, clock: ClockMode | None
+    ) -> str: ...
+
+    async def fork(
+        self, origin: Host, name: str, *, seq: int | None = None, branch: str = ""
+    ) -> str: ...
+
+    def forks_of(self, origin: Host) -> list[dict[str, Any]]: ...
+
+    async def end(self, name: str) -> None: ...
 
 
 class ControlCall(NamedTuple):
@@ -29,7 +50,7 @@ class ControlCall(NamedTuple):
     path: dict[str, str]
     query: dict[str, str]
     body: Any
-    instances: Instances | None = None
+    instances: InstanceControl | None = None
     many: dict[str, tuple[str, ...]] = {}
     headers: Mapping[str, str] = {}
 

@@ -6,20 +6,17 @@ The public name of an instance in paths and answers is "world"; it stays for com
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from sim.core.model.refusals import Conflict, InvalidRequest
-from sim.server.control.call import ControlCall
+from sim.server.control.call import ControlCall, InstanceControl
 from sim.server.control.clock_calls import clock_mode
 from sim.server.event_loop import in_helper_thread
 from sim.server.host import Host
 from sim.world.format.scalar_types import INTEGER
 from sim.world.format.scenario import SEED_NUMBER, Scenario
-
-if TYPE_CHECKING:
-    from sim.server.instances import Instances
 
 
 class ForkBody(Struct, frozen=True):
@@ -43,7 +40,7 @@ class InstanceBody(Struct, frozen=True):
     clock: Annotated[str | None, "manual, autojump, paced, paced:60"] = None
 
 
-def _instances(call: ControlCall) -> Instances:
+def _instances(call: ControlCall) -> InstanceControl:
     if call.instances is None:
         remedy = "only `sim serve` and the pytest fixture can run several instances"
         raise Conflict("this process serves a single exchange", remedy=remedy)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -18,7 +18,14 @@ from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, PayloadTooLarge, Refusal
 from sim.kernel.instants import Instant
 from sim.run.actors.operator.action import ENTRY_NODES, Action, read_entry
-from sim.server.control.call import ControlCall, Endpoint, Events, LinesAnswer, check_names
+from sim.server.control.call import (
+    ControlCall,
+    Endpoint,
+    Events,
+    InstanceControl,
+    LinesAnswer,
+    check_names,
+)
 from sim.server.control.event_stream import send_events
 from sim.server.control.routes import ROUTES
 from sim.server.event_loop import in_helper_thread
@@ -30,9 +37,6 @@ from sim.server.http.server import HttpServer, body_or_refusal, error_response
 from sim.server.room_files import Room
 from sim.world.format.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
 
-if TYPE_CHECKING:
-    from sim.server.instances import Instances
-
 PREFIX = "/_sim/v1"
 
 _VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
@@ -43,7 +47,10 @@ _BODY_LIMIT, _LARGE_BODY_LIMIT = 1 << 20, 16 << 20
 
 
 def control_server(
-    host: Host, token: str = "", instances: Instances | None = None, names: tuple[str, ...] = ()
+    host: Host,
+    token: str = "",
+    instances: InstanceControl | None = None,
+    names: tuple[str, ...] = (),
 ) -> HttpServer:
     """The server of the control plane and of the files of the control room. With a token, every
     call but /health must send it; the files need none. `names` are accepted host names besides
@@ -65,7 +72,7 @@ def control_server(
 class ControlPlane:
     """Calls of the control plane."""
 
-    def __init__(self, host: Host, token: str, instances: Instances | None) -> None:
+    def __init__(self, host: Host, token: str, instances: InstanceControl | None) -> None:
         self._host = host
         self._token = token
         self._instances = instances
