@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import aiohttp
 import pytest
 import pytest_asyncio
 from chromium import Browser, chromium
 from fake_simulation import FakeSimulation
-from processes import Process
 
 from sim.api.pipeline.settings import Settings
 from sim.server.host import Host
 from sim.server.listeners import bind
 from sim.server.service import Addresses, Service
 from sim.world.format.clock_mode import MANUAL, ClockMode
+from tests.kit.http import Answer
+from tests.kit.processes import Process
 
 RawHttp = Callable[[str, bytes], Awaitable[bytes]]
 
@@ -28,6 +32,26 @@ class Served(NamedTuple):
     sim: FakeSimulation
     host: Host
     at: Addresses
+
+    async def ask(self, plane: str, path: str = "/x", verb: str = "GET", **options: Any) -> Answer:
+        """The answer of a listener, with aiohttp's options of a request."""
+        url = f"{getattr(self.at, plane)}{path}"
+        async with aiohttp.ClientSession() as http, http.request(verb, url, **options) as answer:
+            return Answer(answer.status, answer.headers, await answer.read())
+
+    @asynccontextmanager
+    async def web_socket(
+        self, path: str = "/v1/ws/markets", plane: str = "retail", **options: Any
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """An open WebSocket."""
+        url = f"{getattr(self.at, plane)}{path}"
+        async with aiohttp.ClientSession() as http, http.ws_connect(url, **options) as socket:
+            yield socket
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the inputs that entered, in order."""
+        return [given[0] for given in self.sim.inputs]
 
 
 Serve = Callable[..., Awaitable[Served]]
@@ -71,19 +95,15 @@ def raw_http() -> RawHttp:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
     """Start `sim` with a ready file; ended after the test."""
-    started: list[Process] = []
+    with ExitStack() as started:
+        numbers = count()
 
-    def begin(*arguments: str, program: tuple[str, ...] = ("-m", "sim")) -> Process:
-        folder = tmp_path / str(len(started))
-        folder.mkdir()
-        started.append(Process(folder, *arguments, program=program))
-        return started[-1]
+        def begin(*arguments: str, program: tuple[str, ...] = ("-m", "sim")) -> Process:
+            folder = tmp_path / str(next(numbers))
+            folder.mkdir()
+            return started.enter_context(Process(folder, *arguments, program=program))
 
-    yield begin
-    for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.communicate()
+        yield begin
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Process
 
 from tests.core.test_webhook_addresses import SCENARIO as HOOKED
 from tests.core.test_webhook_addresses import SECRET, SHOWN
+from tests.kit.processes import Process
 from tests.outputs.verbs import run
 
 SCENARIO = """

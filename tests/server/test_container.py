@@ -19,10 +19,10 @@ from types import ModuleType
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from processes import Process
 
 from sim.cli.main import parsers
 from sim.cli.parsing.environment import unknown_variables
+from tests.kit.processes import Process
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()

@@ -11,10 +11,10 @@ from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
-from processes import Process
 
 from sim.cli import running_exchange
 from sim.cli.main import main
+from tests.kit.processes import Process
 
 
 @pytest.fixture(scope="module")

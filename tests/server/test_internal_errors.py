@@ -18,7 +18,6 @@ from urllib.error import HTTPError
 
 import grpc
 import pytest
-from processes import Process
 from raw_sockets import exchange_bytes, frame, request, status_of, upgrade
 from test_hostile_text import signed
 from test_tester_tools import bearer
@@ -28,6 +27,7 @@ from sim.read.replay import replay_file
 from sim.run.loader.load import load_scenario
 from sim.server.logs import log_failure
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.processes import Process
 
 # The first fill fails, in the middle of an order.
 BROKEN = """

@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 
 import grpc
 import pytest
-from processes import Process
 
 from sim.cli.main import main
 from sim.evidence.recording.files import PLANES
 from sim.server.listeners import SURFACES
 from sim.server.platforms import has_ipv6_loopback
+from tests.kit.processes import Process
 from tests.node_tools import needs
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6_loopback(), reason="this machine has no ::1")

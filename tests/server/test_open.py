@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Process
 
 from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.run.actors.operator.views import view
 from sim.run.client.client import connect
 from tests.journeys import order, quiet, rpc_trader, trader
+from tests.kit.processes import Process
 
 Call = Callable[..., Any]
 

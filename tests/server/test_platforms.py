@@ -12,10 +12,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from processes import Process
 
 from sim.cli.main import main
 from sim.server import platforms
+from tests.kit.processes import Process
 
 # What Windows has not. `sim` runs in it as the console script does.
 WINDOWS = """

@@ -16,10 +16,11 @@ import pytest
 import pytest_asyncio
 import yaml
 from chromium import COMMAND
-from processes import Process
 from room_page import RoomPage
 from test_held_answers import signed
 from test_kyc_and_webhooks import Partner
+
+from tests.kit.processes import Process
 
 pytestmark = [
     pytest.mark.long,

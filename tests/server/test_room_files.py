@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from patience import until
-from processes import Process
 from test_kyc_and_webhooks import Partner
 
 from sim.kernel.instants import NS_PER_S
@@ -22,6 +21,7 @@ from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.room_files import FOLDER
 from sim.testing.control import ControlError
+from tests.kit.processes import Process
 
 
 def ask(address, path, verb="GET", **headers):

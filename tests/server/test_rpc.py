@@ -15,10 +15,6 @@ from sim.api.pipeline.inputs import Close, Reply, Send
 from sim.kernel.instants import seconds
 
 
-def kinds(served):
-    return [given[0] for given in served.sim.inputs]
-
-
 def trailers(call):
     return dict(call.trailing_metadata() or ())
 
@@ -158,14 +154,14 @@ async def test_a_server_stream_sends_what_there_is_and_ends_as_the_exchange_says
         assert await call.read() == b"later"
         assert await call.code() == grpc.StatusCode.INTERNAL
         assert await call.details() == "Subscription manager revoked session"
-    assert kinds(served) == ["open"]
+    assert served.kinds == ["open"]
 
 
 async def test_a_stream_that_ends_well_is_ok(serve):
     served = await serve()
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         call = channel.unary_stream("/t.T/Server")(b"")
-        await until(lambda: kinds(served) == ["open"])
+        await until(lambda: served.kinds == ["open"])
         served.host.apply([Close(1, 0, "")])
         assert await call.code() == grpc.StatusCode.OK
 
@@ -187,7 +183,7 @@ async def test_a_reader_with_too_much_waiting_is_a_slow_consumer(serve):
     served.sim.stream_buffer = 10
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         call = channel.unary_stream("/t.T/Server")(b"")
-        await until(lambda: kinds(served) == ["open"])
+        await until(lambda: served.kinds == ["open"])
         served.host.apply([Send(1, b"%d" % number) for number in range(10)])
         assert [await call.read() for _ in range(10)] == [b"%d" % number for number in range(10)]
         # a snapshot, say: too much at once makes nobody slow
@@ -197,7 +193,7 @@ async def test_a_reader_with_too_much_waiting_is_a_slow_consumer(serve):
             grpc.StatusCode.RESOURCE_EXHAUSTED,
             "slow consumer",
         )
-        await until(lambda: kinds(served) == ["open", "hangup"])
+        await until(lambda: served.kinds == ["open", "hangup"])
 
 
 async def test_a_slow_consumer_may_ask_to_lose_what_waits_instead_of_the_stream(serve):
@@ -207,7 +203,7 @@ async def test_a_slow_consumer_may_ask_to_lose_what_waits_instead_of_the_stream(
     served.sim.head = [b"as it is now"]
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         call = channel.unary_stream("/t.T/Server")(b"")
-        await until(lambda: kinds(served) == ["open"])
+        await until(lambda: served.kinds == ["open"])
         served.host.apply([Send(1, b"%d" % number) for number in range(1, 15)])
         served.host.apply([Send(1, b"%d" % number) for number in range(15, 18)])
         assert [await call.read() for _ in range(3)] == [b"as it is now", b"16", b"17"]
@@ -222,7 +218,7 @@ async def test_a_client_that_cancels_hangs_up(serve):
         call = channel.unary_stream("/t.T/Server")(b"")
         await call.read()
         call.cancel()
-        await until(lambda: kinds(served) == ["open", "hangup"])
+        await until(lambda: served.kinds == ["open", "hangup"])
 
 
 @pytest.mark.parametrize("kind", ["/t.T/Server", "/t.T/Bidi"])
@@ -235,11 +231,11 @@ async def test_the_headers_of_a_stream_say_that_it_is_open_before_anything_is_on
             else channel.unary_stream(kind)(b"")
         )
         assert tuple(await asyncio.wait_for(call.initial_metadata(), 5)) == ()
-        assert kinds(served) == ["open"]
+        assert served.kinds == ["open"]
         served.host.apply([Send(1, b"first")])
         assert await call.read() == b"first"
         call.cancel()
-        await until(lambda: kinds(served) == ["open", "hangup"])
+        await until(lambda: served.kinds == ["open", "hangup"])
 
 
 async def test_a_bidirectional_stream_carries_frames_both_ways_and_outlives_a_half_close(
@@ -256,7 +252,7 @@ async def test_a_bidirectional_stream_carries_frames_both_ways_and_outlives_a_ha
         served.host.apply([Send(1, b"still flowing")])
         assert await call.read() == b"still flowing"
         call.cancel()
-        await until(lambda: kinds(served) == ["open", "frame", "frame", "hangup"])
+        await until(lambda: served.kinds == ["open", "frame", "frame", "hangup"])
     assert not caplog.records
 
 
@@ -264,7 +260,7 @@ async def test_stopping_ends_streams_with_unavailable(serve):
     served = await serve()
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         call = channel.unary_stream("/t.T/Server")(b"")
-        await until(lambda: kinds(served) == ["open"])
+        await until(lambda: served.kinds == ["open"])
         await served.host.stop()
         assert await call.code() == grpc.StatusCode.UNAVAILABLE
 

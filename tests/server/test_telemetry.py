@@ -22,7 +22,6 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from processes import Process
 from prometheus_client.parser import text_string_to_metric_families
 
 from sim import Simulation, load_scenario
@@ -32,6 +31,7 @@ from sim.run.actors.operator.metrics import metrics
 from sim.server.telemetry.prometheus import prometheus_text
 from sim.testing import connect
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.processes import Process
 
 ROOT = Path(__file__).parents[2]
 KINDS: dict[str, Any] = {

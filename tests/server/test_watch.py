@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Process
 
 from sim.cli.main import main
+from tests.kit.processes import Process
 
 BASE = """
 name: base

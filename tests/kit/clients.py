@@ -1,0 +1,113 @@
+"""Clients of a served exchange, as partners and retail users write them: tokens, signatures, the
+official SDK, identity verification, and a tester's orders. `at` is the fixture, or anything else
+with its addresses and credentials; a ready file is one by `Facts`.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlencode
+
+import jwt
+from polymarket_us import PolymarketUS
+from polymarket_us.auth import create_auth_headers
+
+from tests.kit.bodies import APPLICATION
+from tests.kit.http import Answer, call
+
+Metadata = tuple[tuple[str, str], ...]
+
+
+class Facts(SimpleNamespace):
+    """The content of a ready file by its keys."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        super().__init__(**facts)
+
+
+def sdk(at: Any, key: int | dict[str, str] = 0, kind: type = PolymarketUS, **settings: Any) -> Any:
+    """The official client with a retail key, or with the key of a number."""
+    found = at.api_keys[key] if isinstance(key, int) else key
+    return kind(
+        key_id=found["key_id"],
+        secret_key=found["secret_key"],
+        api_base_url=at.retail,
+        gateway_base_url=at.gateway,
+        **settings,
+    )
+
+
+def signed(at: Any, path: str, verb: str = "GET") -> dict[str, str]:
+    """Headers of a call that is signed by the first retail key, at the machine's time."""
+    key = at.api_keys[0]
+    headers: dict[str, str] = create_auth_headers(key["key_id"], key["secret_key"], verb, path)
+    return headers
+
+
+def bearer(at: Any, firm: dict[str, Any] | None = None, audience: str = "") -> Metadata:
+    """Metadata of a firm, the first one by default, with a token got as a client gets it; `audience`
+    is the issuer signed for if not the one that is asked.
+    """
+    firm = firm or at.firms[0]
+    now = int(time.time())
+    claims = {
+        "iss": firm["client_id"],
+        "sub": firm["client_id"],
+        "aud": f"{audience or at.auth}/oauth/token",
+        "jti": str(time.time_ns()),
+        "iat": now,
+        "exp": now + 240,
+    }
+    private = Path(firm["private_key_path"]).read_bytes()
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": firm["client_id"],
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        "client_assertion": jwt.encode(claims, private, algorithm="RS256"),
+        "audience": firm["audience"],
+    }
+    token = call(f"{at.auth}/oauth/token", urlencode(form).encode()).json()["access_token"]
+    return (("authorization", f"Bearer {token}"), ("x-participant-id", firm["users"][0]))
+
+
+def place(
+    at: Any, symbol: str, side: str, price: str, qty: str = "1", who: str = "maker", **more: Any
+) -> dict[str, Any]:
+    """The control plane's answer to an order of one of the tester's own participants."""
+    body = {"as": who, "symbol": symbol, "side": side, "price": price, "qty": qty, **more}
+    answer: dict[str, Any] = at.control("POST", "/orders", body)
+    return answer
+
+
+class Partner:
+    """The first partner's own small client."""
+
+    def __init__(self, at: Any) -> None:
+        self.at = at
+
+    def ask(self, path: str, body: object = None, verb: str | None = None) -> Answer:
+        """The answer to a call with a fresh token."""
+        return call(f"{self.at.exchange}{path}", body, verb=verb, headers=dict(bearer(self.at)))
+
+    def call(self, verb: str, path: str, body: object = None) -> tuple[int, Any]:
+        """(status, decoded body)."""
+        answer = self.ask(path, body, verb)
+        return answer.status, answer.json()
+
+    def register(self, url: str, signing_secret: str | None = None) -> tuple[int, Any]:
+        """Name the receiver of the firm's webhooks."""
+        body = {"webhook_url": url} | ({"signing_secret": signing_secret} if signing_secret else {})
+        return self.call("POST", "/v1/kyc/webhook", body)
+
+    def start(self, **changes: Any) -> Any:
+        """Start the verification of a person who is approved, unless changes say otherwise."""
+        status, body = self.call("POST", "/v1/kyc/start", APPLICATION | changes)
+        assert status == 200, body
+        return body
+
+    def status(self, external_id: str = "c-1") -> Any:
+        """The state of a verification."""
+        return self.call("GET", f"/v1/kyc/status?external_id={external_id}")[1]
