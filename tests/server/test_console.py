@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.core.test_webhook_addresses import SCENARIO as HOOKED
 from tests.core.test_webhook_addresses import SECRET, SHOWN
-from tests.kit.processes import Process
+from tests.kit.http import call
+from tests.kit.processes import Process, serve
 from tests.outputs.verbs import run
 
 SCENARIO = """
@@ -26,25 +24,15 @@ steps:
 """
 
 
-def _call(url: str, body: dict[str, Any] | None = None) -> Any:
-    """The answer of a call; None when it was refused."""
-    content = None if body is None else json.dumps(body).encode()
-    try:
-        with urllib.request.urlopen(url, content) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError:
-        return None
-
-
 def _served(folder: Path, *options: str) -> tuple[Process, str, str]:
     """A server that was called twice and whose clock moved, with what it wrote."""
     scenario = folder / "told.yaml"
     scenario.write_text(SCENARIO)
-    served = Process(folder, "serve", str(scenario), "--port-base=0", "--clock=manual", *options)
-    _call(f"{served.ready['gateway']}/v1/health")
-    _call(f"{served.ready['retail']}/v1/orders/open")
-    _call(f"{served.ready['control']}/_sim/v1/clock/advance", {"by": "5m"})
-    script = _call(f"{served.ready['control']}/_sim/v1/script")
+    served = serve(folder, str(scenario), *options)
+    call(f"{served.ready['gateway']}/v1/health")
+    call(f"{served.ready['retail']}/v1/orders/open")
+    served.control("POST", "/clock/advance", {"by": "5m"})
+    script = served.control("GET", "/script")
     assert (script["failed"], script["steps"][1]["where"]) == (1, "told.yaml:7")
     code, out, errors = served.end(signal.SIGTERM)
     assert code == 0
@@ -125,8 +113,8 @@ def test_an_attempt_is_told_without_the_secret_in_the_address_of_its_receiver(
 ) -> None:
     scenario = tmp_path / "hooked.json"
     scenario.write_text(json.dumps(HOOKED, indent=1))
-    served = Process(tmp_path, "serve", str(scenario), "--port-base=0", "--clock=manual", *options)
-    _call(f"{served.ready['control']}/_sim/v1/clock/advance", {"by": "20m"})
+    served = serve(tmp_path, str(scenario), *options)
+    served.control("POST", "/clock/advance", {"by": "20m"})
     code, out, errors = served.end(signal.SIGTERM)
     assert code == 0
     assert SHOWN in errors

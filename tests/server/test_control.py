@@ -116,9 +116,9 @@ ACTIONS = [
     ("PUT", "/quirks/q", "quirk.set", "q", {"value": "always"}),
     ("PUT", "/assumptions/a.b", "assumption.set", "a.b", {"value": 1}),
     ("POST", "/webhooks/firms/acme/redeliver", "webhook.redeliver", "firms/acme", {}),
-    ("POST", "/accounts/firms/c/accounts/1/fund", "account.fund", "firms/c/accounts/1", {"amount": "5"}),
+    ("POST", "/accounts/firms/c/1/fund", "account.fund", "firms/c/1", {"amount": "5"}),
     ("DELETE", "/streams/3", "stream.close", "3", {}),
-]  # fmt: skip
+]
 
 
 async def test_actions_reach_the_simulation_with_their_subject(serve):

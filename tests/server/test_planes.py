@@ -4,14 +4,13 @@ none of the others'.
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from urllib.parse import urlsplit
 
 import grpc
 import pytest
 
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.http import status
 
 # A path of each plane that answers without credentials in some way other than 404.
 PATHS = {
@@ -20,14 +19,6 @@ PATHS = {
     "exchange": "/v1/whoami",
     "auth": "/oauth/token",
 }
-
-
-def status(url: str) -> int:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as refused:
-        return refused.code
 
 
 @pytest.mark.spec("S0-1", "S5.3-1", "S7.1-4")

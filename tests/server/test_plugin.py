@@ -4,28 +4,23 @@ clients.
 
 from __future__ import annotations
 
-import json
-import urllib.request
 from datetime import UTC, datetime, timedelta
-from urllib.error import HTTPError
 
 import pytest
 
 from sim.core.model.refusals import InvalidRequest
 from sim.testing.control import ControlError
 from sim.testing.wall_clock import open_grpc_channels
+from tests.kit.http import call
 from tests.report_file import ReportFile
 
 pytest_plugins = ["pytester"]
 
 
 def get(url):
-    """(status, decoded body) of a GET with the standard library."""
-    try:
-        with urllib.request.urlopen(url) as answer:
-            return answer.status, json.load(answer)
-    except HTTPError as error:
-        return error.code, json.load(error)
+    """(status, decoded body) of a GET."""
+    answer = call(url)
+    return answer.status, answer.json()
 
 
 def test_it_serves_the_quickstart_on_ports_of_its_own(exchange):
@@ -114,10 +109,8 @@ def test_a_fault_may_strike_a_chosen_call_only(exchange):
 
 def test_the_control_plane_is_called_by_its_own_name(exchange):
     symbol = exchange.symbols["open"][0]
-    assert (
-        exchange.control("POST", f"/instruments/{symbol}/state", {"state": "SUSPENDED"})["was"]
-        == "OPEN"
-    )
+    suspended = exchange.control("POST", f"/instruments/{symbol}/state", {"state": "SUSPENDED"})
+    assert suspended["was"] == "OPEN"
     with pytest.raises(ControlError, match="404"):
         exchange.control("POST", "/instruments/nothing/state", {"state": "OPEN"})
     assert "sim_inputs_total" in exchange.control("GET", "/metrics")
@@ -183,9 +176,7 @@ def test_another_freezer_is_noticed(exchange):
 
 def test_webhooks_have_a_receiver_that_listens_when_asked_for(exchange):
     assert exchange.webhooks.deliveries == []
-    request = urllib.request.Request(exchange.webhooks.url, data=b'{"event_id":"1"}', method="POST")
-    with urllib.request.urlopen(request) as answer:
-        assert answer.status == 200
+    assert call(exchange.webhooks.url, {"event_id": "1"}).status == 200
     assert exchange.webhooks.received[0].payload == {"event_id": "1"}
 
 
