@@ -5,19 +5,25 @@ with its addresses and credentials; a ready file is one by `Facts`.
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
 import jwt
+import pytest
 from polymarket_us import PolymarketUS
 from polymarket_us.auth import create_auth_headers
 
+from sim import load_scenario
+from sim.testing.exchange_fixture import ServedExchange
 from tests.kit.bodies import APPLICATION
 from tests.kit.http import Answer, call
 
+MARKETS = "/v1/ws/markets"
 Metadata = tuple[tuple[str, str], ...]
 
 
@@ -26,6 +32,16 @@ class Facts(SimpleNamespace):
 
     def __init__(self, facts: dict[str, Any]) -> None:
         super().__init__(**facts)
+
+
+def served_exchange(
+    folders: pytest.TempPathFactory, scenario: str = "quickstart"
+) -> Iterator[ServedExchange]:
+    """For a fixture: an exchange that serves several tests."""
+    journal = folders.mktemp("served") / "journal.ndjson"
+    exchange = ServedExchange(load_scenario(scenario), journal=journal)
+    yield exchange
+    exchange.close()
 
 
 def sdk(at: Any, key: int | dict[str, str] = 0, kind: type = PolymarketUS, **settings: Any) -> Any:
@@ -40,11 +56,22 @@ def sdk(at: Any, key: int | dict[str, str] = 0, kind: type = PolymarketUS, **set
     )
 
 
-def signed(at: Any, path: str, verb: str = "GET") -> dict[str, str]:
+def signed(at: Any, path: str = MARKETS, verb: str = "GET") -> dict[str, str]:
     """Headers of a call that is signed by the first retail key, at the machine's time."""
     key = at.api_keys[0]
     headers: dict[str, str] = create_auth_headers(key["key_id"], key["secret_key"], verb, path)
     return headers
+
+
+def web_socket_url(at: Any, path: str = MARKETS) -> str:
+    """The address of a WebSocket of the retail API."""
+    return f"{at.retail.replace('http', 'ws', 1)}{path}"
+
+
+def subscription(*symbols: str, kind: str = "MARKET_DATA") -> str:
+    """The frame that subscribes to the data of markets."""
+    request = {"requestId": "1", "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}"}
+    return json.dumps({"subscribe": request | {"marketSlugs": list(symbols)}})
 
 
 def bearer(at: Any, firm: dict[str, Any] | None = None, audience: str = "") -> Metadata:

@@ -8,11 +8,11 @@ import json
 from typing import Any
 
 import pytest
-from test_kyc_and_webhooks import Partner
 
 from sim.kernel import resources
 from sim.run.actors.operator.views import VIEWS
 from sim.server.control.routes import ROUTES
+from tests.kit.clients import Partner
 
 
 @pytest.fixture

@@ -16,14 +16,11 @@ import grpc
 import pytest
 import requests
 from authlib.integrations.requests_client import OAuth2Session
-from polymarket_us import PolymarketUS
-from polymarket_us.auth import create_auth_headers
 from polymarket_us.errors import APIConnectionError, APIStatusError, APITimeoutError
 from standardwebhooks import Webhook
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as connect_web_socket
 
-from sim import load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.contract.messages.exchange_v1 import (
     CreateMarketDataSubscriptionRequest,
@@ -32,8 +29,9 @@ from sim.contract.messages.exchange_v1 import (
 )
 from sim.core.service.fault_spec import CALLS, KINDS
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.bodies import APPLICATION, retail_order
+from tests.kit.clients import place, sdk, served_exchange, signed, subscription, web_socket_url
 from tests.server.stock_oauth import FiveMinutes
-from tests.server.test_chaos import APPLICATION
 
 VALUES: dict[str, Any] = {"status": 503, "code": "UNAVAILABLE", "delay": "2s"}
 TIMEOUT_S = 0.4  # timeout of clients whose call hangs
@@ -55,15 +53,9 @@ OK = Seen(200)
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange]:
-    text = (
-        "name: every-fault\nextends: quickstart\nworld: {games: 0, instruments: [{symbol:"
-        f" {SYMBOL}, tick_size: '0.01', state: OPEN}}]}}\n"
-    )
-    made = ServedExchange(
-        load_scenario(text), journal=tmp_path_factory.mktemp("faults") / "journal.ndjson"
-    )
-    yield made
-    made.close()
+    listed = f"{{symbol: {SYMBOL}, tick_size: '0.01', state: OPEN}}"
+    text = f"name: every-fault\nextends: quickstart\nworld: {{games: 0, instruments: [{listed}]}}\n"
+    yield from served_exchange(tmp_path_factory, text)
 
 
 @pytest.fixture
@@ -134,18 +126,10 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
 
         return "IssueToken", lambda: by_requests(token)
     if plane in ("gateway", "retail"):
-        key = at.api_keys[0]
-        client = PolymarketUS(
-            key_id=key["key_id"],
-            secret_key=key["secret_key"],
-            api_base_url=at.retail,
-            gateway_base_url=at.gateway,
-            timeout=TIMEOUT_S,
-            max_retries=0,
-        )
-        return ("GetBook", lambda: by_sdk(lambda: client.markets.book(SYMBOL))) if plane == "gateway" else (
-            "ListOpenOrders", lambda: by_sdk(lambda: client.orders.list())
-        )  # fmt: skip
+        client = sdk(at, timeout=TIMEOUT_S, max_retries=0)
+        if plane == "gateway":
+            return "GetBook", lambda: by_sdk(lambda: client.markets.book(SYMBOL))
+        return "ListOpenOrders", lambda: by_sdk(lambda: client.orders.list())
     fetch()
     if plane == "exchange":
         return "GetWhoAmI", lambda: by_requests(
@@ -158,16 +142,12 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
 
     def call() -> Seen:
         try:
-            trailers = method.with_call(request, metadata=metadata, timeout=2 * TIMEOUT_S)[
-                1
-            ].trailing_metadata()
+            done = method.with_call(request, metadata=metadata, timeout=2 * TIMEOUT_S)[1]
         except grpc.RpcError as failed:
-            words = {
-                grpc.StatusCode.DEADLINE_EXCEEDED: Seen(TIMED_OUT),
-                grpc.StatusCode.UNAVAILABLE: Seen(503),
-            }
-            return words.get(failed.code(), Seen(failed.code()))
-        return Seen(200, dict(map(tuple, trailers)).get("x-sim-elapsed", ""))
+            codes = grpc.StatusCode
+            words = {codes.DEADLINE_EXCEEDED: TIMED_OUT, codes.UNAVAILABLE: 503}
+            return Seen(words.get(failed.code(), failed.code()))
+        return Seen(200, dict(map(tuple, done.trailing_metadata())).get("x-sim-elapsed", ""))
 
     return "GetOrderBook", call
 
@@ -230,12 +210,7 @@ class Follower:
 
 class OfGrpc(Follower):
     operation = "CreateMarketDataSubscription"
-    ends = {
-        "status": "UNAVAILABLE",
-        "code": "UNAVAILABLE",
-        "reset": "UNAVAILABLE",
-        "revoke": "INTERNAL",
-    }
+    ends = dict.fromkeys(("status", "code", "reset"), "UNAVAILABLE") | {"revoke": "INTERNAL"}
 
     def open(self) -> None:
         session, fetch = authlib_session(self.at)
@@ -269,23 +244,10 @@ class OfWebSocket(Follower):
     ends = {"status": 1001, "code": 1001, "reset": "no close frame", "revoke": 1011}
 
     def open(self) -> None:
-        key = self.at.api_keys[0]
-        headers = create_auth_headers(key["key_id"], key["secret_key"], "GET", "/v1/ws/markets")
-        self.managed = connect_web_socket(
-            f"{self.at.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers
-        )
+        url = web_socket_url(self.at)
+        self.managed = connect_web_socket(url, additional_headers=signed(self.at))
         self.socket = self.managed.__enter__()
-        self.socket.send(
-            json.dumps(
-                {
-                    "subscribe": {
-                        "requestId": "1",
-                        "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
-                        "marketSlugs": [SYMBOL],
-                    }
-                }
-            )
-        )
+        self.socket.send(subscription(SYMBOL))
 
     def next(self) -> object:
         try:
@@ -312,11 +274,7 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
     at.fault(client.operation, plane="stream", times=1, **{kind: VALUES.get(kind, True)})  # type: ignore[attr-defined]
 
     def bid(qty: int) -> None:
-        at.control(
-            "POST",
-            "/orders",
-            {"as": "maker", "symbol": SYMBOL, "side": "buy", "price": "0.02", "qty": str(qty)},
-        )
+        place(at, SYMBOL, "buy", "0.02", str(qty))
 
     bid(1)
     if kind in client.ends:  # type: ignore[attr-defined]
@@ -358,9 +316,8 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         fetch()
         return session.request(verb, f"{at.exchange}{path}", timeout=5, **given).json()
 
-    assert call(
-        "POST", "/v1/kyc/webhook", json={"webhook_url": at.webhooks.url, "signing_secret": secret}
-    )["validated"]
+    receiver = {"webhook_url": at.webhooks.url, "signing_secret": secret}
+    assert call("POST", "/v1/kyc/webhook", json=receiver)["validated"]
     at.fault("kyc.approved", plane="webhook", times=1, **{kind: VALUES.get(kind, True)})
     call("POST", "/v1/kyc/start", json=APPLICATION)
     at.clock.advance("30m")
@@ -379,9 +336,8 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         "delay": [(1, "delivered")],
     }.get(kind, [(1, "failed"), (2, "delivered")])
     if kind == "drop":  # §3.5: polling shows the decision too
-        assert call("GET", "/v1/kyc/status", params={"external_id": APPLICATION["external_id"]})[
-            "participantId"
-        ]
+        named = {"external_id": APPLICATION["external_id"]}
+        assert call("GET", "/v1/kyc/status", params=named)["participantId"]
     else:
         assert got[0]["participant_id"] and len(got) == (2 if kind == "duplicate" else 1)
 
@@ -394,28 +350,14 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
 def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_end(
     at: ServedExchange, kind: str
 ) -> None:
-    key = at.api_keys[0]
-    client = PolymarketUS(
-        key_id=key["key_id"],
-        secret_key=key["secret_key"],
-        api_base_url=at.retail,
-        gateway_base_url=at.gateway,
-        max_retries=0,
-    )
+    client = sdk(at, max_retries=0)
     at.fault("place", plane="engine", times=1, **{kind: VALUES.get(kind, True)})
-    order = client.orders.create({
-        "marketSlug": SYMBOL, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": {"value": "0.02", "currency": "USD"},
-        "quantity": 1, "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-    })["id"]  # fmt: skip
+    order = client.orders.create(retail_order(SYMBOL, "BUY_LONG", 2))["id"]
     assert client.orders.retrieve(order)["order"]["state"] == "ORDER_STATE_PENDING_NEW"
     at.clock.advance("2s")
     assert client.orders.retrieve(order)["order"]["state"] == "ORDER_STATE_NEW"
 
 
 def test_every_kind_and_plane_of_the_catalogue_has_a_client_here() -> None:
-    assert {plane for kind in KINDS for plane in kind.planes} == {
-        *CALLS,
-        "stream",
-        "webhook",
-        "engine",
-    }
+    planes = {plane for kind in KINDS for plane in kind.planes}
+    assert planes == {*CALLS, "stream", "webhook", "engine"}

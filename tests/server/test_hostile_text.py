@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import base64
 import socketserver
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,15 +14,13 @@ from urllib.parse import urlencode
 
 import grpc
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from raw_http2 import call
 from raw_sockets import exchange_bytes, frame, request, status_of, upgrade
-from test_kyc_and_webhooks import Partner
-from test_tester_tools import bearer
 
 from sim.read.replay import replay_file
-from sim.run.loader.load import load_scenario
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.clients import MARKETS, Partner, bearer, place, served_exchange, signed
+from tests.kit.processes import sim
 
 HTTP = ("gateway", "retail", "exchange", "auth", "control", "docs")
 READ = {
@@ -41,10 +36,7 @@ BYTES = (b"\xff", b"caf\xe9", b"\xed\xa0\x80", b"\xc0\x80", "é\N{SNOWMAN}".enco
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange]:
-    journal = tmp_path_factory.mktemp("text") / "journal.ndjson"
-    exchange = ServedExchange(load_scenario("quickstart"), journal=journal)
-    yield exchange
-    exchange.close()
+    yield from served_exchange(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)
@@ -155,7 +147,7 @@ POSTS = {
 
 @pytest.mark.parametrize("plane", HTTP)
 def test_a_body_that_is_no_text_is_refused(served, plane: str) -> None:
-    pairs = (f"{name}: {value}" for name, value in bearer(served, served.firms[0]))
+    pairs = (f"{name}: {value}" for name, value in bearer(served))
     credentials = tuple(pair.encode() for pair in pairs)
     for kind in (b"application/json", b"application/x-www-form-urlencoded"):
         for target in POSTS[plane]:
@@ -207,7 +199,7 @@ def test_metadata_of_odd_bytes_are_credentials_that_nobody_has(served, method: b
 
 
 def test_a_string_of_a_message_that_is_no_text_is_an_invalid_argument(served) -> None:
-    metadata = [(name.encode(), value.encode()) for name, value in bearer(served, served.firms[0])]
+    metadata = [(name.encode(), value.encode()) for name, value in bearer(served)]
     for text in (b"\xff", b"\xed\xa0\x80"):
         answer = call(served.grpc, UNARY, metadata, b"\x0a%c%b" % (len(text), text))
         assert b"grpc-status\x013" in answer
@@ -227,7 +219,7 @@ def code_of_the_next_call(address: str) -> grpc.StatusCode:
 
 def test_a_path_that_is_no_text_ends_its_own_connection_only(served) -> None:
     """grpcio closes its listener at such a path; the server reopens it, and streams continue."""
-    metadata = bearer(served, served.firms[0])
+    metadata = bearer(served)
     symbol = served.symbols["open"][0]
     with grpc.insecure_channel(served.grpc) as channel:
         book = channel.unary_stream(STREAM.decode())(
@@ -237,31 +229,16 @@ def test_a_path_that_is_no_text_ends_its_own_connection_only(served) -> None:
         for path in (b"/\xff/x", b"/exchange.v1.OrderBookAPI/\xed\xa0\x80"):
             assert b"grpc-status\x010" not in call(served.grpc, path)
             assert code_of_the_next_call(served.grpc) is grpc.StatusCode.UNAUTHENTICATED
-        order = {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": "1"}
-        served.control("POST", "/orders", order)
+        place(served, symbol, "buy", "0.02")
         assert next(book)
         book.cancel()
 
 
 # ---- WebSockets
 
-MARKETS = "/v1/ws/markets"
-
-
-def signed(served: ServedExchange) -> dict[str, str]:
-    """Return the headers of an accepted handshake."""
-    key, stamp = served.api_keys[0], str(int(time.time() * 1000))
-    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key["secret_key"])[:32])
-    signature = private.sign(f"{stamp}GET{MARKETS}".encode())
-    return {
-        "x-pm-access-key": key["key_id"],
-        "x-pm-timestamp": stamp,
-        "x-pm-signature": base64.b64encode(signature).decode(),
-    }
-
 
 def test_a_handshake_of_odd_bytes_is_a_401(served) -> None:
-    for name in ("x-pm-access-key", "x-pm-timestamp", "x-pm-signature"):
+    for name in ("X-PM-Access-Key", "X-PM-Timestamp", "X-PM-Signature"):
         for odd in BYTES:
             headers = signed(served) | {name: odd.decode("latin-1")}
             answer = exchange_bytes(served.retail, upgrade(MARKETS, headers), until=b"\r\n\r\n")
@@ -337,18 +314,13 @@ def test_history_and_the_scenario_of_the_session_hold_whatever_clients_sent(serv
 
 @pytest.mark.parametrize("verb", ["timeline", "witness", "conformance", "report", "explain"])
 def test_every_command_reads_the_journal_of_all_this(served, tmp_path: Path, verb: str) -> None:
-    pairs = (*bearer(served, served.firms[0]), ("x-participant-id", served.firms[0]["users"][0]))
+    pairs = (*bearer(served), ("x-participant-id", served.firms[0]["users"][0]))
     body = b'{"orderId": "NONE", "symbol": "no-such"}'  # the exchange reports what it refused
     headers = (f"{name}: {value}".encode() for name, value in pairs)
     sent = request(b"POST", b"/v1/trading/orders/cancel", *headers, body=body)
     assert status_of(exchange_bytes(served.exchange, sent)) == 404
     more = {"report": ["--out", str(tmp_path / "page.html")]}
-    said = subprocess.run(
-        [sys.executable, "-m", "sim", verb, str(served.journal), *more.get(verb, [])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    said = sim(verb, served.journal, *more.get(verb, []))
     assert said.returncode in (0, 1) and "Traceback" not in said.stderr, said.stderr
 
 

@@ -28,8 +28,7 @@ import pytest
 from polymarket_us import PolymarketUS
 from polymarket_us.auth import create_auth_headers
 from raw_sockets import exchange_bytes
-from test_kyc_and_webhooks import PERSON
-from test_tester_tools import ORDERS, bearer
+from test_tester_tools import ORDERS
 from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
@@ -38,6 +37,8 @@ from sim.evidence.recording.files import PLANES, UnreadableRecording, body_value
 from sim.evidence.recording.reading import LINE_MAX, read_recording
 from sim.evidence.recording.service_times import service_time
 from sim.server.recorder.recorder import RecordingRelay, RecordOptions
+from tests.kit.bodies import APPLICATION as PERSON
+from tests.kit.clients import bearer
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
 SSN = "523-45-6789"

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from chromium import COMMAND
 from room_page import RoomPage
-from test_kyc_and_webhooks import PERSON, Partner
 from test_room import PARTS, levels, order, seq_of
 from test_room import watched as watched
-from test_tester_tools import bearer
 
 from sim.read.history.recorded import RecordedRun
 from sim.read.report.report import write_report
+from tests.kit.bodies import APPLICATION as PERSON
+from tests.kit.clients import Partner, bearer
 from tests.report_file import ReportFile
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

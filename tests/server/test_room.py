@@ -18,8 +18,8 @@ import yaml
 from chromium import COMMAND
 from room_page import RoomPage
 from test_held_answers import signed
-from test_kyc_and_webhooks import Partner
 
+from tests.kit.clients import Partner
 from tests.kit.processes import Process
 
 pytestmark = [

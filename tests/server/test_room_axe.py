@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pytest
 from chromium import COMMAND
-from test_kyc_and_webhooks import Partner
 from test_room import PARTS
 from test_room import room as room
 from test_room import watched as watched
 
+from tests.kit.clients import Partner
 from tests.node_tools import MODULES, needs
 
 pytestmark = [

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from patience import until
-from test_kyc_and_webhooks import Partner
 
 from sim.kernel.instants import NS_PER_S
 from sim.run.actors.operator.views import ViewFilter, view
@@ -21,6 +20,7 @@ from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.room_files import FOLDER
 from sim.testing.control import ControlError
+from tests.kit.clients import Partner
 from tests.kit.processes import Process
 
 
