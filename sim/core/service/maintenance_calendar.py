@@ -191,9 +191,8 @@ class MaintenanceCalendar:
         return self._announced
 
     def load(self, state: list[AnnouncedWindow]) -> None:
-        """Restore saved announcements, after the assumptions. What was planned remains valid where
-        neither differs.
-        """
+        """Restore saved announcements, after the assumptions."""
+        # What was planned remains valid if both are as they were.
         if state != self._announced or self._planned_by != self._rules():
             self._announced = list(state)
             self.changed()
