@@ -191,9 +191,7 @@ class MaintenanceCalendar:
         return self._announced
 
     def load(self, state: list[AnnouncedWindow]) -> None:
-        """Restore saved announcements, after the assumptions. What was planned remains valid where
-        neither differs.
-        """
+        """Restore saved announcements, after the assumptions. A plan stays where both are equal."""
         if state != self._announced or self._planned_by != self._rules():
             self._announced = list(state)
             self.changed()
