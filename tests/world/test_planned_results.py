@@ -13,7 +13,6 @@ from sim.core.model.games import Game
 from sim.kernel.instants import NS_PER_S, parse_instant
 from sim.run.client.client import Connection, connect
 from sim.world.reference.game_clock import GameClock
-from sim.world.reference.results import final
 from tests.journeys import enter, firm
 
 LATER = "2026-10-05T12:00:00Z"
@@ -285,62 +284,6 @@ def test_a_combo_with_a_window_settles_with_it(world: Connection) -> None:
     world.advance_to("2026-09-08T18:16:01Z")
     assert settlement(world, window) == 0
     assert settlement(world, made.json()["combo"]["id"]) == 0
-
-
-@pytest.mark.long
-def test_results_follow_from_the_slug_and_nothing_else() -> None:
-    one = connect(Simulation(load_scenario("quickstart"), seed=1))
-    two = connect(Simulation(load_scenario("quickstart"), seed=2))
-    for world in (one, two):
-        world.advance_to("2026-09-20T12:00:00Z")
-    slugs = [event["slug"] for event in events(one, ended="true")]
-    assert slugs == [event["slug"] for event in events(two, ended="true")]
-    assert [event["score"] for event in events(one, ended="true")] == [
-        event["score"] for event in events(two, ended="true")
-    ]
-
-
-def test_every_result_is_one_that_can_be(later: Connection) -> None:
-    """Goals in their halves, sets to their end, no draw where there is none."""
-    reference = later.simulation.exchange.reference
-    for slug in reference.generated.slugs:
-        event = reference.generated.bare(slug)
-        game: Game = final(event, [])
-        league = event.subcategory
-        if league in ("atp", "wta"):
-            assert (
-                2 <= len(game.periods) <= 3 and max(game.home_score or 0, game.away_score or 0) == 2
-            )
-        elif league in ("epl", "lib"):
-            assert game.goals is not None and all(1 <= goal.minute <= 90 for goal in game.goals)
-            assert game.advances in ("home", "away")
-        else:
-            if league == "nfl":  # nothing that a side can do there is worth one point
-                assert 1 not in (game.home_score, game.away_score), event.slug
-            assert game.home_score != game.away_score, event.slug
-
-
-@pytest.mark.parametrize(
-    ("league", "name", "minutes"),
-    [("nfl", "Q", 15), ("nba", "Q", 12), ("wnba", "Q", 10), ("nhl", "P", 20), ("ufc", "R", 5)],
-)
-def test_the_clock_of_a_part_runs_as_long_as_its_sport_plays_it(
-    later: Connection, league: str, name: str, minutes: int
-) -> None:
-    reference, begin = later.simulation.exchange.reference, parse_instant(LATER)
-    games = [reference.generated.bare(slug) for slug in reference.generated.slugs]
-    event = next(game for game in games if game.subcategory == league)
-    clock = GameClock(league, event.slug, begin, final(event, []))
-    shown: dict[str, str] = {}
-    for at in range(begin, clock.ends, NS_PER_S):
-        state = clock.at(at)
-        assert state is not None
-        shown[state.period] = max(shown.get(state.period, ""), state.elapsed or "")
-    regular = [elapsed for period, elapsed in shown.items() if period[0] == name]
-    assert len(regular) == (4 if name == "Q" else 3) or league == "ufc"
-    for elapsed in regular:
-        read = int(elapsed[:2]) * 60 + int(elapsed[3:])
-        assert minutes * 60 - 2 <= read <= minutes * 60, (league, shown)
 
 
 # How a game is played: its usual length in minutes, and its periods with the minutes until the next
