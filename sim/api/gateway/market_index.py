@@ -33,23 +33,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, repeat
-from typing import Any, Generic
+from typing import Any
 
-from sim.api.gateway.market_columns import Aspect, I_co
+from sim.api.gateway.market_columns import Aspect
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Catalogue
+from sim.kernel.indexes.ordered_index import KeyIndex
 from sim.kernel.instants import DAY, HOUR, Instant
 
 
-class Column(Generic[I_co]):
+class Column:
     """One aspect of every market, and of every event as its markets and its game make it."""
 
-    def __init__(self, exchange: Exchange, catalogue: Catalogue, aspect: Aspect[I_co]) -> None:
+    def __init__(self, exchange: Exchange, catalogue: Catalogue, aspect: Aspect) -> None:
         self._exchange, self._catalogue, self._aspect = exchange, catalogue, aspect
         self._note_now(0)
         self._dormant_changed = exchange.trading.lifecycle.dormant_changed_at
-        self.markets = aspect.index(self._every_market_now())
-        self.events = aspect.index(map(self._event_now, range(len(catalogue.events))))
+        self.markets = KeyIndex(self._every_market_now())
+        self.events = KeyIndex(map(self._event_now, range(len(catalogue.events))))
 
     def _note_now(self, recurring: int) -> None:
         exchange, self._recurring = self._exchange, recurring
@@ -164,7 +165,7 @@ class MarketIndex:
         self.reference = exchange.reference
         self.loaded = exchange.trading.books.loaded
         self.catalogue = self.reference.catalogue(exchange.recurring.most_listed())
-        self._columns: dict[Aspect[Any], Column[Any]] = {}
+        self._columns: dict[Aspect, Column] = {}
         self._due: Instant = 0  # when recurring markets next change by themselves
         self._recurring = 0  # how often they have
         self.follow_recurring()
@@ -179,7 +180,7 @@ class MarketIndex:
             edges = (at for slot in slots for at in exchange.recurring.edges(slot))
             self._due = min((at for at in edges if at > followed), default=followed + DAY)
 
-    def of(self, aspect: Aspect[I_co]) -> Column[I_co]:
+    def of(self, aspect: Aspect) -> Column:
         """Return the column of an aspect, up to date."""
         column = self._columns.get(aspect)
         if column is None or column.outdated:

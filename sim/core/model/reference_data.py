@@ -196,8 +196,5 @@ class ReferenceData(Protocol):
     def generated_dates(self, slug: str) -> MarketDates | None:
         """Return the dates of the markets of a generated event; None for any other event."""
 
-    def is_changed(self, slug: str) -> bool:
-        """Return whether anything was added by hand to a generated event."""
-
     def sport_of(self, league: League) -> Sport:
         """Return the sport of a league."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sim.core.identity.credentials import ENVIRONMENTS
 from sim.core.model.funding_records import SourceType
-from sim.world.format.scalar_types import BOOLEAN, MONEY_TEXT, NAME
+from sim.world.format.scalar_types import MONEY_TEXT, NAME
 from sim.world.format.value_types import Choice, Text
 
 ENVIRONMENT = Choice(ENVIRONMENTS)
@@ -39,72 +39,69 @@ SEED = Text("base64 of 32 bytes", _thirty_two_bytes)
 class UserEntry(Struct, frozen=True, kw_only=True):
     """A participant of a firm."""
 
-    name: Annotated[str, NAME, "name of the user: firms/<firm>/users/<user>, or its last part"]
-    display_name: Annotated[str, "display name"] = ""
-    account: Annotated[
-        str, "account that it trades on; by default an account named after the user"
-    ] = ""
-    balance: Annotated[
-        str, MONEY_TEXT, "opening balance of that account in dollars, if the account is new"
-    ] = "10000"
+    name: Annotated[str, NAME]
+    """name of the user: firms/<firm>/users/<user>, or its last part"""
+    display_name: str = ""
+    """display name"""
+    account: str = ""
+    """account that it trades on; by default an account named after the user"""
+    balance: Annotated[str, MONEY_TEXT] = "10000"
+    """opening balance of that account in dollars, if the account is new"""
 
 
 class FundingSourceEntry(Struct, frozen=True, kw_only=True):
     """A funding source of a firm: where deposits come from and withdrawals go to."""
 
-    id: Annotated[str, NAME, "id of the source"]
-    type: Annotated[SourceType, SOURCE_TYPES, "type of the source; bank by default"] = (
-        SourceType.BANK_ACCOUNT
-    )
-    disabled: Annotated[bool, BOOLEAN, "true: refuse transactions through this source"] = False
-    max_deposit: Annotated[
-        str | None, MONEY_TEXT, "largest deposit in dollars; no limit by default"
-    ] = None
+    id: Annotated[str, NAME]
+    """id of the source"""
+    type: Annotated[SourceType, SOURCE_TYPES] = SourceType.BANK_ACCOUNT
+    """type of the source; bank by default"""
+    disabled: bool = False
+    """true: refuse transactions through this source"""
+    max_deposit: Annotated[str | None, MONEY_TEXT] = None
+    """largest deposit in dollars; no limit by default"""
 
 
 class FirmEntry(Struct, frozen=True, kw_only=True):
     """A partner firm with its credentials and participants."""
 
-    name: Annotated[str, NAME, "name of the firm, firms/<firm>"]
-    display_name: Annotated[str | None, "display name"] = None
-    client_id: Annotated[str | None, "OAuth client id; by default derived from the name"] = None
-    key: Annotated[str | None, "key pair that the sandbox ships, by its file name"] = None
-    public_key: Annotated[str | None, "public key of your own key pair, as PEM"] = None
-    scopes: Annotated[tuple[str, ...] | None, "granted scopes; all by default"] = None
-    clearing_firm: Annotated[
-        str | None, "clearing firm that holds the accounts of its users, firms/<firm>"
-    ] = None
-    users: Annotated[tuple[UserEntry, ...], "participants of the firm, identified by name"] = ()
-    limits: Annotated[
-        dict[str, int], "rate limits raised for this firm: calls per period, by name of the limit"
-    ] = {}
-    environment: Annotated[
-        str,
-        ENVIRONMENT,
-        "environment that its credentials belong to; by default that of the scenario",
-    ] = ""
-    funding_sources: Annotated[
-        tuple[FundingSourceEntry, ...], "funding sources; by default one bank account"
-    ] = ()
+    name: Annotated[str, NAME]
+    """name of the firm, firms/<firm>"""
+    display_name: str | None = None
+    """display name"""
+    client_id: str | None = None
+    """OAuth client id; by default derived from the name"""
+    key: str | None = None
+    """key pair that the sandbox ships, by its file name"""
+    public_key: str | None = None
+    """public key of your own key pair, as PEM"""
+    scopes: tuple[str, ...] | None = None
+    """granted scopes; all by default"""
+    clearing_firm: str | None = None
+    """clearing firm that holds the accounts of its users, firms/<firm>"""
+    users: tuple[UserEntry, ...] = ()
+    """participants of the firm, identified by name"""
+    limits: dict[str, int] = {}
+    """rate limits raised for this firm: calls per period, by name of the limit"""
+    environment: Annotated[str, ENVIRONMENT] = ""
+    """environment that its credentials belong to; by default that of the scenario"""
+    funding_sources: tuple[FundingSourceEntry, ...] = ()
+    """funding sources; by default one bank account"""
 
 
 class AccountEntry(Struct, frozen=True, kw_only=True):
     """An account to add or change."""
 
-    name: Annotated[str, NAME, "name of the account, firms/<clearing firm>/accounts/<account>"]
-    balance: Annotated[str | None, MONEY_TEXT, "opening balance in dollars"] = None
-    prior_volume: Annotated[
-        str | None,
-        MONEY_TEXT,
-        "dollars traded in the calendar month before the scenario begins, on which the rebate of"
-        " taker fees depends",
-    ] = None
-    collateral_return: Annotated[
-        bool | None,
-        BOOLEAN,
-        "whether related short positions need less margin; by default as the assumption"
-        " `collateral_return.enabled` says",
-    ] = None
+    name: Annotated[str, NAME]
+    """name of the account, firms/<clearing firm>/accounts/<account>"""
+    balance: Annotated[str | None, MONEY_TEXT] = None
+    """opening balance in dollars"""
+    prior_volume: Annotated[str | None, MONEY_TEXT] = None
+    """dollars traded in the calendar month before the scenario begins, on which the rebate of
+    taker fees depends"""
+    collateral_return: bool | None = None
+    """whether related short positions need less margin; by default as the
+    assumption `collateral_return.enabled` says"""
 
 
 class ApiKeyEntry(Struct, frozen=True, kw_only=True):
@@ -112,21 +109,17 @@ class ApiKeyEntry(Struct, frozen=True, kw_only=True):
     from its id.
     """
 
-    key_id: Annotated[str, NAME, "id of the key, a UUID; clients send it as X-PM-Access-Key"]
-    account: Annotated[str, NAME, "account that the key trades on"]
-    participant: Annotated[
-        str,
-        "user that owns the client order ids of the key; by default a user named after the account",
-    ] = ""
-    secret_key: Annotated[
-        str | None, SEED, "32-byte Ed25519 seed in base64; it is never written to a journal"
-    ] = None
-    public_key: Annotated[
-        str | None, SEED, "32-byte public key in base64; by default derived from the secret key"
-    ] = None
-    limits: Annotated[
-        dict[str, int], "rate limits raised for this key: calls per period, by name of the limit"
-    ] = {}
-    environment: Annotated[
-        str, ENVIRONMENT, "environment that the key belongs to; by default that of the scenario"
-    ] = ""
+    key_id: Annotated[str, NAME]
+    """id of the key, a UUID; clients send it as X-PM-Access-Key"""
+    account: Annotated[str, NAME]
+    """account that the key trades on"""
+    participant: str = ""
+    """user that owns the client order ids of the key; by default a user named after the account"""
+    secret_key: Annotated[str | None, SEED] = None
+    """32-byte Ed25519 seed in base64; it is never written to a journal"""
+    public_key: Annotated[str | None, SEED] = None
+    """32-byte public key in base64; by default derived from the secret key"""
+    limits: dict[str, int] = {}
+    """rate limits raised for this key: calls per period, by name of the limit"""
+    environment: Annotated[str, ENVIRONMENT] = ""
+    """environment that the key belongs to; by default that of the scenario"""

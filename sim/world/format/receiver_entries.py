@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from sim.kernel.instants import Span
-from sim.world.format.scalar_types import BOOLEAN, NAME, ORDINAL, SPAN
+from sim.world.format.scalar_types import NAME, ORDINAL, SPAN
 from sim.world.format.value_types import Text
 
 
@@ -28,29 +28,19 @@ STATUS = Text("an HTTP status", _status, schema={"type": "integer", "minimum": 2
 class ReceiverAnswer(Struct, frozen=True, kw_only=True):
     """The answer of a scripted receiver to a delivery attempt."""
 
-    status: Annotated[
-        int, STATUS, "HTTP status; any 2xx acknowledges the event; 200 by default"
-    ] = 200
-    delay: Annotated[
-        Span,
-        SPAN,
-        "virtual time until the answer; the attempt fails if it reaches `webhook.timeout`",
-    ] = 0
-    hang: Annotated[bool, BOOLEAN, "true: never answer; the attempt ends at `webhook.timeout`"] = (
-        False
-    )
-    reset: Annotated[bool, BOOLEAN, "true: reset the connection instead of answering"] = False
-    retry_after: Annotated[
-        Span | None,
-        SPAN,
-        "header Retry-After of a 408 or 429, which replaces the wait before the next attempt",
-    ] = None
-    times: Annotated[
-        int,
-        ORDINAL,
-        "number of attempts that get this answer; all later attempts get the last answer of the"
-        " list",
-    ] = 1
+    status: Annotated[int, STATUS] = 200
+    """HTTP status; any 2xx acknowledges the event; 200 by default"""
+    delay: Annotated[Span, SPAN] = 0
+    """virtual time until the answer; the attempt fails if it reaches `webhook.timeout`"""
+    hang: bool = False
+    """true: never answer; the attempt ends at `webhook.timeout`"""
+    reset: bool = False
+    """true: reset the connection instead of answering"""
+    retry_after: Annotated[Span | None, SPAN] = None
+    """header Retry-After of a 408 or 429, which replaces the wait before the next attempt"""
+    times: Annotated[int, ORDINAL] = 1
+    """number of attempts that get this answer; all later attempts get the last answer
+    of the list"""
 
 
 class ReceiverEntry(Struct, frozen=True, kw_only=True):
@@ -58,18 +48,15 @@ class ReceiverEntry(Struct, frozen=True, kw_only=True):
     its answers inside the sandbox.
     """
 
-    name: Annotated[str, NAME, "name of the receiver, for steps and for the control plane"]
-    url: Annotated[
-        str, "URL that a firm registers; https://<name>.receiver.invalid/ by default"
-    ] = ""
-    firm: Annotated[
-        str,
-        "firm whose webhook it is from the beginning. Without it, register the URL with"
-        " POST /v1/kyc/webhook",
-    ] = ""
-    answers: Annotated[
-        tuple[ReceiverAnswer, ...], "its answers, in order; by default 200 at once"
-    ] = ()
+    name: Annotated[str, NAME]
+    """name of the receiver, for steps and for the control plane"""
+    url: str = ""
+    """URL that a firm registers; https://<name>.receiver.invalid/ by default"""
+    firm: str = ""
+    """firm whose webhook it is from the beginning. Without it, register the URL
+    with POST /v1/kyc/webhook"""
+    answers: tuple[ReceiverAnswer, ...] = ()
+    """its answers, in order; by default 200 at once"""
 
     @property
     def address(self) -> str:
@@ -80,7 +67,7 @@ class ReceiverEntry(Struct, frozen=True, kw_only=True):
 class ReceiverStep(Struct, frozen=True, kw_only=True):
     """Change the answers of a scripted receiver."""
 
-    name: Annotated[str, "name of the receiver in `world.receivers`"]
-    answers: Annotated[
-        tuple[ReceiverAnswer, ...], "its answers from now on, in order; by default 200 at once"
-    ] = ()
+    name: str
+    """name of the receiver in `world.receivers`"""
+    answers: tuple[ReceiverAnswer, ...] = ()
+    """its answers from now on, in order; by default 200 at once"""

@@ -10,8 +10,8 @@ from msgspec.structs import asdict
 from sim.core.model.games import Goal
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.run.actors.operator.answers import Answer
+from sim.run.actors.participants.fair_prices import UNIT
 from sim.run.actors.participants.participants import participants_of
-from sim.run.actors.participants.recurring_fair_price import UNIT
 from sim.run.engine.engine import Engine
 from sim.world.format.steps import EventStep, FairPriceStep, ParticipantStep, PriceStep
 from sim.world.start.orders import in_units

@@ -28,7 +28,7 @@ from sim.world.format.fault_names import has_no_effect, unknown_operation
 from sim.world.format.receiver_entries import ReceiverStep
 from sim.world.format.steps import FaultEntry
 from sim.world.format.world_entries import MaintenanceEntry
-from sim.world.start import maintenance_windows
+from sim.world.start import populate
 
 
 def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
@@ -52,7 +52,7 @@ def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
 
 def add_maintenance(engine: Engine, entry: MaintenanceEntry) -> Answer:
     """Add a one-off maintenance window. Without `begins` it begins at once."""
-    return window_answer(maintenance_windows.add_maintenance(engine.exchange, entry))
+    return window_answer(populate.add_maintenance(engine.exchange, entry))
 
 
 def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:

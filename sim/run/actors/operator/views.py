@@ -35,8 +35,8 @@ from sim.run.actors.operator.answers import (
     window_answer,
 )
 from sim.run.actors.operator.figures import fills, performance, quotes
+from sim.run.actors.participants.fair_prices import UNIT
 from sim.run.actors.participants.participants import participants_of
-from sim.run.actors.participants.recurring_fair_price import UNIT
 from sim.run.actors.receivers import receivers_of
 from sim.run.engine.engine import Engine
 

@@ -27,7 +27,7 @@ from sim.kernel.timers import Timer
 from sim.run.actors.participants.fair_prices import FairPrices
 from sim.run.actors.participants.order_flow_player import ROW_TIMER, FlowPlayer, FlowState
 from sim.run.actors.participants.recurring_traders import LISTED_TIMER, RecurringTraders
-from sim.run.actors.participants.strategies import trader_of
+from sim.run.actors.participants.strategies import KINDS
 from sim.run.actors.participants.trader_on_instrument import TraderOnInstrument, TraderState
 from sim.run.engine.engine import Engine
 from sim.run.engine.extension import Extension
@@ -86,7 +86,7 @@ class Participants(Extension):
     def _add(self, entry: Trader, symbol: str) -> TraderOnInstrument:
         exchange = self._engine.exchange
         user = self._engine.world.parties.require_user(entry.as_ or entry.name)
-        trader = trader_of(exchange, entry, user, symbol, self.fair_prices.of(symbol))
+        trader = KINDS[type(entry)](exchange, entry, user, symbol, self.fair_prices.of(symbol))
         self._traders[trader.name] = trader
         self._by_symbol.setdefault(symbol, []).append(trader)
         return trader
