@@ -25,10 +25,10 @@ TRIALS = 40
 
 def figures(rounds: int) -> list[Figure]:
     """Measure runs per minute."""
-    one, two, set_back, anew, seeds, built = [], [], [], [], [], []
+    item, two, set_back, anew, seeds, built = [], [], [], [], [], []
     document = load_scenario("price-time-priority").plain()
     for _ in range(max(1, rounds // 3)):
-        one.append(_a_minute(RUNS, lambda: _campaign(1)))
+        item.append(_a_minute(RUNS, lambda: _campaign(1)))
         two.append(_a_minute(RUNS, lambda: _campaign(2)))
         bench = FastRerun(check_invariants=False)
         bench.run(document)
@@ -59,7 +59,7 @@ def figures(rounds: int) -> list[Figure]:
             "campaign in two processes",
             "runs/min",
             two,
-            one,
+            item,
             "in one",
             None,
             f"{STEPS} drawn steps a run, invariants after each input",

@@ -109,9 +109,9 @@ def sources(area: str) -> list[str]:
 
 def test_files() -> list[str]:
     """Paths of the test files that may kill a mutant."""
-    found = {
+    results = {
         str(file.relative_to(ROOT))
         for folder in TESTS
         for file in (ROOT / folder).glob("test_*.py")
     }
-    return sorted(found - LEFT_OUT)
+    return sorted(results - LEFT_OUT)
