@@ -5,29 +5,21 @@ exchange, with every request signed by the collection's own script.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sim.cli.main import main
+from tests.kit.processes import serve
 from tests.node_tools import binary, needs, run
 
 
 @pytest.fixture
 def ready_file(tmp_path: Path) -> Iterator[Path]:
     """The ready file of a fresh quickstart, whose clock moves."""
-    path = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--quiet"]
-    with subprocess.Popen(
-        [*command, "--ready-file", str(path)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline()  # the greeting comes once the file is written
-        yield path
-        process.terminate()
+    with serve(tmp_path, "--quiet", clock="paced") as served:
+        yield served.ready_file
 
 
 @needs("newman")

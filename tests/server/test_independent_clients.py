@@ -1,13 +1,11 @@
 """Third-party clients over real sockets: authlib for tokens, stubs compiled under the public
-package names, requests over TLS, and a system clock in another year.
+package names, and a system clock in another year.
 """
 
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,26 +18,24 @@ from authlib.integrations.requests_client import OAuth2Session
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.clients import Facts, sdk
+from tests.kit.processes import serve, sim
 from tests.server.stock_oauth import FiveMinutes
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def authlib_token(ready: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """Return a token fetched by authlib's private_key_jwt client."""
-    firm = ready["firms"][0]
-    endpoint = ready["auth"] + "/oauth/token"
-    session = OAuth2Session(
-        firm["client_id"],
-        Path(firm["private_key_path"]).read_text(),
-        token_endpoint_auth_method=FiveMinutes(endpoint, alg="RS256"),
-        **options,
-    )
+def authlib_token(ready: dict[str, Any], aud: str = "", audience: str = "") -> dict[str, Any]:
+    """Return a token fetched by authlib's private_key_jwt client, for another address of the issuer
+    and another audience where they are given.
+    """
+    firm, endpoint = ready["firms"][0], ready["auth"] + "/oauth/token"
+    key = Path(firm["private_key_path"]).read_text()
+    method = FiveMinutes(aud or endpoint, alg="RS256")
+    session = OAuth2Session(firm["client_id"], key, token_endpoint_auth_method=method)
+    form = {"grant_type": "client_credentials", "client_id": firm["client_id"]}
     found: dict[str, Any] = session.fetch_token(
-        endpoint,
-        grant_type="client_credentials",
-        client_id=firm["client_id"],
-        audience=firm["audience"],
+        endpoint, audience=audience or firm["audience"], **form
     )
     return found
 
@@ -48,19 +44,11 @@ def authlib_token(ready: dict[str, Any], **options: Any) -> dict[str, Any]:
 def test_authlib_gets_a_token_that_opens_the_exchange(exchange: ServedExchange) -> None:
     token = authlib_token(exchange.ready)
     assert token["token_type"] == "Bearer" and token["expires_in"] == 180
-    answer = requests.get(
-        exchange.exchange + "/v1/whoami",
-        headers={"Authorization": f"Bearer {token['access_token']}"},
-        timeout=5,
-    )
-    assert answer.status_code == 200
-    exchange.clock.advance("181s")
-    answer = requests.get(
-        exchange.exchange + "/v1/whoami",
-        headers={"Authorization": f"Bearer {token['access_token']}"},
-        timeout=5,
-    )
-    assert answer.status_code == 401
+    headers = {"Authorization": f"Bearer {token['access_token']}"}
+    for status in (200, 401):
+        answer = requests.get(f"{exchange.exchange}/v1/whoami", headers=headers, timeout=5)
+        assert answer.status_code == status
+        exchange.clock.advance("181s")
 
 
 @pytest.mark.spec("S5.1-2", "S5.1-8")
@@ -68,23 +56,10 @@ def test_authlib_gets_a_token_that_opens_the_exchange(exchange: ServedExchange) 
 def test_a_client_may_call_its_own_machine_by_any_of_its_names(
     exchange: ServedExchange, name: str
 ) -> None:
-    firm = exchange.ready["firms"][0]
-    named = {
-        plane: exchange.ready[plane].replace("127.0.0.1", name) for plane in ("auth", "exchange")
-    }
-    for audience in (named["exchange"], f"{named['exchange']}/"):
-        for aud in (named["exchange"], f"{named['auth']}/oauth/token"):
-            session = OAuth2Session(
-                firm["client_id"],
-                Path(firm["private_key_path"]).read_text(),
-                token_endpoint_auth_method=FiveMinutes(aud, alg="RS256"),
-            )
-            assert session.fetch_token(
-                f"{exchange.auth}/oauth/token",
-                grant_type="client_credentials",
-                client_id=firm["client_id"],
-                audience=audience,
-            )["access_token"]
+    auth, named = (url.replace("127.0.0.1", name) for url in (exchange.auth, exchange.exchange))
+    for audience in (named, f"{named}/"):
+        for aud in (named, f"{auth}/oauth/token"):
+            assert authlib_token(exchange.ready, aud, audience)["access_token"]
 
 
 @pytest.fixture(scope="module")
@@ -105,24 +80,14 @@ def public_stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     import google.api
     import grpc_tools
 
-    roots = [
-        folder,
-        ROOT / "proto",
-        Path(next(iter(google.api.__path__))).parent.parent,
-        Path(str(grpc_tools.__file__)).parent / "_proto",
-    ]
+    roots = [folder, ROOT / "proto", Path(next(iter(google.api.__path__))).parent.parent]
+    roots.append(Path(str(grpc_tools.__file__)).parent / "_proto")
     out = folder / "out"
     out.mkdir()
-    command = [
-        sys.executable,
-        "-m",
-        "grpc_tools.protoc",
-        *(f"-I{root}" for root in roots),
-        f"--python_out={out}",
-        f"--grpc_python_out={out}",
-    ]
-    options = ROOT / "proto" / "sandbox_exchange" / "options.proto"
-    subprocess.run([*command, *map(str, target.glob("*.proto")), str(options)], check=True)
+    words = [*(f"-I{root}" for root in roots), f"--python_out={out}", f"--grpc_python_out={out}"]
+    files = [*target.glob("*.proto"), ROOT / "proto" / "sandbox_exchange" / "options.proto"]
+    done = sim(*words, *files, module="grpc_tools.protoc")
+    assert done.returncode == 0, done.stderr
     sys.path.insert(0, str(out))
     yield out
     sys.path.remove(str(out))
@@ -152,15 +117,8 @@ def test_stubs_under_the_public_package_names_trade_and_stream(
             timeout=10,
         )
         assert next(books).update.symbol == symbol
-        request = wire.InsertOrderRequest(
-            type=2,
-            side=1,
-            order_qty=1000,
-            symbol=symbol,
-            price=50 * 1,
-            time_in_force=2,
-            clord_id="stub-1",
-        )
+        terms = {"type": 2, "side": 1, "order_qty": 1000, "symbol": symbol, "time_in_force": 2}
+        request = wire.InsertOrderRequest(price=50, clord_id="stub-1", **terms)
         try:
             placed = orders.InsertOrder(request, metadata=metadata, timeout=5)
         except grpc.RpcError as error:  # valid prices depend on the symbol's tick
@@ -187,16 +145,9 @@ def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_mega
         ("x-participant-id", firm["users"][0]),
     )
     symbol = exchange.symbols["open"][0]
-    order = protobuf_encoder(wire.InsertOrderRequest)(
-        wire.InsertOrderRequest(
-            type=2,
-            side=1,
-            order_qty=1000,
-            symbol=symbol,
-            price=_on_tick(exchange, symbol),
-            time_in_force=2,
-        )
-    )
+    terms = {"type": 2, "side": 1, "order_qty": 1000, "symbol": symbol, "time_in_force": 2}
+    request = wire.InsertOrderRequest(price=_on_tick(exchange, symbol), **terms)
+    order = protobuf_encoder(wire.InsertOrderRequest)(request)
     # unknown fields 1023 and 2047
     newer = order + b"\xfa\x3f\x03abc" + b"\xf8\x7f\x01"
     with grpc.insecure_channel(exchange.grpc) as channel:
@@ -214,9 +165,8 @@ def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_mega
         reports = [
             protobuf_decoder(wire.CreateDropCopySubscriptionResponse)(next(quiet)) for _ in ids
         ]
-        assert [len(report.executions) for report in reports] == [1, 1] and {
-            len(report.resume_token) for report in reports
-        } == {576}
+        sizes = [(len(report.executions), len(report.resume_token)) for report in reports]
+        assert sizes == [(1, 576)] * 2
         for raw, code in (
             (b"\xff\xff", grpc.StatusCode.INVALID_ARGUMENT),
             (bytes(5_000_000), grpc.StatusCode.RESOURCE_EXHAUSTED),
@@ -234,8 +184,8 @@ def _on_tick(exchange: ServedExchange, symbol: str) -> int:
 
 
 def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path: Path) -> None:
-    ready = tmp_path / "ready.json"
-    with _process(ready, "--start", "2028-09-12T14:00:00-04:00") as facts:
+    with serve(tmp_path, "--start", "2028-09-12T14:00:00-04:00") as served:
+        facts = served.ready
         assert facts["now"].startswith("2028-09-12")
         token = authlib_token(facts)["access_token"]
         headers = {
@@ -247,64 +197,5 @@ def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path: Pat
             f"{facts['exchange']}/v1/orderbook/{symbol}", headers=headers, timeout=5
         ).json()
         assert book["transactTime"].startswith("2028-09-12")
-        from polymarket_us import PolymarketUS
-
-        key = facts["api_keys"][0]
-        client = PolymarketUS(
-            key_id=key["key_id"],
-            secret_key=key["secret_key"],
-            api_base_url=facts["retail"],
-            gateway_base_url=facts["gateway"],
-        )
+        client = sdk(Facts(facts))
         assert client.account.balances()["balances"][0]["currency"] == "USD"
-
-
-def test_tls_serves_the_same_under_a_local_authority(tmp_path: Path) -> None:
-    ready = tmp_path / "ready.json"
-    with _process(ready, "--tls", str(tmp_path / "tls")) as facts:
-        assert facts["gateway"].startswith("https://") and facts["tls_ca"]
-        answer = requests.get(facts["gateway"] + "/v2/leagues", verify=facts["tls_ca"], timeout=5)
-        assert len(answer.json()["leagues"]) <= 50
-        with pytest.raises(requests.exceptions.SSLError):
-            requests.get(facts["gateway"] + "/v2/leagues", timeout=5)
-        credentials = grpc.ssl_channel_credentials(Path(facts["tls_ca"]).read_bytes())
-        with grpc.secure_channel(facts["grpc"], credentials) as channel:
-            healthy = channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=5)
-            assert healthy == b"\x08\x01"
-
-
-class _process:
-    """Run `sim serve` in a separate process until the block ends."""
-
-    def __init__(self, ready: Path, *options: str) -> None:
-        self._command = [
-            sys.executable,
-            "-m",
-            "sim",
-            "serve",
-            *options,
-            "--clock",
-            "manual",
-            "--port-base",
-            "0",
-            "--ready-file",
-            str(ready),
-        ]
-        self._ready = ready
-
-    def __enter__(self) -> dict[str, Any]:
-        import json
-
-        self._process = subprocess.Popen(self._command, cwd=ROOT, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
-        while not self._ready.exists():
-            assert self._process.poll() is None and time.monotonic() < deadline, (
-                "sim serve did not get ready"
-            )
-            time.sleep(0.01)
-        found: dict[str, Any] = json.loads(self._ready.read_text())
-        return found
-
-    def __exit__(self, *error: object) -> None:
-        self._process.terminate()
-        self._process.wait()
