@@ -5,16 +5,11 @@ port, because clients differ in what they take `localhost` for.
 from __future__ import annotations
 
 import errno
-import json
-import signal
 import socket
-import ssl
 import subprocess
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import grpc
@@ -24,7 +19,8 @@ from sim.cli.main import main
 from sim.evidence.recording.files import PLANES
 from sim.server.listeners import SURFACES
 from sim.server.platforms import has_ipv6_loopback
-from tests.kit.processes import Process
+from tests.kit.http import status
+from tests.kit.processes import Process, serve
 from tests.node_tools import needs
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6_loopback(), reason="this machine has no ::1")
@@ -48,23 +44,12 @@ Start = Callable[..., Process]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """An exchange on free ports whose clock no test moves."""
-    folder = tmp_path_factory.mktemp("served")
-    process = Process(folder, "serve", "--port-base", "0", "--clock", "manual")
-    yield process
-    process.end(signal.SIGINT)
+    with serve(tmp_path_factory.mktemp("served")) as process:
+        yield process
 
 
 def port_of(address: str) -> int:
     return int(address.rpartition(":")[2])
-
-
-def status(url: str) -> int:
-    try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            return int(answer.status)
-    except HTTPError as refused:
-        refused.read()
-        return refused.code
 
 
 def is_serving(address: str) -> bool:
@@ -99,11 +84,9 @@ def test_so_does_a_listener_on_the_name_and_one_with_a_certificate(
     assert ready["gateway"].startswith("http://localhost:")
     both_answer(ready)
     ready = start("serve", "--port-base", "0", "--tls", str(tmp_path / "tls")).ready
-    context = ssl.create_default_context(cafile=ready["tls_ca"])
     for here in ("127.0.0.1", "[::1]", "localhost"):
         url = f"https://{here}:{port_of(ready['gateway'])}/v1/health"
-        with urllib.request.urlopen(url, timeout=10, context=context) as answer:
-            assert answer.status == 200
+        assert status(url, ca=ready["tls_ca"]) == 200
 
 
 @needs_ipv6
@@ -123,9 +106,7 @@ def test_a_fetch_of_node_to_localhost_arrives(served: Process) -> None:
 @needs_ipv6
 def test_in_a_world_beside_a_client_is_the_same_one_by_either_address(served: Process) -> None:
     """A limit for each address does not double because `localhost` has two."""
-    request = urllib.request.Request(f"{served.ready['control']}/_sim/v1/fork", b"{}")
-    with urllib.request.urlopen(request) as answer:
-        beside = json.load(answer)
+    beside = served.control("POST", "/fork", {})
     both_answer(beside)
     port, path = port_of(beside["gateway"]), "/v1/markets?limit=1"
     answers = [

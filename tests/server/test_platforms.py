@@ -4,18 +4,17 @@ serves, ends as it should, and claims its ports.
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import struct
-import urllib.request
 from pathlib import Path
 
 import pytest
 
 from sim.cli.main import main
 from sim.server import platforms
-from tests.kit.processes import Process
+from tests.kit.http import status
+from tests.kit.processes import serve
 
 # What Windows has not. `sim` runs in it as the console script does.
 WINDOWS = """
@@ -40,15 +39,9 @@ def test_it_serves_and_ends_without_what_windows_lacks(
     number: signal.Signals, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = tmp_path / "run.ndjson"
-    arguments = ("serve", "--port-base=0", "--clock=manual", f"--journal={journal}")
-    served = Process(tmp_path, *arguments, program=("-c", WINDOWS))
-    with urllib.request.urlopen(f"{served.ready['gateway']}/v1/health") as answer:
-        assert answer.status == 200
-    advance = urllib.request.Request(
-        f"{served.ready['control']}/_sim/v1/clock/advance", json.dumps({"by": "5m"}).encode()
-    )
-    with urllib.request.urlopen(advance) as answer:
-        assert answer.status == 200
+    served = serve(tmp_path, f"--journal={journal}", program=("-c", WINDOWS))
+    assert status(f"{served.ready['gateway']}/v1/health") == 200
+    served.control("POST", "/clock/advance", {"by": "5m"})
     ended, out, errors = served.end(number)
     assert (ended, "Traceback" in errors) == (code, False), errors
     assert "inputs, digest" in out

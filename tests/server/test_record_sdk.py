@@ -16,6 +16,7 @@ from polymarket_us import AsyncPolymarketUS
 
 from sim.evidence.recording.files import PLANES
 from sim.server.recorder.recorder import RecordingRelay, RecordOptions
+from tests.kit.bodies import retail_order
 
 ROUNDS = int(os.environ.get("RECORD_ROUNDS", "40"))  # of five requests
 MARKET = "aec-recorded"
@@ -40,14 +41,7 @@ async def session(gateway: str, retail: str, key: dict[str, str]) -> tuple[list[
     await until(lambda: bool(heard[1]))
     answers: list[Any] = []
     for number in range(ROUNDS):
-        order = {
-            "marketSlug": MARKET,
-            "intent": "ORDER_INTENT_BUY_LONG",
-            "type": "ORDER_TYPE_LIMIT",
-            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-            "price": {"value": f"0.{10 + number % 80}", "currency": "USD"},
-            "quantity": 1 + number % 7,
-        }
+        order = retail_order(MARKET, "BUY_LONG", 10 + number % 80, 1 + number % 7)
         placed = await client.orders.create(order)
         answers.append(placed)
         answers.append(await client.orders.retrieve(placed["id"]))

@@ -17,10 +17,9 @@ import pytest_asyncio
 import yaml
 from chromium import COMMAND
 from room_page import RoomPage
-from test_held_answers import signed
 
-from tests.kit.clients import Partner
-from tests.kit.processes import Process
+from tests.kit.clients import Partner, signed
+from tests.kit.processes import serve
 
 pytestmark = [
     pytest.mark.long,
@@ -375,7 +374,7 @@ async def test_a_rule_leads_to_its_place_among_the_rules(room, exchange, watched
 
 
 async def test_streams_that_have_ended_are_listed_with_their_last_frames(room, exchange, watched):
-    headers = signed(exchange, "GET", "/v1/ws/markets")
+    headers = signed(exchange)
     async with (
         aiohttp.ClientSession() as session,
         session.ws_connect(f"{exchange.retail}/v1/ws/markets", headers=headers) as socket,
@@ -506,10 +505,7 @@ async def test_a_lost_connection_is_told_and_comes_back(browser, exchange, watch
 
 @pytest.mark.long
 async def test_the_token_is_asked_for_or_taken_from_the_fragment(browser, tmp_path):
-    served = Process(
-        tmp_path, *["serve", "--port-base", "0", "--clock", "manual", "--control-token", "s3cret"]
-    )
-    try:
+    with serve(tmp_path, "--control-token", "s3cret") as served:
         room = await RoomPage.open(browser, served.ready["room"])
         await room.write("token", "s3cret")
         await room.key("Enter")
@@ -518,8 +514,6 @@ async def test_the_token_is_asked_for_or_taken_from_the_fragment(browser, tmp_pa
         await linked.live()
         assert await linked.look("return location.hash + location.search") == ""
         assert await linked.trouble() == []
-    finally:
-        served.end(2)
 
 
 async def test_the_page_fits_both_widths_in_both_schemes(room, exchange, watched):
