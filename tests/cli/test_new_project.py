@@ -16,6 +16,7 @@ from sim.cli.init import CI
 from sim.cli.main import main
 from sim.kernel.release import RELEASE
 from sim.world.format.json_schema import scenario_schema
+from tests.kit.processes import sim
 
 
 def init(folder: Path, *words: str) -> list[Path]:
@@ -35,14 +36,7 @@ def test_the_new_scenario_and_its_tests_pass_and_keep_what_failed(tmp_path: Path
         "-q -p no:cacheprovider --junitxml out.xml --exchange-keep kept --exchange-report pages"
     )
     environment = {name: text for name, text in os.environ.items() if name != "SIM_READING"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *options.split()],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    ran = sim(*options.split(), module="pytest", cwd=tmp_path, env=environment)
     assert "1 failed, 3 passed" in ran.stdout, ran.stdout
     assert [*(tmp_path / "kept").iterdir()] and [*(tmp_path / "pages").glob("*.html")]
     assert (tmp_path / "out.xml").read_text().count("<testcase") == 4
