@@ -100,6 +100,18 @@ def bearer(at: Any, firm: dict[str, Any] | None = None, audience: str = "") -> M
     return (("authorization", f"Bearer {token}"), ("x-participant-id", firm["users"][0]))
 
 
+def list_market(at: Any, symbol: str, **terms: Any) -> dict[str, Any]:
+    """List an open market whose contracts and cents are divisible; its terms."""
+    terms = {"state": "OPEN", "tick_size": "0.005", "fractional_qty_scale": 100, **terms}
+    listed: dict[str, Any] = at.control("POST", "/instruments", {"symbol": symbol, **terms})
+    return listed
+
+
+def accounts_keys(at: Any, count: int = 2) -> list[dict[str, str]]:
+    """A retail key of each of the first accounts."""
+    return list({key["account"]: key for key in at.api_keys}.values())[:count]
+
+
 def place(
     at: Any, symbol: str, side: str, price: str, qty: str = "1", who: str = "maker", **more: Any
 ) -> dict[str, Any]:
