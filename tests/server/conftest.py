@@ -26,6 +26,40 @@ from tests.kit.processes import Process
 RawHttp = Callable[[str, bytes], Awaitable[bytes]]
 
 
+class Line(NamedTuple):
+    """A connection, to send bytes on."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    @property
+    def send(self) -> Callable[[bytes], None]:
+        """Write."""
+        return self.writer.write
+
+    async def head(self, end: bytes = b"\r\n\r\n") -> bytes:
+        """Everything up to the end of the next head."""
+        return await asyncio.wait_for(self.reader.readuntil(end), 10)
+
+    async def answer(self) -> tuple[bytes, bytes]:
+        """Head and body of the next answer."""
+        head = await self.head()
+        size = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+        return head, await self.reader.readexactly(size)
+
+    async def rest(self) -> bytes:
+        """Everything that is said before the connection ends."""
+        return await asyncio.wait_for(self.reader.read(), 10)
+
+
+async def connect(address: str, sent: bytes = b"") -> Line:
+    """A connection to an address on which something is sent."""
+    host, _, port = address.partition("://")[2].rpartition(":")
+    line = Line(*await asyncio.open_connection(host.strip("[]"), int(port)))
+    line.send(sent)
+    return line
+
+
 class Served(NamedTuple):
     """A fake simulation behind real sockets."""
 
@@ -47,6 +81,10 @@ class Served(NamedTuple):
         url = f"{getattr(self.at, plane)}{path}"
         async with aiohttp.ClientSession() as http, http.ws_connect(url, **options) as socket:
             yield socket
+
+    async def line(self, sent: bytes = b"", plane: str = "exchange") -> Line:
+        """A connection to a listener on which something is sent."""
+        return await connect(getattr(self.at, plane), sent)
 
     @property
     def kinds(self) -> list[str]:
@@ -81,13 +119,11 @@ def raw_http() -> RawHttp:
     """Send bytes to a listener and read everything that it says before it closes."""
 
     async def exchange_bytes(address: str, sent: bytes) -> bytes:
-        host, _, port = address.partition("://")[2].rpartition(":")
-        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-        writer.write(sent)
+        line = await connect(address, sent)
         try:
-            return await asyncio.wait_for(reader.read(), 10)
+            return await line.rest()
         finally:
-            writer.close()
+            line.writer.close()
 
     return exchange_bytes
 

@@ -43,13 +43,10 @@ def frame(
 
 
 async def connect(served, *more: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    host, _, port = served.at.retail.removeprefix("http://").partition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(HANDSHAKE % b"".join(line + b"\r\n" for line in more))
-    head = await reader.readuntil(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 101 "), head
-    assert b"permessage-deflate" not in head
-    return reader, writer
+    line = await served.line(HANDSHAKE % b"".join(line + b"\r\n" for line in more), "retail")
+    head = await line.head()
+    assert head.startswith(b"HTTP/1.1 101 ") and b"permessage-deflate" not in head, head
+    return line
 
 
 async def received(reader: asyncio.StreamReader) -> tuple[int, bytes]:
