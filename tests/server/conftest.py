@@ -115,6 +115,12 @@ async def serve() -> AsyncIterator[Serve]:
 
 
 @pytest.fixture
+async def served(serve: Serve) -> Served:
+    """A service with the settings that nobody gives."""
+    return await serve()
+
+
+@pytest.fixture
 def raw_http() -> RawHttp:
     """Send bytes to a listener and read everything that it says before it closes."""
 

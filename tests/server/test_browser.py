@@ -175,8 +175,7 @@ async def test_a_page_of_a_rebound_name_is_answered_403_throughout(serve, browse
     assert (served.sim.inputs, served.sim.now) == ([], before)
 
 
-async def test_a_page_of_its_own_may_call_the_control_plane(serve, browser):
-    served = await serve()
+async def test_a_page_of_its_own_may_call_the_control_plane(served, browser):
     page = await browser.page()
     await page.go(f"{served.at.control}/_sim/v1/clock")
     call = "return (await fetch('/_sim/v1/clock/advance', {method: 'POST', body: '{\"by\": \"1h\"}'%s})).status"

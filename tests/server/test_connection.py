@@ -85,8 +85,7 @@ async def test_with_another_aiohttp_every_request_goes_the_long_way_and_is_answe
     assert [given[-2] for given in served.sim.inputs] == [b"", b"", b"body", b""]
 
 
-async def test_a_body_that_comes_in_pieces_arrives_whole(serve):
-    served = await serve()
+async def test_a_body_that_comes_in_pieces_arrives_whole(served):
     line = await kept(served)
     for first in range(5):
         line.send(POST + b"body"[:first])
@@ -97,8 +96,7 @@ async def test_a_body_that_comes_in_pieces_arrives_whole(serve):
     assert [given[-2] for given in served.sim.inputs[1:]] == [b"body", b"next"] * 5
 
 
-async def test_a_chunked_body_that_is_there_whole_is_taken_as_it_is(serve):
-    served = await serve()
+async def test_a_chunked_body_that_is_there_whole_is_taken_as_it_is(served):
     line = await kept(served)
     line.send(
         b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding:"
@@ -122,15 +120,13 @@ async def test_answers_keep_their_order_when_one_of_them_is_held(serve):
     assert paths(served.sim) == ["/0", "/1", "/2", "/3", "/4", "/5"]
 
 
-async def test_a_flood_of_requests_is_answered_in_order(serve):
-    served = await serve()
+async def test_a_flood_of_requests_is_answered_in_order(served):
     line = await kept(served)
     line.send(b"".join(GET % number for number in range(1, 400)))
     assert [(await line.answer())[1] for _ in range(1, 400)] == said(range(1, 400))
 
 
-async def test_a_client_that_does_not_read_is_not_answered_without_end(serve):
-    served = await serve()
+async def test_a_client_that_does_not_read_is_not_answered_without_end(served):
     served.sim.replies["/9"] = lambda: Reply(body=b"x" * 60_000)
     line = await kept(served)
     line.send((GET % 9) * 1_000)
@@ -143,8 +139,7 @@ async def test_a_client_that_does_not_read_is_not_answered_without_end(serve):
     assert sum([len((await line.answer())[1]) for _ in range(1_000)]) == 60_000_000
 
 
-async def test_a_failure_inside_is_a_500_and_the_end_of_the_connection(serve, caplog):
-    served = await serve()
+async def test_a_failure_inside_is_a_500_and_the_end_of_the_connection(served, caplog):
 
     def broken() -> Reply:
         raise ZeroDivisionError("secret detail")
@@ -161,8 +156,7 @@ async def test_a_failure_inside_is_a_500_and_the_end_of_the_connection(serve, ca
 
 
 @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-async def test_a_head_request_leaves_the_connection_in_step(serve, version):
-    served = await serve()
+async def test_a_head_request_leaves_the_connection_in_step(served, version):
     line = await kept(served)
     line.send(b"HEAD /1 HTTP/%b\r\nHost: h\r\nConnection: keep-alive\r\n\r\n" % version)
     head = await line.head()
@@ -172,8 +166,7 @@ async def test_a_head_request_leaves_the_connection_in_step(serve, version):
     assert (await line.answer())[1] == b'{"path":"/2"}'
 
 
-async def test_what_is_no_http_after_good_requests_is_answered_after_them(serve):
-    served = await serve()
+async def test_what_is_no_http_after_good_requests_is_answered_after_them(served):
     line = await kept(served)
     line.send(GET % 1)
     assert (await line.answer())[1] == b'{"path":"/1"}'
@@ -183,8 +176,7 @@ async def test_what_is_no_http_after_good_requests_is_answered_after_them(serve)
     assert await line.reader.read() == b""
 
 
-async def test_a_client_that_closes_its_side_after_its_requests_is_answered(serve):
-    served = await serve()
+async def test_a_client_that_closes_its_side_after_its_requests_is_answered(served):
     for count in (1, 2, 40):
         for begun in (False, True):  # the task of the connection
             line = await (kept(served) if begun else served.line())
@@ -193,8 +185,7 @@ async def test_a_client_that_closes_its_side_after_its_requests_is_answered(serv
             assert (await line.rest()).count(b"HTTP/1.1 200 OK") == count
 
 
-async def test_half_a_request_is_not_answered(serve):
-    served = await serve()
+async def test_half_a_request_is_not_answered(served):
     for half in (b"GET / HTTP/1.1\r\nHost: h\r\n", POST + b"bo"):
         line = await served.line(half)
         line.writer.write_eof()

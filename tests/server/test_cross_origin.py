@@ -31,8 +31,7 @@ PREFLIGHT = {
 
 
 @pytest.mark.parametrize("plane", ["gateway", "retail"])
-async def test_an_answer_may_be_read_by_the_page_that_asked(serve, plane):
-    served = await serve()
+async def test_an_answer_may_be_read_by_the_page_that_asked(served, plane):
     for verb, body in (("GET", b""), ("POST", b"{}"), ("POST", b"x" * (1 << 21))):
         headers = (await ask(served, plane, verb, {"Origin": ORIGIN}, body)).headers
         assert (headers[ALLOWED], headers["vary"]) == (ORIGIN, "Origin")
@@ -41,16 +40,14 @@ async def test_an_answer_may_be_read_by_the_page_that_asked(serve, plane):
 
 
 @pytest.mark.parametrize("plane", ["gateway", "retail"])
-async def test_a_program_is_told_only_that_answers_vary(serve, plane):
-    served = await serve()
+async def test_a_program_is_told_only_that_answers_vary(served, plane):
     headers = (await ask(served, plane, "GET", {})).headers
     assert headers["vary"] == "Origin"
     assert not [name for name in headers if name.lower().startswith("access-control")]
 
 
 @pytest.mark.parametrize("plane", ["gateway", "retail"])
-async def test_a_preflight_is_answered_and_is_no_call(serve, plane):
-    served = await serve()
+async def test_a_preflight_is_answered_and_is_no_call(served, plane):
     status, headers, _ = await ask(served, plane, "OPTIONS", PREFLIGHT)
     assert status == 204
     assert headers[ALLOWED] == ORIGIN
@@ -60,16 +57,14 @@ async def test_a_preflight_is_answered_and_is_no_call(serve, plane):
     assert served.sim.inputs == []
 
 
-async def test_an_options_that_is_no_preflight_is_a_call(serve):
-    served = await serve()
+async def test_an_options_that_is_no_preflight_is_a_call(served):
     for headers in ({}, {"Origin": ORIGIN}, {"Access-Control-Request-Method": "GET"}):
         await ask(served, "gateway", "OPTIONS", headers)
     assert [given[2] for given in served.sim.inputs] == ["OPTIONS"] * 3
 
 
 @pytest.mark.parametrize("plane", ["exchange", "auth"])
-async def test_planes_for_partners_have_no_pages(serve, plane):
-    served = await serve()
+async def test_planes_for_partners_have_no_pages(served, plane):
     for verb, sent in (("GET", {"Origin": ORIGIN}), ("OPTIONS", PREFLIGHT)):
         headers = (await ask(served, plane, verb, sent)).headers
         assert "vary" not in headers and ALLOWED not in headers
@@ -88,8 +83,7 @@ async def test_planes_for_partners_have_no_pages(serve, plane):
         ("http://[::1]:80", True),
     ],
 )
-async def test_pages_of_this_machine_alone_may_be_accepted(serve, choose, origin, local):
-    served = await serve()
+async def test_pages_of_this_machine_alone_may_be_accepted(served, choose, origin, local):
     choose(served, "loopback")
     headers = (await ask(served, "gateway", "GET", {"Origin": origin})).headers
     assert headers.get(ALLOWED) == (origin if local else None)
@@ -98,8 +92,7 @@ async def test_pages_of_this_machine_alone_may_be_accepted(serve, choose, origin
     assert (status, headers.get(ALLOWED)) == (204, origin if local else None)
 
 
-async def test_no_page_may_be_accepted(serve, choose):
-    served = await serve()
+async def test_no_page_may_be_accepted(served, choose):
     choose(served, "none")
     for verb, sent in (("GET", {"Origin": ORIGIN}), ("OPTIONS", PREFLIGHT)):
         headers = (await ask(served, "retail", verb, sent)).headers
@@ -108,8 +101,7 @@ async def test_no_page_may_be_accepted(serve, choose):
 
 
 @pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine")
-async def test_a_front_end_in_a_browser_calls_the_public_planes(serve, choose, tmp_path):
-    served = await serve()
+async def test_a_front_end_in_a_browser_calls_the_public_planes(served, choose, tmp_path):
     call = """
       const told = async (url, options) =>
         fetch(url, options).then(answer => answer.json()).then(() => true, () => false);

@@ -88,16 +88,14 @@ async def test_this_machine_may_be_called_by_its_names_and_addresses(serve, name
         assert (await ask(served, plane, path, Host=host)).status == 200
 
 
-async def test_without_a_public_host_its_name_is_a_foreign_one(serve):
-    served = await serve()
+async def test_without_a_public_host_its_name_is_a_foreign_one(served):
     assert (await ask(served, "control", CLOCK, Host="sandbox.test")).status == 403
 
 
 @pytest.mark.parametrize(
     "request_line", [b"GET http://evil.example/_sim/v1/health", b"GET http://127.0.0.1\\@evil/x"]
 )
-async def test_the_name_in_an_absolute_target_counts_too(serve, raw_http, request_line):
-    served = await serve()
+async def test_the_name_in_an_absolute_target_counts_too(served, raw_http, request_line):
     answer = await raw_http(
         served.at.control,
         request_line + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
@@ -105,8 +103,7 @@ async def test_the_name_in_an_absolute_target_counts_too(serve, raw_http, reques
     assert answer.split()[1] in (b"400", b"403")
 
 
-async def test_a_request_without_a_host_is_refused(serve, raw_http):
-    served = await serve()
+async def test_a_request_without_a_host_is_refused(served, raw_http):
     answer = await raw_http(served.at.control, b"GET /_sim/v1/clock HTTP/1.0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 403 ")
 
@@ -127,8 +124,7 @@ FOREIGN_ORIGINS = [
 
 @pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
 @pytest.mark.parametrize("plane", ["control", "docs"])
-async def test_another_origin_is_refused_whatever_it_asks(serve, plane, origin):
-    served = await serve()
+async def test_another_origin_is_refused_whatever_it_asks(served, plane, origin):
     headers = {"Origin": origin.format(port=port_of(getattr(served.at, plane)))}
     calls = f"POST {RESET},GET {CLOCK},GET /,OPTIONS {RESET},POST /docv/token"
     for verb, path in map(str.split, calls.split(",")):
@@ -138,8 +134,7 @@ async def test_another_origin_is_refused_whatever_it_asks(serve, plane, origin):
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "unheard-of"])
-async def test_what_a_page_elsewhere_started_is_refused_but_pages_may_be_linked_to(serve, site):
-    served = await serve()
+async def test_what_a_page_elsewhere_started_is_refused_but_pages_may_be_linked_to(served, site):
     headers = {"Sec-Fetch-Site": site}
     assert (await ask(served, "control", CLOCK, **headers)).status == 403
     assert (await ask(served, "control", RESET, "POST", **headers)).status == 403
@@ -148,8 +143,7 @@ async def test_what_a_page_elsewhere_started_is_refused_but_pages_may_be_linked_
     assert acted(served) == []
 
 
-async def test_a_browser_without_fetch_metadata_is_known_by_its_referer(serve):
-    served = await serve()
+async def test_a_browser_without_fetch_metadata_is_known_by_its_referer(served):
     headers = {"Referer": "http://evil.example/page"}
     assert (await ask(served, "control", CLOCK, **headers)).status == 403
     assert (await ask(served, "docs", "/docv/x", "POST", **headers)).status == 403
@@ -168,8 +162,7 @@ FORM_TYPES = [
 
 
 @pytest.mark.parametrize("kind", FORM_TYPES)
-async def test_what_a_form_can_send_is_no_call_of_a_page_but_one_of_a_program(serve, kind):
-    served = await serve()
+async def test_what_a_form_can_send_is_no_call_of_a_page_but_one_of_a_program(served, kind):
     typed = {"Content-Type": kind} if kind else {}
     page = {"Origin": served.at.control, "Sec-Fetch-Site": "same-origin"}
     path = "/_sim/v1/clock/advance"
@@ -188,8 +181,7 @@ async def test_a_guard_comes_before_the_token(serve):
     assert (await ask(served, "control", RESET, "POST", **headers)).status == 403
 
 
-async def test_no_page_elsewhere_may_frame_a_page_of_the_docs(serve):
-    served = await serve()
+async def test_no_page_elsewhere_may_frame_a_page_of_the_docs(served):
     page = await served.ask("docs", "/changelog")
     assert page.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
     assert page.headers["X-Content-Type-Options"] == "nosniff"

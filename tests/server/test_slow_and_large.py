@@ -62,8 +62,7 @@ def packed(coding: str, content: bytes) -> bytes:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "bare deflate"])
 @pytest.mark.parametrize("size", [0, 1, 1000, 65_536, 65_537, 131_072, MEBIBYTE])
-async def test_a_compressed_body_arrives_as_it_was_before(serve, coding, size):
-    served = await serve()
+async def test_a_compressed_body_arrives_as_it_was_before(served, coding, size):
     content = bytes(index * 7 % 251 for index in range(1000)) * (size // 1000 + 1)
     small = packed(coding, content[:size])
     line = await served.line()
@@ -77,8 +76,7 @@ async def test_a_compressed_body_arrives_as_it_was_before(serve, coding, size):
     assert [given[-2] == content[:size] for given in served.sim.inputs] == [True] * 3
 
 
-async def test_members_of_a_gzip_body_follow_each_other_up_to_a_number(serve, raw_http):
-    served = await serve()
+async def test_members_of_a_gzip_body_follow_each_other_up_to_a_number(served, raw_http):
     named = ("Content-Encoding: gzip", "Connection: close")
     for members, status in ((body.MEMBERS_MAX, b"200"), (body.MEMBERS_MAX + 1, b"400")):
         sent = gzip.compress(b"ab") * members
@@ -93,8 +91,7 @@ async def test_members_of_a_gzip_body_follow_each_other_up_to_a_number(serve, ra
     [gzip.compress(b"abc" * 99)[:-1], gzip.compress(b"abc") + b"rest", b"not gzip", b"\x1f\x8b"],
     ids=["cut off", "something behind", "no gzip", "its first bytes"],
 )
-async def test_what_is_not_what_its_encoding_says_is_a_bad_request(serve, raw_http, plane, sent):
-    served = await serve()
+async def test_what_is_not_what_its_encoding_says_is_a_bad_request(served, raw_http, plane, sent):
     answer = await raw_http(
         getattr(served.at, plane),
         head_of(len(sent), "Content-Encoding: gzip").replace(b"/x", b"/_sim/v1/reset") + sent,
@@ -106,9 +103,8 @@ async def test_what_is_not_what_its_encoding_says_is_a_bad_request(serve, raw_ht
 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_bomb_is_inflated_to_the_limit_and_no_further(
-    serve, raw_http, inflated, chunked, bomb
+    served, raw_http, inflated, chunked, bomb
 ):
-    served = await serve()
     if chunked:
         head = b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
         sent = b"%sContent-Encoding: gzip\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (head, len(bomb), bomb)
@@ -122,8 +118,7 @@ async def test_a_bomb_is_inflated_to_the_limit_and_no_further(
     assert (kind, given, oversize) == ("rest", b"", MEBIBYTE + 1)
 
 
-async def test_bombs_give_way_after_every_piece(serve, inflated, bomb):
-    served = await serve()
+async def test_bombs_give_way_after_every_piece(served, inflated, bomb):
     loop, turns = asyncio.get_running_loop(), [0]  # pieces inflated up to each turn of the loop
 
     def turn() -> None:
@@ -152,18 +147,16 @@ async def test_bombs_give_way_after_every_piece(serve, inflated, bomb):
     ],
 )
 async def test_whoever_does_not_read_a_body_to_its_end_says_that_the_connection_ends(
-    serve, plane, path, status
+    served, plane, path, status
 ):
     """A client that keeps connections would send its next request into a reset."""
-    served = await serve()
     line = await served.line(head_of(2 * MEBIBYTE).replace(b"/x", path) + bytes(MEBIBYTE), plane)
     head = await line.head()
     assert head.startswith(b"HTTP/1.1 %d " % status) and b"\r\nConnection: close\r\n" in head
     assert (b"\r\nAllow: GET" in head) == (status == 405)
 
 
-async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(serve):
-    served = await serve()
+async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(served):
     line = await served.line(head_of(1 << 30) + bytes(MEBIBYTE // 2))
     assert (await line.head()).startswith(b"HTTP/1.1 413 ")
     sent = 0
@@ -175,8 +168,7 @@ async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(
     assert served.sim.inputs[0][-1] == 1 << 30
 
 
-async def test_a_client_that_ends_its_refused_body_reads_the_answer(serve, raw_http):
-    served = await serve()
+async def test_a_client_that_ends_its_refused_body_reads_the_answer(served, raw_http):
     size = MEBIBYTE + 100_000
     answer = await raw_http(served.at.retail, head_of(size) + bytes(size))
     assert answer.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in answer
@@ -206,8 +198,7 @@ async def test_a_body_that_trickles_is_given_up_in_the_end(serve, monkeypatch):
     assert (await ended).startswith(b"HTTP/1.1 408 ")
 
 
-async def test_stalled_bodies_hold_a_bounded_number_of_bytes(serve, monkeypatch):
-    served = await serve()
+async def test_stalled_bodies_hold_a_bounded_number_of_bytes(served, monkeypatch):
     limit = body.HELD_MAX
     held: list[int] = []
     grew = body.Uploads.grew
@@ -262,8 +253,7 @@ async def test_a_connection_that_says_nothing_stays(serve, monkeypatch):
     assert (await line.head(b"}")).startswith(b"HTTP/1.1 200 ")
 
 
-async def test_a_head_of_many_fields_is_too_large(serve):
-    served = await serve()
+async def test_a_head_of_many_fields_is_too_large(served):
     line = await served.line(b"GET /y HTTP/1.1\r\nHost: h\r\n")
     for _ in range(fast_path._HEAD_MAX // 4000 + 1):
         line.send(b"a: %s\r\n" % (b"x" * 4000))
@@ -272,8 +262,7 @@ async def test_a_head_of_many_fields_is_too_large(serve):
     assert served.sim.inputs == []
 
 
-async def test_100_continue_is_said_where_a_body_is_wanted(serve):
-    served = await serve()
+async def test_100_continue_is_said_where_a_body_is_wanted(served):
     line = await served.line(head_of(4, "Expect: 100-continue"))
     assert await line.head() == b"HTTP/1.1 100 Continue\r\n\r\n"
     line.send(b"body")
@@ -283,8 +272,7 @@ async def test_100_continue_is_said_where_a_body_is_wanted(serve):
     assert answer.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in answer
 
 
-async def test_a_client_of_http_1_0_is_not_told_to_continue(serve):
-    served = await serve()
+async def test_a_client_of_http_1_0_is_not_told_to_continue(served):
     line = await served.line(
         head_of(4, "Expect: 100-continue").replace(b"HTTP/1.1", b"HTTP/1.0") + b"bo"
     )

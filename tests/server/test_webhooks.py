@@ -30,8 +30,9 @@ def answers(served):
     return [given[1:] for given in served.sim.inputs if given[0] == "answer"]
 
 
-async def test_an_attempt_is_signed_and_its_answer_is_an_input_at_the_same_instant(serve, receiver):
-    served = await serve()
+async def test_an_attempt_is_signed_and_its_answer_is_an_input_at_the_same_instant(
+    served, receiver
+):
     served.sim.secrets["fingerprint"] = KEY
     served.sim.after(10, f"post a1 {receiver.url}")
     await served.host.advance(START + seconds(60))
@@ -59,8 +60,7 @@ async def test_a_loopback_name_is_not_looked_up(serve, receiver, monkeypatch, na
     assert len(receiver.received) == 1
 
 
-async def test_each_due_instant_is_settled_before_the_next(serve, receiver):
-    served = await serve()
+async def test_each_due_instant_is_settled_before_the_next(served, receiver):
     for number in (1, 2, 3):
         served.sim.after(number * 10, f"post a{number} {receiver.url}")
     fired = await served.host.advance(START + seconds(60))
@@ -69,8 +69,7 @@ async def test_each_due_instant_is_settled_before_the_next(serve, receiver):
     assert served.sim.now == START + seconds(60)
 
 
-async def test_answers_enter_in_the_order_of_the_attempts_whoever_is_faster(serve, receiver):
-    served = await serve()
+async def test_answers_enter_in_the_order_of_the_attempts_whoever_is_faster(served, receiver):
     with WebhookReceiver() as slow:
         slow.answer_next(Answer(hang=0.2))
         served.sim.after(10, f"post a-slow {slow.url}")
@@ -83,9 +82,8 @@ async def test_answers_enter_in_the_order_of_the_attempts_whoever_is_faster(serv
 
 
 async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_followed(
-    serve, receiver
+    served, receiver
 ):
-    served = await serve()
     receiver.answer_next(Answer(503, {"Retry-After": "7"}), Answer(302, {"Location": receiver.url}))
     for number in (1, 2):
         served.sim.after(number, f"post a{number} {receiver.url}")
@@ -97,8 +95,7 @@ async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_follo
     assert len(receiver.received) == 2
 
 
-async def test_nobody_listening_is_no_answer(serve, receiver):
-    served = await serve()
+async def test_nobody_listening_is_no_answer(served, receiver):
     url = receiver.url
     receiver.close()
     served.sim.after(1, f"post a1 {url}")
@@ -118,15 +115,13 @@ async def test_nobody_listening_is_no_answer(serve, receiver):
         "http://[::/",
     ],
 )
-async def test_other_machines_are_not_called_unless_listed(serve, url):
-    served = await serve()
+async def test_other_machines_are_not_called_unless_listed(served, url):
     served.sim.after(1, f"post a1 {url}")
     await served.host.advance(START + seconds(5))
     assert answers(served)[0][1:3] == (0, "host not allowed")
 
 
-async def test_a_stamp_a_real_receiver_would_not_believe_is_the_wall_clocks(serve, receiver):
-    served = await serve()
+async def test_a_stamp_a_real_receiver_would_not_believe_is_the_wall_clocks(served, receiver):
     served.sim.secrets["fingerprint"] = KEY
     served.sim.after(1, f"post a1 {receiver.url}")
     await served.host.advance(START + seconds(5))
@@ -136,8 +131,7 @@ async def test_a_stamp_a_real_receiver_would_not_believe_is_the_wall_clocks(serv
     )
 
 
-async def test_a_reset_forgets_attempts_whose_answer_is_outstanding(serve, receiver):
-    served = await serve()
+async def test_a_reset_forgets_attempts_whose_answer_is_outstanding(served, receiver):
     receiver.answer_next(Answer(hang=0.3))
     served.sim.after(1, f"post a1 {receiver.url}")
     served.host.step(START + seconds(2))
