@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
 import pytest
 import pytest_asyncio
-from chromium import Browser, chromium
+from chromium import chromium
 from fake_simulation import FakeSimulation
 
 from sim.api.pipeline.settings import Settings
@@ -96,7 +95,7 @@ Serve = Callable[..., Awaitable[Served]]
 
 
 @pytest.fixture
-async def serve() -> AsyncIterator[Serve]:
+async def serve():
     """Start a service; stopped after the test."""
     started: list[Service] = []
 
@@ -115,13 +114,13 @@ async def serve() -> AsyncIterator[Serve]:
 
 
 @pytest.fixture
-async def served(serve: Serve) -> Served:
+async def served(serve):
     """A service with the settings that nobody gives."""
     return await serve()
 
 
 @pytest.fixture
-def raw_http() -> RawHttp:
+def raw_http():
     """Send bytes to a listener and read everything that it says before it closes."""
 
     async def exchange_bytes(address: str, sent: bytes) -> bytes:
@@ -135,7 +134,7 @@ def raw_http() -> RawHttp:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+def start(tmp_path):
     """Start `sim` with a ready file; ended after the test."""
     with ExitStack() as started:
         numbers = count()
@@ -149,7 +148,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
+async def browser(tmp_path_factory):
     """Chromium with a profile of its own."""
     async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
         yield running

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from chromium import COMMAND, Browser, chromium
+from chromium import COMMAND, chromium
 from patience import until
 
 from sim.server.http.page_guard import PageGuard
@@ -128,7 +128,7 @@ async def hostile_page(tmp_path):
     await runner.cleanup()
 
 
-async def test_the_attack_sends_what_it_says(browser: Browser, hostile_page):
+async def test_the_attack_sends_what_it_says(browser, hostile_page):
     port, arrived = hostile_page
     page = await browser.page()
     await page.go(f"http://evil.example:{port}/")

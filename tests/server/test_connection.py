@@ -32,6 +32,12 @@ async def kept(served: Any) -> Any:
     return line
 
 
+@pytest.fixture
+async def line(served):
+    """The same to a service whose settings nobody gave."""
+    return await kept(served)
+
+
 def said(names: Iterable[object]) -> list[bytes]:
     """The bodies of the answers to GET of these."""
     return [f'{{"path":"/{name}"}}'.encode() for name in names]
@@ -85,8 +91,7 @@ async def test_with_another_aiohttp_every_request_goes_the_long_way_and_is_answe
     assert [given[-2] for given in served.sim.inputs] == [b"", b"", b"body", b""]
 
 
-async def test_a_body_that_comes_in_pieces_arrives_whole(served):
-    line = await kept(served)
+async def test_a_body_that_comes_in_pieces_arrives_whole(served, line):
     for first in range(5):
         line.send(POST + b"body"[:first])
         await until(lambda: not line.writer.transport.get_write_buffer_size())
@@ -96,8 +101,7 @@ async def test_a_body_that_comes_in_pieces_arrives_whole(served):
     assert [given[-2] for given in served.sim.inputs[1:]] == [b"body", b"next"] * 5
 
 
-async def test_a_chunked_body_that_is_there_whole_is_taken_as_it_is(served):
-    line = await kept(served)
+async def test_a_chunked_body_that_is_there_whole_is_taken_as_it_is(served, line):
     line.send(
         b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding:"
         b" chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n"
@@ -120,15 +124,13 @@ async def test_answers_keep_their_order_when_one_of_them_is_held(serve):
     assert paths(served.sim) == ["/0", "/1", "/2", "/3", "/4", "/5"]
 
 
-async def test_a_flood_of_requests_is_answered_in_order(served):
-    line = await kept(served)
+async def test_a_flood_of_requests_is_answered_in_order(served, line):
     line.send(b"".join(GET % number for number in range(1, 400)))
     assert [(await line.answer())[1] for _ in range(1, 400)] == said(range(1, 400))
 
 
-async def test_a_client_that_does_not_read_is_not_answered_without_end(served):
+async def test_a_client_that_does_not_read_is_not_answered_without_end(served, line):
     served.sim.replies["/9"] = lambda: Reply(body=b"x" * 60_000)
-    line = await kept(served)
     line.send((GET % 9) * 1_000)
     before = -1
     while before != len(served.sim.inputs):
@@ -139,13 +141,12 @@ async def test_a_client_that_does_not_read_is_not_answered_without_end(served):
     assert sum([len((await line.answer())[1]) for _ in range(1_000)]) == 60_000_000
 
 
-async def test_a_failure_inside_is_a_500_and_the_end_of_the_connection(served, caplog):
+async def test_a_failure_inside_is_a_500_and_the_end_of_the_connection(served, line, caplog):
 
     def broken() -> Reply:
         raise ZeroDivisionError("secret detail")
 
     served.sim.replies["/1"] = broken
-    line = await kept(served)
     line.send(GET % 1 + GET % 2)
     head, body = await line.answer()
     assert head.startswith(b"HTTP/1.1 500 ")
@@ -156,8 +157,7 @@ async def test_a_failure_inside_is_a_500_and_the_end_of_the_connection(served, c
 
 
 @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-async def test_a_head_request_leaves_the_connection_in_step(served, version):
-    line = await kept(served)
+async def test_a_head_request_leaves_the_connection_in_step(served, line, version):
     line.send(b"HEAD /1 HTTP/%b\r\nHost: h\r\nConnection: keep-alive\r\n\r\n" % version)
     head = await line.head()
     assert b"Content-Length: 13" in head
@@ -166,8 +166,7 @@ async def test_a_head_request_leaves_the_connection_in_step(served, version):
     assert (await line.answer())[1] == b'{"path":"/2"}'
 
 
-async def test_what_is_no_http_after_good_requests_is_answered_after_them(served):
-    line = await kept(served)
+async def test_what_is_no_http_after_good_requests_is_answered_after_them(served, line):
     line.send(GET % 1)
     assert (await line.answer())[1] == b'{"path":"/1"}'
     line.send(b"rubbish\r\n\r\n")

@@ -8,7 +8,7 @@ catalogue, so a kind cannot be added without a client.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,14 +52,14 @@ OK = Seen(200)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange]:
+def served(tmp_path_factory):
     listed = f"{{symbol: {SYMBOL}, tick_size: '0.01', state: OPEN}}"
     text = f"name: every-fault\nextends: quickstart\nworld: {{games: 0, instruments: [{listed}]}}\n"
     yield from served_exchange(tmp_path_factory, text)
 
 
 @pytest.fixture
-def at(served: ServedExchange) -> ServedExchange:
+def at(served):
     """The exchange at its start."""
     served.reset()
     return served
@@ -164,9 +164,7 @@ EXPECTED = {
     ("kind", "plane"),
     [(kind.name, plane) for kind in KINDS for plane in kind.planes if plane in CALLS],
 )
-def test_a_call_fails_as_documented_and_the_documented_wait_recovers(
-    at: ServedExchange, kind: str, plane: str
-) -> None:
+def test_a_call_fails_as_documented_and_the_documented_wait_recovers(at, kind, plane):
     operation, attempt = caller(at, plane)
     at.fault(operation, plane=plane, times=1, **{kind: VALUES.get(kind, True)})
     first = attempt()
@@ -266,9 +264,7 @@ class OfWebSocket(Follower):
 @pytest.mark.spec("S6.2-5", "S7.1-9")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "stream" in kind.planes])
 @pytest.mark.parametrize("follower", [OfGrpc, OfWebSocket])
-def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
-    at: ServedExchange, follower: type[Follower], kind: str
-) -> None:
+def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(at, follower, kind):
     client = follower(at)
     assert client.next() == 0  # the snapshot
     at.fault(client.operation, plane="stream", times=1, **{kind: VALUES.get(kind, True)})  # type: ignore[attr-defined]
@@ -305,9 +301,7 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
 
 @pytest.mark.spec("S6.1-6")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "webhook" in kind.planes])
-def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_the_end(
-    at: ServedExchange, kind: str
-) -> None:
+def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_the_end(at, kind):
     session, fetch = authlib_session(at)
     secret = "whsec_" + "c2VjcmV0LW9mLXRoaXMtdGVzdC1hbG9uZQ=="
     before = len(at.webhooks.received)
@@ -347,9 +341,7 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
 
 @pytest.mark.spec("S7.2-1")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "engine" in kind.planes])
-def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_end(
-    at: ServedExchange, kind: str
-) -> None:
+def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_end(at, kind):
     client = sdk(at, max_retries=0)
     at.fault("place", plane="engine", times=1, **{kind: VALUES.get(kind, True)})
     order = client.orders.create(retail_order(SYMBOL, "BUY_LONG", 2))["id"]
@@ -358,6 +350,6 @@ def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_e
     assert client.orders.retrieve(order)["order"]["state"] == "ORDER_STATE_NEW"
 
 
-def test_every_kind_and_plane_of_the_catalogue_has_a_client_here() -> None:
+def test_every_kind_and_plane_of_the_catalogue_has_a_client_here():
     planes = {plane for kind in KINDS for plane in kind.planes}
     assert planes == {*CALLS, "stream", "webhook", "engine"}

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ def authlib_token(ready: dict[str, Any], aud: str = "", audience: str = "") -> d
 
 
 @pytest.mark.spec("S4.5-1", "S5.1-1", "S5.1-3", "S5.1-4")
-def test_authlib_gets_a_token_that_opens_the_exchange(exchange: ServedExchange) -> None:
+def test_authlib_gets_a_token_that_opens_the_exchange(exchange):
     token = authlib_token(exchange.ready)
     assert token["token_type"] == "Bearer" and token["expires_in"] == 180
     headers = {"Authorization": f"Bearer {token['access_token']}"}
@@ -53,9 +52,7 @@ def test_authlib_gets_a_token_that_opens_the_exchange(exchange: ServedExchange) 
 
 @pytest.mark.spec("S5.1-2", "S5.1-8")
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
-def test_a_client_may_call_its_own_machine_by_any_of_its_names(
-    exchange: ServedExchange, name: str
-) -> None:
+def test_a_client_may_call_its_own_machine_by_any_of_its_names(exchange, name):
     auth, named = (url.replace("127.0.0.1", name) for url in (exchange.auth, exchange.exchange))
     for audience in (named, f"{named}/"):
         for aud in (named, f"{auth}/oauth/token"):
@@ -63,7 +60,7 @@ def test_a_client_may_call_its_own_machine_by_any_of_its_names(
 
 
 @pytest.fixture(scope="module")
-def public_stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def public_stubs(tmp_path_factory):
     """Stubs as a partner compiles them: our schema files under the package name of the public
     bundle, without our options.
     """
@@ -94,9 +91,7 @@ def public_stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.spec("S9-5", "S0-5", "S4.4-5", "S4.3-22")
-def test_stubs_under_the_public_package_names_trade_and_stream(
-    public_stubs: Path, exchange: ServedExchange
-) -> None:
+def test_stubs_under_the_public_package_names_trade_and_stream(public_stubs, exchange):
     wire = importlib.import_module("polymarket.v1.order_entry_pb2")
     services = importlib.import_module("polymarket.v1.order_entry_pb2_grpc")
     market = importlib.import_module("polymarket.v1.market_data_pb2")
@@ -136,9 +131,7 @@ def test_stubs_under_the_public_package_names_trade_and_stream(
 
 
 @pytest.mark.spec("S9-5", "S7.1-6", "S4.4-1", "S6.2-1")
-def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_megabytes(
-    exchange: ServedExchange,
-) -> None:
+def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_megabytes(exchange):
     firm = exchange.ready["firms"][0]
     metadata = (
         ("authorization", f"bearer {authlib_token(exchange.ready)['access_token']}"),
@@ -183,7 +176,7 @@ def _on_tick(exchange: ServedExchange, symbol: str) -> int:
     return int(row["price_scale"]) // 2
 
 
-def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path: Path) -> None:
+def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path):
     with serve(tmp_path, "--start", "2028-09-12T14:00:00-04:00") as served:
         facts = served.ready
         assert facts["now"].startswith("2028-09-12")

@@ -4,8 +4,6 @@ acknowledged (design D5).
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tools.soak.kills import SURFACES, kill_round
@@ -16,7 +14,7 @@ FIRST, *REST = SURFACES
 @pytest.mark.parametrize(
     "surface", [FIRST, *(pytest.param(name, marks=pytest.mark.long) for name in REST)]
 )
-def test_orders_taken_on_a_surface_survive_the_kill(tmp_path: Path, surface: str) -> None:
+def test_orders_taken_on_a_surface_survive_the_kill(tmp_path, surface):
     """Three clients at once until the process is gone: what was answered is in the journal, and the
     exchange it replays to still has it. `make soak` does a hundred rounds of this.
     """

@@ -5,7 +5,6 @@ WebSockets. Skipped where node or the package is missing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ class OrderService:
 
 
 @pytest.fixture
-def order_service(exchange: Any) -> Iterator[OrderService]:
+def order_service(exchange):
     node = Node()
     yield OrderService(exchange, node)
     node.close()
@@ -62,7 +61,7 @@ def order_service(exchange: Any) -> Iterator[OrderService]:
 @pytest.mark.spec(
     "S4.2-10", "S4.2-11", "S4.2-12", "S4.2-4", "S4.2-5", "S4.2-6", "S4.2-7", "S5.2-1", "S2.8-1"
 )
-def test_orders_portfolio_and_balances(order_service: OrderService) -> None:
+def test_orders_portfolio_and_balances(order_service):
     request = retail_order(MARKET, "BUY_LONG", 0, 2.5, price=usd("0.455"))
     assert order_service("orders.preview", {"request": request})["order"]["price"] == usd("0.455")
     placed = order_service("orders.create", request)
@@ -95,7 +94,7 @@ def test_orders_portfolio_and_balances(order_service: OrderService) -> None:
 
 
 @pytest.mark.spec("S4.1-9", "S4.1-10", "S4.1-11", "S4.2-8", "S4.2-9", "S5.3-1")
-def test_the_gateway_is_read_without_a_key(order_service: OrderService) -> None:
+def test_the_gateway_is_read_without_a_key(order_service):
     order_service.order("SELL_LONG", "0.60", 5, by="bob")
     options = {"gatewayBaseUrl": order_service.exchange.gateway}
     order_service.node("client", id="ann", options=options)
@@ -123,7 +122,7 @@ def test_the_gateway_is_read_without_a_key(order_service: OrderService) -> None:
 
 
 @pytest.mark.spec("S4.2-15")
-def test_the_markets_socket(order_service: OrderService) -> None:
+def test_the_markets_socket(order_service):
     order_service.order("BUY_LONG", "0.45", 10, by="bob")
     markets = order_service.socket("markets")
     order_service.node("once", id="markets", method="trade")
@@ -162,7 +161,7 @@ def test_the_markets_socket(order_service: OrderService) -> None:
 
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
-def test_the_private_socket(order_service: OrderService) -> None:
+def test_the_private_socket(order_service):
     """This client has no name for three of today's payload keys and for one subscription type:
     those arrive under its `message` event (docs/how-to/connect-a-client.md).
     """
@@ -194,7 +193,7 @@ def test_the_private_socket(order_service: OrderService) -> None:
     assert moved["afterPosition"]["netPosition"] == "3"
 
 
-def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
+def test_errors_arrive_as_the_clients_own(order_service):
     def trouble(*call: Any, by: str = "ann") -> tuple[str, int | None, str]:
         with pytest.raises(Trouble) as raised:
             order_service(*call, by=by)
@@ -217,7 +216,7 @@ def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
     raise AssertionError("no limit was met")
 
 
-def test_every_public_method_is_called_in_these_tests(order_service: OrderService) -> None:
+def test_every_public_method_is_called_in_these_tests(order_service):
     source = Path(__file__).read_text() + Path(__file__).with_name("npm_client.cjs").read_text()
     called = set(re.findall(r'"([a-z]+\.[a-zA-Z]+)"', source))
     methods = order_service.node("inventory")

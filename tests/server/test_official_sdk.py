@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -71,7 +70,7 @@ class OrderService:
 
 
 @pytest.fixture(params=["blocking", "async", "blocking-observed"])
-def order_service(request: pytest.FixtureRequest, exchange: Any) -> Iterator[OrderService]:
+def order_service(request, exchange):
     kind, _, reading = request.param.partition("-")
     if reading:
         exchange.control("PUT", "/reading", {"name": reading})
@@ -82,9 +81,7 @@ def order_service(request: pytest.FixtureRequest, exchange: Any) -> Iterator[Ord
 
 
 @pytest.mark.spec("S4.2-10", "S4.2-4", "S4.2-11", "S4.2-12", "S5.2-1", "S2.8-1")
-def test_an_order_is_previewed_placed_read_modified_and_canceled(
-    order_service: OrderService,
-) -> None:
+def test_an_order_is_previewed_placed_read_modified_and_canceled(order_service):
     ann = order_service.ann
     request = terms("BUY_LONG", "0.455", 2.5)
     preview = ann("orders.preview", {"request": request})["order"]
@@ -105,7 +102,7 @@ def test_an_order_is_previewed_placed_read_modified_and_canceled(
 
 
 @pytest.mark.spec("S4.2-13")
-def test_batches_and_cancel_all(order_service: OrderService) -> None:
+def test_batches_and_cancel_all(order_service):
     ann = order_service.ann
     orders = {"orders": [terms("BUY_LONG", "0.40", 1)] * 3}
     ids = ann("orders.create_many", orders)["createdOrderIds"]
@@ -119,9 +116,7 @@ def test_batches_and_cancel_all(order_service: OrderService) -> None:
 
 
 @pytest.mark.spec("S4.2-5", "S4.2-6", "S4.2-7", "S2.8-3", "S2.8-4")
-def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(
-    order_service: OrderService,
-) -> None:
+def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(order_service):
     ann, bob = order_service.ann, order_service.bob
     opening = ann("account.balances")["balances"][0]["currentBalance"]
     order_service.order(bob, "SELL_LONG", "0.50", 4.25)
@@ -145,7 +140,7 @@ def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(
 
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.1-9", "S4.1-11", "S5.3-1")
-def test_markets_books_and_settlements_are_read_without_a_key(order_service: OrderService) -> None:
+def test_markets_books_and_settlements_are_read_without_a_key(order_service):
     order_service.order(order_service.bob, "SELL_LONG", "0.60", 5)
     ann = order_service.ann
     market = ann("markets.retrieve_by_slug", MARKET)["market"]
@@ -164,7 +159,7 @@ def test_markets_books_and_settlements_are_read_without_a_key(order_service: Ord
 
 
 @pytest.mark.spec("S4.1-10")
-def test_events_series_sports_and_search(order_service: OrderService) -> None:
+def test_events_series_sports_and_search(order_service):
     ann = order_service.ann
     events = ann("events.list", {"limit": 3, "active": True})["events"]
     assert 0 < len(events) <= 3
@@ -182,7 +177,7 @@ def test_events_series_sports_and_search(order_service: OrderService) -> None:
     assert teams
 
 
-def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
+def test_errors_arrive_as_the_clients_own(order_service):
     ann = order_service.ann
     with pytest.raises(BadRequestError):
         ann("orders.create", {"marketSlug": MARKET})
@@ -198,14 +193,14 @@ def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
             ann("account.balances")
 
 
-def test_a_wrong_secret_is_not_let_in(exchange: Any) -> None:
+def test_a_wrong_secret_is_not_let_in(exchange):
     one, other = exchange.api_keys[:2]
     wrong = one | {"secret_key": other["secret_key"]}
     with sdk(exchange, wrong, max_retries=0) as client, pytest.raises(AuthenticationError):
         client.account.balances()
 
 
-def test_every_public_method_is_called_in_these_tests() -> None:
+def test_every_public_method_is_called_in_these_tests():
     client, asynchronous = PolymarketUS(), AsyncPolymarketUS()
     called = set(re.findall(r'"([a-z]+\.[a-z_]+)"', Path(__file__).read_text()))
     for kind, one in ((APIResource, client), (AsyncAPIResource, asynchronous)):

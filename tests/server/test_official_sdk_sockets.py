@@ -5,7 +5,6 @@ exchange: every method, from either client.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -84,7 +83,7 @@ class Floor:
     ],
     ids=lambda one: f"{one[0].__name__}-{one[1]}",
 )
-async def floor(request: pytest.FixtureRequest, exchange: Any) -> AsyncIterator[Floor]:
+async def floor(request, exchange):
     kind, reading = request.param
     exchange.control("PUT", "/reading", {"name": reading})
     client = sdk(exchange, kind=kind)
@@ -95,7 +94,7 @@ async def floor(request: pytest.FixtureRequest, exchange: Any) -> AsyncIterator[
 
 
 @pytest.mark.spec("S4.2-15")
-async def test_books_best_prices_and_trades_arrive_under_their_request(floor: Floor) -> None:
+async def test_books_best_prices_and_trades_arrive_under_their_request(floor):
     floor.order("buy", "0.45", "10")
     socket = floor.client.ws.markets()
     heard = Heard(socket)
@@ -133,7 +132,7 @@ async def test_books_best_prices_and_trades_arrive_under_their_request(floor: Fl
 
 
 @pytest.mark.spec("S4.2-14")
-async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor: Floor) -> None:
+async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor):
     await floor.buy("0.30", 2)
     socket = floor.client.ws.private()
     heard = Heard(socket)
@@ -174,7 +173,7 @@ async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor: F
 
 
 @pytest.mark.spec("S4.2-14", "S4.2-15")
-async def test_errors_heartbeats_and_refusals_reach_the_listeners(floor: Floor) -> None:
+async def test_errors_heartbeats_and_refusals_reach_the_listeners(floor):
     socket = floor.client.ws.markets()
     heard = Heard(socket)
     silenced: list[Any] = []

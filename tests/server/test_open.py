@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +62,12 @@ class Recorded:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+def recorded(tmp_path_factory):
     return Recorded(tmp_path_factory.mktemp("open") / "run.ndjson")
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Callable[[Path], tuple[dict[str, Any], Call]]]:
+def opened(tmp_path):
     """Open a journal; its ready file, and how to call its control plane."""
     processes: list[Process] = []
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import signal
 import socket
 import struct
-from pathlib import Path
 
 import pytest
 
@@ -35,9 +34,7 @@ sys.exit(main())
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)], ids=["interrupt", "terminate"]
 )
-def test_it_serves_and_ends_without_what_windows_lacks(
-    number: signal.Signals, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_serves_and_ends_without_what_windows_lacks(number, code, tmp_path, capsys):
     journal = tmp_path / "run.ndjson"
     served = serve(tmp_path, f"--journal={journal}", program=("-c", WINDOWS))
     assert status(f"{served.ready['gateway']}/v1/health") == 200
@@ -48,9 +45,7 @@ def test_it_serves_and_ends_without_what_windows_lacks(
     assert main(["replay", str(journal)]) == 0, capsys.readouterr()
 
 
-def test_a_port_is_claimed_alone_where_sharing_would_be_silent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_port_is_claimed_alone_where_sharing_would_be_silent(monkeypatch):
     asked: list[tuple[int, int, int]] = []
 
     class Recorded(socket.socket):
@@ -65,9 +60,7 @@ def test_a_port_is_claimed_alone_where_sharing_would_be_silent(
 
 
 @pytest.mark.parametrize("windows", [False, True])
-def test_a_reset_has_the_form_of_the_platform(
-    windows: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reset_has_the_form_of_the_platform(windows, monkeypatch):
     asked: list[bytes] = []
 
     class Recorded(socket.socket):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,8 +57,8 @@ async def session(gateway: str, retail: str, key: dict[str, str]) -> tuple[list[
 @pytest.mark.scenario("unlimited.yaml")
 @pytest.mark.long
 async def test_requests_of_the_official_client_are_answered_and_written_in_order(
-    exchange: Any, tmp_path: Path
-) -> None:
+    exchange, tmp_path
+):
     exchange.control("POST", "/instruments", LISTED)
     other, key = exchange.fork(), exchange.api_keys[0]
     answers, frames = await session(exchange.gateway, exchange.retail, key)

@@ -173,22 +173,6 @@ async def test_what_is_no_http_gets_a_plain_400_in_the_words_of_its_plane_withou
     assert not caplog.records
 
 
-@pytest.mark.parametrize("coding", [b"gzip", b"deflate"])
-async def test_a_body_that_is_not_packed_as_it_says_is_a_400_without_a_traceback(
-    served, raw_http, coding, caplog
-):
-    body = b'{"symbol":"pen"}'
-    head = (
-        b"POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Encoding: "
-        + coding
-        + b"\r\nContent-Length: %d\r\n\r\n" % len(body)
-    )
-    answer = await raw_http(served.at.exchange, head + body)
-    assert answer.startswith(b"HTTP/1.1 400") and b'"code":3' in answer
-    assert not served.sim.inputs
-    assert not caplog.records
-
-
 async def test_a_failure_inside_is_a_500_that_says_nothing_and_a_log_entry_that_does(
     served, caplog
 ):

@@ -8,7 +8,6 @@ import asyncio
 import html
 import json
 import urllib.request
-from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -43,7 +42,7 @@ ORDER = {
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def room(browser, exchange) -> AsyncIterator[RoomPage]:
+async def room(browser, exchange):
     """The room of the exchange, live; a script that fails fails the test."""
     page = await RoomPage.open(browser, f"{exchange.control}/")
     await page.live()

@@ -69,7 +69,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def watched(tmp_path: Path):
+def watched(tmp_path):
     watched = Watched(tmp_path)
     with watched.served:
         yield watched
@@ -79,9 +79,7 @@ def listed(ready: dict[str, Any]) -> set[str]:
     return {"first", "second", "third", "from-base"} & set(ready["symbols"]["open"])
 
 
-def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over(
-    watched: Watched, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over(watched, capsys):
     assert listed(watched.ready()) == {"first", "from-base"}
     stream = connected(watched.served.ready["control"])
     stream.sendall(b"GET /_sim/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -108,9 +106,7 @@ def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over
         assert main(["replay", str(journal)]) == 0, capsys.readouterr().out
 
 
-def test_a_scenario_that_cannot_be_read_changes_nothing_and_the_console_says_where(
-    watched: Watched,
-) -> None:
+def test_a_scenario_that_cannot_be_read_changes_nothing_and_the_console_says_where(watched):
     watched.advance()
     before = watched.health()
     lines = iter(watched.served.process.stderr.readline, "")  # type: ignore[union-attr]

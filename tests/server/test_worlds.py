@@ -10,7 +10,6 @@ import re
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -248,9 +247,7 @@ def test_the_fixture_travels_in_time(exchange):
     assert digest(exchange.control)[1] == 0
 
 
-def test_a_served_process_keeps_the_journals_of_its_worlds_and_ends_with_all_of_them(
-    tmp_path: Path,
-):
+def test_a_served_process_keeps_the_journals_of_its_worlds_and_ends_with_all_of_them(tmp_path):
     with serve(tmp_path, "--journal", str(tmp_path / "run.ndjson")) as served:
         fork = served.control("POST", "/fork", {"name": "other"})
         Control(fork["control"])("POST", "/clock/advance", {"by": "1m"})
