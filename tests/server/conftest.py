@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import aiohttp
+import grpc
 import pytest
 import pytest_asyncio
 from chromium import chromium
@@ -117,6 +118,13 @@ async def serve():
 async def served(serve):
     """A service with the settings that nobody gives."""
     return await serve()
+
+
+@pytest.fixture
+def channel(exchange):
+    """A gRPC channel to the exchange."""
+    with grpc.insecure_channel(exchange.grpc) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
 from chromium import COMMAND, chromium
@@ -182,8 +181,5 @@ async def test_a_page_of_its_own_may_call_the_control_plane(served, browser):
     assert await page.run(call % "") == 403  # a form could have sent this
     json = ", headers: {'Content-Type': 'application/json'}"
     assert await page.run(call % json) == 200
-    async with (
-        aiohttp.ClientSession() as http,
-        http.get(f"{served.at.control}/_sim/v1/clock") as now,
-    ):
-        assert (await now.json())["now"] == "2026-09-08T19:00:00Z"
+    clock = (await served.ask("control", "/_sim/v1/clock")).json()
+    assert clock["now"] == "2026-09-08T19:00:00Z"

@@ -185,12 +185,6 @@ def insert(exchange, symbol):
     return protobuf_encoder(InsertOrderRequest)(order)
 
 
-@pytest.fixture
-def channel(exchange):
-    with grpc.insecure_channel(exchange.grpc) as opened:
-        yield opened
-
-
 def read_book(exchange, channel):
     method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
     request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=whole()[0]))

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import grpc
 import pytest
 import requests
-from authlib.integrations.requests_client import OAuth2Session
 from polymarket_us.errors import APIConnectionError, APIStatusError, APITimeoutError
 from standardwebhooks import Webhook
 from websockets.exceptions import ConnectionClosed
@@ -31,7 +29,8 @@ from sim.core.service.fault_spec import CALLS, KINDS
 from sim.testing.exchange_fixture import ServedExchange
 from tests.kit.bodies import APPLICATION, retail_order
 from tests.kit.clients import place, sdk, served_exchange, signed, subscription, web_socket_url
-from tests.server.stock_oauth import FiveMinutes
+from tests.server.stock_oauth import metadata
+from tests.server.stock_oauth import session as oauth_session
 
 VALUES: dict[str, Any] = {"status": 503, "code": "UNAVAILABLE", "delay": "2s"}
 TIMEOUT_S = 0.4  # timeout of clients whose call hangs
@@ -65,25 +64,6 @@ def at(served):
     return served
 
 
-def authlib_session(at: ServedExchange) -> tuple[OAuth2Session, Callable[[], object]]:
-    """Return authlib's private_key_jwt client, which is a requests session, and a function that
-    fetches a token.
-    """
-    firm, endpoint = at.firms[0], f"{at.auth}/oauth/token"
-    key = Path(firm["private_key_path"]).read_text()
-    session = OAuth2Session(
-        firm["client_id"], key, token_endpoint_auth_method=FiveMinutes(endpoint, alg="RS256")
-    )
-    session.trust_env = False
-    return session, lambda: session.fetch_token(
-        endpoint,
-        grant_type="client_credentials",
-        client_id=firm["client_id"],
-        audience=firm["audience"],
-        timeout=TIMEOUT_S,
-    )
-
-
 def by_requests(answer: Callable[[], requests.Response]) -> Seen:
     """Make one attempt with a requests session."""
     try:
@@ -110,7 +90,7 @@ def by_sdk(call: Callable[[], object]) -> Seen:
 
 def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
     """Return (operation, attempt) of a plane's client."""
-    session, fetch = authlib_session(at)
+    session, fetch = oauth_session(at, timeout=TIMEOUT_S)
     if plane == "auth":
         kept: list[requests.Response] = []
         session.register_compliance_hook(
@@ -137,12 +117,12 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
         )
     channel = grpc.insecure_channel(at.grpc)
     method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
-    metadata = (("authorization", f"Bearer {session.token['access_token']}"),)
+    sent = (("authorization", f"Bearer {session.token['access_token']}"),)
     request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=SYMBOL))
 
     def call() -> Seen:
         try:
-            done = method.with_call(request, metadata=metadata, timeout=2 * TIMEOUT_S)[1]
+            done = method.with_call(request, metadata=sent, timeout=2 * TIMEOUT_S)[1]
         except grpc.RpcError as failed:
             codes = grpc.StatusCode
             words = {codes.DEADLINE_EXCEEDED: TIMED_OUT, codes.UNAVAILABLE: 503}
@@ -211,8 +191,6 @@ class OfGrpc(Follower):
     ends = dict.fromkeys(("status", "code", "reset"), "UNAVAILABLE") | {"revoke": "INTERNAL"}
 
     def open(self) -> None:
-        session, fetch = authlib_session(self.at)
-        fetch()
         self.channel = grpc.insecure_channel(self.at.grpc)
         request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(
             CreateMarketDataSubscriptionRequest(symbols=[SYMBOL])
@@ -220,11 +198,7 @@ class OfGrpc(Follower):
         method = self.channel.unary_stream(
             "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
         )
-        self.call = method(
-            request,
-            metadata=(("authorization", f"Bearer {session.token['access_token']}"),),
-            timeout=20,
-        )
+        self.call = method(request, metadata=metadata(self.at), timeout=20)
 
     def next(self) -> object:
         try:
@@ -302,7 +276,7 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(at, fol
 @pytest.mark.spec("S6.1-6")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "webhook" in kind.planes])
 def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_the_end(at, kind):
-    session, fetch = authlib_session(at)
+    session, fetch = oauth_session(at, timeout=TIMEOUT_S)
     secret = "whsec_" + "c2VjcmV0LW9mLXRoaXMtdGVzdC1hbG9uZQ=="
     before = len(at.webhooks.received)
 

@@ -53,16 +53,9 @@ def address(served: ServedExchange, plane: str) -> str:
 # ---- HTTP
 
 HEADERS = (
-    b"x-participant-id: %b",
-    b"authorization: Bearer %b",
-    b"authorization: %b",
-    b"x-pm-access-key: %b",
-    b"x-pm-timestamp: %b",
-    b"x-pm-signature: %b",
-    b"content-type: %b",
-    b"poly-correlation-id: %b",
-    b"user-agent: %b",
-    b"sec-fetch-site: %b",
+    *(b"x-participant-id: %b", b"authorization: Bearer %b", b"authorization: %b"),
+    *(b"x-pm-access-key: %b", b"x-pm-timestamp: %b", b"x-pm-signature: %b", b"content-type: %b"),
+    *(b"poly-correlation-id: %b", b"user-agent: %b", b"sec-fetch-site: %b"),
 )
 
 

@@ -40,32 +40,14 @@ def acted(served: Any) -> list[Any]:
 
 
 FOREIGN_NAMES = [
-    "evil.example",
-    "evil.example:{port}",
-    "localhost.evil.example:{port}",
-    "127.0.0.1.evil.example",
-    "notlocalhost",
-    "127.0.0.1@evil.example",
-    "evil.example@127.0.0.1",
-    "127.0.0.1:80:80",
-    "[::1",
-    "::1",
-    "127.0.0.1 evil.example",
-    "[fe80::1%25eth0]",
-    "café.example",
-    "",
-    ".",
-    ".localhost.",
+    *("evil.example", "evil.example:{port}", "localhost.evil.example:{port}"),
+    *("127.0.0.1.evil.example", "notlocalhost", "127.0.0.1@evil.example"),
+    *("evil.example@127.0.0.1", "127.0.0.1:80:80", "[::1", "::1", "127.0.0.1 evil.example"),
+    *("[fe80::1%25eth0]", "café.example", "", ".", ".localhost."),
 ]
 OWN_NAMES = [
-    "127.0.0.1:{port}",
-    "127.0.0.1",
-    "LOCALHOST:{port}",
-    "localhost.",
-    "room.localhost:{port}",
-    "[::1]:{port}",
-    "192.168.1.7:{port}",
-    "sandbox.test:{port}",
+    *("127.0.0.1:{port}", "127.0.0.1", "LOCALHOST:{port}", "localhost."),
+    *("room.localhost:{port}", "[::1]:{port}", "192.168.1.7:{port}", "sandbox.test:{port}"),
 ]
 
 
@@ -109,16 +91,9 @@ async def test_a_request_without_a_host_is_refused(served, raw_http):
 
 
 FOREIGN_ORIGINS = [
-    "http://evil.example",
-    "http://evil.example:{port}",
-    "null",
-    "",
-    "http://localhost:{port}",
-    "http://127.0.0.1:1",
-    "http://127.0.0.1",
-    "chrome-extension://127.0.0.1:{port}",
-    "http://127.0.0.1:{port}@evil.example",
-    "http://[",
+    *("http://evil.example", "http://evil.example:{port}", "null", "", "http://localhost:{port}"),
+    *("http://127.0.0.1:1", "http://127.0.0.1", "chrome-extension://127.0.0.1:{port}"),
+    *("http://127.0.0.1:{port}@evil.example", "http://["),
 ]
 
 

@@ -135,22 +135,19 @@ def test_a_frozen_process_follows_the_virtual_clock(exchange):
 
 
 @pytest.mark.spec("S1-3")
-def test_the_health_of_grpc_follows_the_maintenance_window(exchange):
-    import grpc
-
-    with grpc.insecure_channel(exchange.grpc) as channel:
-        check = channel.unary_unary("/grpc.health.v1.Health/Check")
-        service = b"polymarket.v1.OrderBookAPI"
-        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(
-            bytes((10, len(service))) + service, timeout=10
-        )
-        assert check(b"") == next(watch) == b"\x08\x01"
-        exchange.control("POST", "/maintenance", {"length": "10m", "lead": "0s"})
-        exchange.clock.advance("1s")
-        assert check(b"") == next(watch) == b"\x08\x02"
-        exchange.clock.advance("10m")
-        assert check(b"") == next(watch) == b"\x08\x01"
-        watch.cancel()
+def test_the_health_of_grpc_follows_the_maintenance_window(exchange, channel):
+    check = channel.unary_unary("/grpc.health.v1.Health/Check")
+    service = b"polymarket.v1.OrderBookAPI"
+    watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(
+        bytes((10, len(service))) + service, timeout=10
+    )
+    assert check(b"") == next(watch) == b"\x08\x01"
+    exchange.control("POST", "/maintenance", {"length": "10m", "lead": "0s"})
+    exchange.clock.advance("1s")
+    assert check(b"") == next(watch) == b"\x08\x02"
+    exchange.clock.advance("10m")
+    assert check(b"") == next(watch) == b"\x08\x01"
+    watch.cancel()
 
 
 def test_freezing_is_refused_while_a_grpc_channel_is_open(exchange):

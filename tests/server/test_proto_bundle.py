@@ -8,14 +8,14 @@ import io
 import os
 import subprocess
 import sys
-import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
-from test_independent_clients import authlib_token
 
 from sim.cli.main import main
+from tests.kit.http import call
+from tests.server.stock_oauth import token as authlib_token
 
 CLIENT = """
 import sys
@@ -73,7 +73,7 @@ def test_its_stubs_import_beside_the_sandbox_and_trade(stubs, exchange):
     import sim
 
     firm = exchange.firms[0]
-    token = authlib_token(exchange.ready)["access_token"]
+    token = authlib_token(exchange)
     root = str(Path(sim.__file__).parents[1])
     user, symbol = firm["users"][0], exchange.symbols["open"][0]
     done = subprocess.run(
@@ -95,8 +95,7 @@ def test_no_name_of_it_is_a_module_that_we_or_our_libraries_have(schemas):
 
 
 def test_the_docs_address_and_the_command_give_the_same_files(schemas, exchange):
-    with urllib.request.urlopen(f"{exchange.docs}/proto/bundle") as answer:
-        served = zipfile.ZipFile(io.BytesIO(answer.read()))
+    served = zipfile.ZipFile(io.BytesIO(call(f"{exchange.docs}/proto/bundle").body))
     written = {
         str(path.relative_to(schemas)): path.read_bytes()
         for path in schemas.rglob("*")

@@ -155,9 +155,7 @@ async def test_the_script_shows_each_step_as_it_ends(room, exchange):
 
 async def test_parts_behind_tabs_show_the_views(room, exchange):
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     await room.tab("accounts")
     accounts = exchange.control("GET", "/state/accounts")["accounts"]
     shown = await room.until(

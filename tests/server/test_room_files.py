@@ -63,14 +63,8 @@ def test_a_browser_that_has_a_file_is_answered_304(exchange):
 @pytest.mark.parametrize(
     "path",
     [
-        "/nothing.js",
-        "/../server/room.py",
-        "/%2e%2e/cli/main.py",
-        "/vendor",
-        "/vendor/manifest.json",
-        "/panels/../main.js",
-        "//etc/passwd",
-        "/main.js/x",
+        *("/nothing.js", "/../server/room.py", "/%2e%2e/cli/main.py", "/vendor"),
+        *("/vendor/manifest.json", "/panels/../main.js", "//etc/passwd", "/main.js/x"),
     ],
 )
 def test_what_is_no_file_of_the_page_is_404(exchange, path):
@@ -260,9 +254,7 @@ def test_every_call_says_what_it_does_and_which_step_does_the_same(exchange):
 
 def test_one_event_is_sent_again_acknowledged_or_not(exchange):
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     (event,) = {
         row["event_id"] for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"
     }
