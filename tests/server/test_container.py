@@ -51,10 +51,8 @@ def test_the_client_of_compose_runs_its_journey_with_the_ready_file_alone(
     tls, tmp_path, monkeypatch
 ):
     ready_file = tmp_path / "ready.json"
-    assert healthcheck(ready_file, monkeypatch) == (
-        1,
-        f"{ready_file}: the server is not ready: the file does not exist yet",
-    )
+    why = f"{ready_file}: the server is not ready: the file does not exist yet"
+    assert healthcheck(ready_file, monkeypatch) == (1, why)
     for name, value in {**IMAGE, "SIM_PUBLIC_HOST": "localhost", "SIM_PORT_BASE": "0"}.items():
         monkeypatch.setenv(name, value)
     if tls:

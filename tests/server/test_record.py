@@ -137,9 +137,8 @@ def test_pipelined_requests_are_answered_and_written_in_order(through):
     address = urlsplit(through.gateway)
     with socket.create_connection((address.hostname, address.port)) as opened:
         wanted = [f"/v1/markets?limit={number}" for number in range(1, 13)]
-        opened.sendall(
-            b"".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in wanted)
-        )
+        sent = "".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n" for path in wanted)
+        opened.sendall(sent.encode())
         heard = opened.makefile("rb")
         for number in range(1, 13):
             while not (line := heard.readline()).lower().startswith(b"content-length:"):
@@ -148,9 +147,8 @@ def test_pipelined_requests_are_answered_and_written_in_order(through):
                 pass
             body = json.loads(heard.read(int(line.split()[1])))
             assert len(body["markets"]) == number
-    assert [entry["request"]["query"] for entry in through.written(12)] == [
-        f"limit={number}" for number in range(1, 13)
-    ]
+    asked = [f"/v1/markets?{entry['request']['query']}" for entry in through.written(12)]
+    assert asked == wanted
 
 
 def test_a_client_of_few_words_is_understood(through):
@@ -475,9 +473,8 @@ def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, excha
 
 def test_the_time_that_a_message_tells_is_that_of_the_service_now():
     order = {"transactTime": "2026-09-08T18:00:00.5Z", "expirationTime": "2027-01-01T00:00:00Z"}
-    assert service_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]}) == (
-        "2026-09-08T18:00:00.500Z"
-    )
+    found = service_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]})
+    assert found == "2026-09-08T18:00:00.500Z"
     assert service_time({"note": "2026-09-08T18:00:00Z"}) == ""
 
 

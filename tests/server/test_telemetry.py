@@ -109,21 +109,21 @@ def collector():
 def play(folder: Path, *words: str) -> tuple[str, dict[str, Any], str]:
     """The same calls on a served exchange. Digest, ready file, errors."""
     (folder / "mine.yaml").write_text(SCENARIO)
-    served = serve(folder, str(folder / "mine.yaml"), "--quiet", *words)
-    at = served.ready
-    headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
-    assert call(f"{at['gateway']}/v2/leagues", headers=headers).status == 200
-    assert call(f"{at['retail']}/v1/account/balances").status == 401
-    with grpc.insecure_channel(at["grpc"]) as channel:
-        health = channel.unary_unary("/grpc.health.v1.Health/Check")
-        health(b"", timeout=20)
-        with pytest.raises(grpc.RpcError):
-            positions = "/polymarket.us.positions.v1.PositionsAPI/ListPositions"
-            channel.unary_unary(positions)(
-                b"", timeout=20, metadata=[("traceparent", headers["traceparent"])]
-            )
-    served.control("POST", "/clock/advance", {"by": "2s"})
-    _, out, err = served.end(signal.SIGTERM)
+    with serve(folder, str(folder / "mine.yaml"), "--quiet", *words) as served:
+        at = served.ready
+        headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+        assert call(f"{at['gateway']}/v2/leagues", headers=headers).status == 200
+        assert call(f"{at['retail']}/v1/account/balances").status == 401
+        with grpc.insecure_channel(at["grpc"]) as channel:
+            health = channel.unary_unary("/grpc.health.v1.Health/Check")
+            health(b"", timeout=20)
+            with pytest.raises(grpc.RpcError):
+                positions = "/polymarket.us.positions.v1.PositionsAPI/ListPositions"
+                channel.unary_unary(positions)(
+                    b"", timeout=20, metadata=[("traceparent", headers["traceparent"])]
+                )
+        served.control("POST", "/clock/advance", {"by": "2s"})
+        _, out, err = served.end(signal.SIGTERM)
     digest = re.search(r"digest ([0-9a-f]{64})", out)
     assert digest is not None
     return digest[1], at, err
