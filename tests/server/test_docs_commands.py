@@ -108,7 +108,7 @@ def test_the_curl_lines_of_a_page_are_answered(exchange, page):
         body = words[words.index("-d") + 1].encode() if "-d" in words else None
         verb = words[words.index("-X") + 1] if "-X" in words else "GET"
         address = next(word for word in words if word.startswith("http"))
-        assert status(address, body=body, verb=verb) == 200, line
+        assert status(address, body=body, verb=verb, timeout=60) == 200, line
     worlds = Control(exchange.control)("GET", "/worlds")["worlds"]
     started = [
         line for line in CURL[page] if "-X POST" in line and re.search("/fork|/worlds", line)
