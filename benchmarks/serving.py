@@ -57,11 +57,11 @@ def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
             *options,
         ]
         with running(command) as process:
-            while not ready.exists():
+            while not ready.exists() or not (text := ready.read_text()):
                 if process.poll() is not None:
                     raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
                 time.sleep(0.002)
-            yield json.loads(ready.read_text()) | {"pid": process.pid}
+            yield json.loads(text) | {"pid": process.pid}
 
 
 @contextlib.contextmanager

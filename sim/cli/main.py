@@ -52,15 +52,8 @@ COMMANDS = {
     "your client's own tests": ("certify", "calendar"),
     "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
     "reference and credentials": (
-        "catalogue",
-        "openapi",
-        "asyncapi",
-        "collection",
-        "proto",
-        "keys",
-        "token",
-        "sign",
-        "completion",
+        *("catalogue", "openapi", "asyncapi", "collection", "proto"),
+        *("keys", "token", "sign", "completion"),
     ),
 }
 # Groups whose commands have a folder of their own.

@@ -209,19 +209,17 @@ class Instances:
         self, name: str, origin: Host, clock: ClockMode, build: Build, journal: Path | None
     ) -> str:
         self._starting.add(name)
-        ca_file = self._identity.ca_file if self._identity else None
-        public_host = origin.settings.public_host
         try:
             bound = bind(origin.settings.host, 0)
             file = open_journal(journal) if journal is not None else spooled_journal()
             try:
-                addresses = addresses_of(bound, tls_ca=ca_file, public_host=public_host)
+                addresses = addresses_of(bound, self._identity, origin.settings.public_host)
                 host = Host(
                     build(settings_at(origin.settings, addresses), file),
                     clock,
                     observer=self._observer_of(name) if self._observer_of is not None else None,
                     on_end=partial(self._on_end, journal) if self._on_end is not None else None,
-                    tls_ca=ca_file,
+                    tls_ca=addresses.tls_ca,
                 )
                 self._services[name] = await self._served(host, bound, first=False)
             except BaseException:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sim.server.platforms import claim_port, has_ipv6_loopback
+from sim.server.tls import Identity
 
 # Container tools use underscores in names of services, although DNS names have none.
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -208,13 +209,13 @@ class Addresses(Struct, frozen=True, kw_only=True):
 
 
 def addresses_of(
-    bound: BoundSockets, *, tls_ca: Path | None = None, public_host: str = ""
+    bound: BoundSockets, identity: Identity | None = None, public_host: str = ""
 ) -> Addresses:
     """Addresses of bound sockets, with the public host name if one is set. The port of gRPC is the
     requested one: 0 until it is bound.
     """
     name = public_host or bound.host
-    scheme = "http" if tls_ca is None else "https"
+    scheme, tls_ca = ("https", identity.ca_file) if identity else ("http", None)
     urls = {
         surface: f"{scheme}://{reachable(name, bound.port(surface))}" for surface in bound.sockets
     }

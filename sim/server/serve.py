@@ -67,8 +67,7 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
         identity = None
         if options.tls is not None:
             identity = make_identity(options.tls, bound.host, public, *options.tls_names)
-        ca_file = identity.ca_file if identity else None
-        addresses = addresses_of(bound, tls_ca=ca_file, public_host=public)
+        addresses = addresses_of(bound, identity, public)
         simulation = build(settings_at(options.settings, addresses))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_serve(options, bound, simulation, identity))

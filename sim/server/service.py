@@ -53,11 +53,8 @@ class Service:
         grpc = None
         if bound.serves_exchange:
             grpc = GrpcListener(host, bound.addresses, bound.grpc_port, tls)
-        ca_file = identity.ca_file if identity else None
-        public = host.settings.public_host
-        addresses = addresses_of(
-            bound._replace(grpc_port=grpc.port if grpc else 0), tls_ca=ca_file, public_host=public
-        )
+        public, grpc_port = host.settings.public_host, grpc.port if grpc else 0
+        addresses = addresses_of(bound._replace(grpc_port=grpc_port), identity, public)
         names = (bound.host, public)
         handlers = {
             plane: rest_server(host, plane) for plane in ("gateway", "retail", "exchange", "auth")

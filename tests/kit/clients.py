@@ -100,6 +100,18 @@ def bearer(at: Any, firm: dict[str, Any] | None = None, audience: str = "") -> M
     return (("authorization", f"Bearer {token}"), ("x-participant-id", firm["users"][0]))
 
 
+def list_market(at: Any, symbol: str, **terms: Any) -> dict[str, Any]:
+    """List an open market whose contracts and cents are divisible; its terms."""
+    terms = {"state": "OPEN", "tick_size": "0.005", "fractional_qty_scale": 100, **terms}
+    listed: dict[str, Any] = at.control("POST", "/instruments", {"symbol": symbol, **terms})
+    return listed
+
+
+def accounts_keys(at: Any, count: int = 2) -> list[dict[str, str]]:
+    """A retail key of each of the first accounts."""
+    return list({key["account"]: key for key in at.api_keys}.values())[:count]
+
+
 def place(
     at: Any, symbol: str, side: str, price: str, qty: str = "1", who: str = "maker", **more: Any
 ) -> dict[str, Any]:
@@ -134,6 +146,13 @@ class Partner:
         status, body = self.call("POST", "/v1/kyc/start", APPLICATION | changes)
         assert status == 200, body
         return body
+
+    def verified(self, url: str, signing_secret: str | None = None, **changes: Any) -> Any:
+        """Name a receiver and verify a person, until both know the outcome; the first answer."""
+        self.register(url, signing_secret)
+        started = self.start(**changes)
+        self.at.clock.advance("26m")
+        return started
 
     def status(self, external_id: str = "c-1") -> Any:
         """The state of a verification."""

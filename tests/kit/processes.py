@@ -38,6 +38,7 @@ class Process:
         self, folder: Path, *arguments: str, program: tuple[str, ...] = ("-m", "sim")
     ) -> None:
         self.ready_file = folder / "ready.json"
+        self.ready_file.unlink(missing_ok=True)  # of an earlier process
         self.process = subprocess.Popen(
             [sys.executable, *program, *arguments, "--ready-file", str(self.ready_file)],
             stdout=subprocess.PIPE,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
+import grpc
 import pytest
 import pytest_asyncio
-from chromium import Browser, chromium
+from chromium import chromium
 from fake_simulation import FakeSimulation
 
 from sim.api.pipeline.settings import Settings
@@ -24,6 +24,40 @@ from tests.kit.http import Answer
 from tests.kit.processes import Process
 
 RawHttp = Callable[[str, bytes], Awaitable[bytes]]
+
+
+class Line(NamedTuple):
+    """A connection, to send bytes on."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    @property
+    def send(self) -> Callable[[bytes], None]:
+        """Write."""
+        return self.writer.write
+
+    async def head(self, end: bytes = b"\r\n\r\n") -> bytes:
+        """Everything up to the end of the next head."""
+        return await asyncio.wait_for(self.reader.readuntil(end), 10)
+
+    async def answer(self) -> tuple[bytes, bytes]:
+        """Head and body of the next answer."""
+        head = await self.head()
+        size = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+        return head, await self.reader.readexactly(size)
+
+    async def rest(self) -> bytes:
+        """Everything that is said before the connection ends."""
+        return await asyncio.wait_for(self.reader.read(), 10)
+
+
+async def connect(address: str, sent: bytes = b"") -> Line:
+    """A connection to an address on which something is sent."""
+    host, _, port = address.partition("://")[2].rpartition(":")
+    line = Line(*await asyncio.open_connection(host.strip("[]"), int(port)))
+    line.send(sent)
+    return line
 
 
 class Served(NamedTuple):
@@ -48,6 +82,10 @@ class Served(NamedTuple):
         async with aiohttp.ClientSession() as http, http.ws_connect(url, **options) as socket:
             yield socket
 
+    async def line(self, sent: bytes = b"", plane: str = "exchange") -> Line:
+        """A connection to a listener on which something is sent."""
+        return await connect(getattr(self.at, plane), sent)
+
     @property
     def kinds(self) -> list[str]:
         """The kinds of the inputs that entered, in order."""
@@ -58,7 +96,7 @@ Serve = Callable[..., Awaitable[Served]]
 
 
 @pytest.fixture
-async def serve() -> AsyncIterator[Serve]:
+async def serve():
     """Start a service; stopped after the test."""
     started: list[Service] = []
 
@@ -77,23 +115,34 @@ async def serve() -> AsyncIterator[Serve]:
 
 
 @pytest.fixture
-def raw_http() -> RawHttp:
+async def served(serve):
+    """A service with the settings that nobody gives."""
+    return await serve()
+
+
+@pytest.fixture
+def channel(exchange):
+    """A gRPC channel to the exchange."""
+    with grpc.insecure_channel(exchange.grpc) as opened:
+        yield opened
+
+
+@pytest.fixture
+def raw_http():
     """Send bytes to a listener and read everything that it says before it closes."""
 
     async def exchange_bytes(address: str, sent: bytes) -> bytes:
-        host, _, port = address.partition("://")[2].rpartition(":")
-        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-        writer.write(sent)
+        line = await connect(address, sent)
         try:
-            return await asyncio.wait_for(reader.read(), 10)
+            return await line.rest()
         finally:
-            writer.close()
+            line.writer.close()
 
     return exchange_bytes
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+def start(tmp_path):
     """Start `sim` with a ready file; ended after the test."""
     with ExitStack() as started:
         numbers = count()
@@ -107,7 +156,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
+async def browser(tmp_path_factory):
     """Chromium with a profile of its own."""
     async with chromium(tmp_path_factory.mktemp("profile"), "") as running:
         yield running

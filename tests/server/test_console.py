@@ -39,7 +39,7 @@ def _served(folder: Path, *options: str) -> tuple[Process, str, str]:
     return served, out, errors
 
 
-def test_each_call_and_each_step_is_one_line(tmp_path: Path) -> None:
+def test_each_call_and_each_step_is_one_line(tmp_path):
     _, out, errors = _served(tmp_path)
     assert "sandbox exchange: told, seed 7" in out
     health, refused, book, passed, failed = errors.splitlines()
@@ -53,7 +53,7 @@ def test_each_call_and_each_step_is_one_line(tmp_path: Path) -> None:
     assert "told.yaml:7: step 2 'books' failed: status is 200, not 503" in failed
 
 
-def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path: Path) -> None:
+def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path):
     served, out, errors = _served(tmp_path, "--log-format=json")
     ready, *rest = [json.loads(line) for line in out.splitlines()]
     lines = [json.loads(line) for line in errors.splitlines()]
@@ -68,7 +68,7 @@ def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path: P
 
 
 @pytest.mark.parametrize("option", ["--quiet", "--quiet --log-format=json"])
-def test_quiet_writes_none_of_them(tmp_path: Path, option: str) -> None:
+def test_quiet_writes_none_of_them(tmp_path, option):
     assert _served(tmp_path, *option.split())[2] == ""
 
 
@@ -81,9 +81,7 @@ def test_quiet_writes_none_of_them(tmp_path: Path, option: str) -> None:
     ],
 )
 @pytest.mark.parametrize("by_environment", [False, True])
-def test_what_is_said_before_it_serves_is_json_too(
-    options: tuple[str, ...], says: str, by_environment: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_said_before_it_serves_is_json_too(options, says, by_environment, monkeypatch):
     if by_environment:
         monkeypatch.setenv("SIM_LOG_FORMAT", "json")
     else:
@@ -95,9 +93,7 @@ def test_what_is_said_before_it_serves_is_json_too(
     assert entries[0]["message"].startswith(says)
 
 
-def test_a_warning_before_it_serves_is_json_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_warning_before_it_serves_is_json_too(tmp_path, monkeypatch):
     monkeypatch.setenv("SIM_PORTS", "1")
     served = Process(tmp_path, "serve", "--port-base=0", "--log-format=json")
     _, out, errors = served.end(signal.SIGTERM)
@@ -108,9 +104,7 @@ def test_a_warning_before_it_serves_is_json_too(
 
 
 @pytest.mark.parametrize("options", [(), ("--log-format=json",)])
-def test_an_attempt_is_told_without_the_secret_in_the_address_of_its_receiver(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
+def test_an_attempt_is_told_without_the_secret_in_the_address_of_its_receiver(tmp_path, options):
     scenario = tmp_path / "hooked.json"
     scenario.write_text(json.dumps(HOOKED, indent=1))
     served = serve(tmp_path, str(scenario), *options)

@@ -4,8 +4,6 @@ exchange.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sim.cli import running_exchange
@@ -90,7 +88,7 @@ def test_what_cannot_be_meant_is_refused(served, words, says, capsys, monkeypatc
 
 
 def test_a_file_that_says_nothing_and_an_exchange_that_is_not_there_are_refused(
-    tmp_path: Path, capsys, monkeypatch
+    tmp_path, capsys, monkeypatch
 ):
     monkeypatch.delenv("SIM_READY_FILE", raising=False)
     empty = tmp_path / "ready.json"

@@ -12,7 +12,6 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
@@ -43,7 +42,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.fixture
-def broken(tmp_path: Path):
+def broken(tmp_path):
     """A server whose first fill fails, and its journal."""
     journal = tmp_path / "run.ndjson"
     with serve(tmp_path, "--journal", str(journal), program=("-c", BROKEN)) as served:
@@ -57,9 +56,7 @@ def order(served: Process, party: str, side: str, price: str) -> tuple[int, Any]
     return answer.status, answer.json()
 
 
-def test_an_internal_error_stops_the_process_with_5_and_the_journal_holds_what_was_answered(
-    broken,
-) -> None:
+def test_an_internal_error_stops_the_process_with_5_and_the_journal_holds_what_was_answered(broken):
     served, journal = broken
     status, first = order(served, "maker", "buy", "0.02")
     assert status == 200
@@ -144,7 +141,7 @@ SEEN = {
 
 
 @pytest.fixture(scope="module")
-def origin(tmp_path_factory: pytest.TempPathFactory):
+def origin(tmp_path_factory):
     yield from served_exchange(tmp_path_factory)
 
 
@@ -168,9 +165,7 @@ def break_at(served: ServedExchange, part: str) -> None:
 
 
 @pytest.mark.parametrize("surface", SEEN)
-def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(
-    origin, surface, caplog
-) -> None:
+def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(origin, surface, caplog):
     served = origin.fork()
     simulation = served.running.simulation
     before = (simulation.seq, simulation.digest)
@@ -185,7 +180,7 @@ def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(
     assert (again.seq, again.digest) == before
 
 
-def test_streams_end_and_a_frame_that_fails_closes_its_socket_with_1011(origin) -> None:
+def test_streams_end_and_a_frame_that_fails_closes_its_socket_with_1011(origin):
     served = origin.fork()
     metadata = bearer(served)
     with grpc.insecure_channel(served.grpc) as channel:
@@ -216,7 +211,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.fixture
-def limited(tmp_path: Path):
+def limited(tmp_path):
     """Starts a server that may have only so much of something."""
     with ExitStack() as started:
 
@@ -227,7 +222,7 @@ def limited(tmp_path: Path):
         yield start
 
 
-def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited) -> None:
+def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited):
     served = limited("FSIZE", 100_000)
     connection = http.client.HTTPConnection(served.ready["control"].removeprefix("http://"))
     status = 200
@@ -247,9 +242,7 @@ def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited
     assert "Traceback" not in err
 
 
-def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_goes_on(
-    limited,
-) -> None:
+def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_goes_on(limited):
     served = limited("NOFILE", 60)
     connection = http.client.HTTPConnection(served.ready["control"].removeprefix("http://"))
     for _ in range(20):
@@ -270,7 +263,7 @@ def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_go
 # ---- clients that leave
 
 
-def test_a_client_that_has_sent_everything_still_gets_its_answers(origin) -> None:
+def test_a_client_that_has_sent_everything_still_gets_its_answers(origin):
     for surface, target in (("gateway", b"/v1/health"), ("control", b"/_sim/v1/clock")):
         for last in (b"connection: close", b"x: y"):
             with connected(origin.ready[surface]) as connection:
@@ -282,7 +275,7 @@ def test_a_client_that_has_sent_everything_still_gets_its_answers(origin) -> Non
             assert status_of(received) == 200
 
 
-def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog) -> None:
+def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog):
     for _ in range(20):
         with upgraded(origin) as connection:
             connection.sendall(frame(9, b"ping") * 50)
@@ -303,9 +296,7 @@ def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog) 
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_only_what_may_be_a_bug_is_logged_with_a_traceback(
-    caplog: pytest.LogCaptureFixture, error: Exception, says: str, traced: bool
-) -> None:
+def test_only_what_may_be_a_bug_is_logged_with_a_traceback(caplog, error, says, traced):
     log_failure(error, "a call failed: %s", "Insert")
     assert [record.getMessage() for record in caplog.records] == ([ANY] if says else [])
     for record in caplog.records:

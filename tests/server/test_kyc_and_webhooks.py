@@ -67,9 +67,7 @@ def test_the_newer_body_nests_the_participant_and_both_can_be_sent_at_once(
     exchange, partner, receiver
 ):
     exchange.control("PUT", "/assumptions/webhook.shape", {"value": "both"})
-    partner.register(receiver.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(receiver.url)
     (event,) = events(receiver)
     assert event["participant_id"] == event["data"]["provisioned_participant"]
     assert event["event_type"]
@@ -78,9 +76,7 @@ def test_the_newer_body_nests_the_participant_and_both_can_be_sent_at_once(
 @pytest.mark.spec("S6.1-3")
 def test_a_duplicate_carries_the_same_event_id_and_body(exchange, partner, receiver):
     exchange.control("PUT", "/quirks/webhook_duplicates", {"value": "always"})
-    partner.register(receiver.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(receiver.url)
     first, second = events(receiver)
     assert first == second
 
@@ -263,9 +259,7 @@ def test_the_last_registration_wins_and_clears_the_secret_unless_it_is_sent_agai
 ):
     with WebhookReceiver() as second:
         partner.register(receiver.url, secret("a"))
-        partner.register(second.url)
-        partner.start()
-        exchange.clock.advance("26m")
+        partner.verified(second.url)
         assert events(receiver) == []
         (event,) = [got for got in second.received if got.payload["type"] == "kyc.approved"]
         assert not {"webhook-id", "webhook-timestamp", "webhook-signature"} & set(event.headers)
@@ -312,12 +306,8 @@ def test_a_secret_is_rotated_by_accepting_both_then_registering_the_new_one(
                 continue
         return "neither"
 
-    partner.register(receiver.url, secret("o"))
-    partner.start()
-    exchange.clock.advance("26m")
-    partner.register(receiver.url, secret("n"))
-    partner.start(external_id="c-9", ssn="923456789")
-    exchange.clock.advance("26m")
+    partner.verified(receiver.url, secret("o"))
+    partner.verified(receiver.url, secret("n"), external_id="c-9", ssn="923456789")
     assert [accepts(got) for got in receiver.received] == ["old", "old", "new", "new"]
 
 

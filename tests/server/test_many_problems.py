@@ -19,7 +19,7 @@ KEYS = {f"unheard_of_{number}": number for number in range(4_000)}
 
 
 @pytest.fixture
-def searches(monkeypatch) -> list[str]:
+def searches(monkeypatch):
     """The names for which a nearest one was looked for."""
     names: list[str] = []
     real = difflib.get_close_matches

@@ -90,9 +90,7 @@ async def test_it_shows_every_moment_from_disk_and_asks_nobody(
 @in_a_browser
 async def test_nothing_in_it_changes_anything_at_either_width(browser, exchange, watched, tmp_path):
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     exchange.control("POST", "/faults", {"match": {"nth": 1}, "act": {"status": 503}})
     room = await opened(browser, report(exchange, tmp_path))
     for width, height in ((1280, 800), (390, 844)):
@@ -127,9 +125,7 @@ async def test_text_of_clients_is_text(browser, exchange, watched, tmp_path):
 async def test_no_secret_stands_in_it(exchange, tmp_path):
     partner = Partner(exchange)
     signing = "whsec_" + "QUJD" * 10
-    partner.register(exchange.webhooks.url, signing)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url, signing)
     token = dict(bearer(exchange, exchange.firms[0]))["authorization"].removeprefix("Bearer ")
     keys = [Path(firm["private_key_path"]).read_text() for firm in exchange.firms]
     planted = {

@@ -47,9 +47,7 @@ return [...found];
 async def test_controls_have_names_and_text_stands_out(room, exchange, watched):
     exchange.control("POST", "/faults", {"match": {"nth": 90}, "act": {"status": 503}})
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     await room.symbol("watched")
     await room.until("all('history-row')[2].click(); return one('detail').dataset.seq")
     for scheme in ("light", "dark"):

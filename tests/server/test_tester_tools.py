@@ -123,44 +123,42 @@ def test_reads_and_refused_calls_of_clients_are_journalled_and_those_of_testers_
     assert [json.loads(line)["input"]["path"] for line in lines] == ["/v1/nothing"]
 
 
-def test_a_stream_is_listed_and_ended_by_a_tester(exchange):
+def test_a_stream_is_listed_and_ended_by_a_tester(exchange, channel):
     firm = exchange.firms[0]
-    with grpc.insecure_channel(exchange.grpc) as channel:
-        call = channel.unary_stream(ORDERS)(b"", metadata=bearer(exchange, firm), timeout=20)
-        next(call)
-        (row,) = exchange.control("GET", "/streams")["streams"]
-        assert {"id", "rpc", "firm", "participant", "since", "sent"} <= set(row)
-        assert (row["firm"], row["participant"]) == (firm["firm"], firm["users"][0])
-        exchange.clock.advance("1m")
-        frames = exchange.control("GET", f"/streams/{row['id']}/frames")["frames"]
-        assert "snapshot" in frames[0]["body"] and "heartbeat" in frames[1]["body"]
-        assert frames[0]["seq"] < frames[1]["seq"] and frames[-1]["at"] == "2026-09-08T18:01:00Z"
-        assert len(frames) <= 8
-        refused(exchange, 404, "GET", "/streams/99/frames")
-        then = f"/history/{frames[-1]['seq']}/streams/{row['id']}/frames"
-        past = exchange.control("GET", then)
-        assert past == {"frames": frames, "after": 0, "open": True}
-        opened = f"/history/{frames[0]['seq']}/streams/{row['id']}/frames"
-        assert exchange.control("GET", opened)["frames"] == frames[:1]
-        refused(exchange, 404, "GET", then.replace(f"/streams/{row['id']}/", "/streams/99/"))
-        exchange.control("DELETE", f"/streams/{row['id']}")
-        seq = exchange.control("GET", "/digest")["seq"]
-        ended_past = exchange.control("GET", f"/history/{seq}/streams/{row['id']}/frames")
-        assert (ended_past["frames"], ended_past["open"]) == (frames, False)
-        with pytest.raises(grpc.RpcError) as ended:
-            list(call)
-        assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
+    call = channel.unary_stream(ORDERS)(b"", metadata=bearer(exchange, firm), timeout=20)
+    next(call)
+    (row,) = exchange.control("GET", "/streams")["streams"]
+    assert {"id", "rpc", "firm", "participant", "since", "sent"} <= set(row)
+    assert (row["firm"], row["participant"]) == (firm["firm"], firm["users"][0])
+    exchange.clock.advance("1m")
+    frames = exchange.control("GET", f"/streams/{row['id']}/frames")["frames"]
+    assert "snapshot" in frames[0]["body"] and "heartbeat" in frames[1]["body"]
+    assert frames[0]["seq"] < frames[1]["seq"] and frames[-1]["at"] == "2026-09-08T18:01:00Z"
+    assert len(frames) <= 8
+    refused(exchange, 404, "GET", "/streams/99/frames")
+    then = f"/history/{frames[-1]['seq']}/streams/{row['id']}/frames"
+    past = exchange.control("GET", then)
+    assert past == {"frames": frames, "after": 0, "open": True}
+    opened = f"/history/{frames[0]['seq']}/streams/{row['id']}/frames"
+    assert exchange.control("GET", opened)["frames"] == frames[:1]
+    refused(exchange, 404, "GET", then.replace(f"/streams/{row['id']}/", "/streams/99/"))
+    exchange.control("DELETE", f"/streams/{row['id']}")
+    seq = exchange.control("GET", "/digest")["seq"]
+    ended_past = exchange.control("GET", f"/history/{seq}/streams/{row['id']}/frames")
+    assert (ended_past["frames"], ended_past["open"]) == (frames, False)
+    with pytest.raises(grpc.RpcError) as ended:
+        list(call)
+    assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
     assert exchange.control("GET", "/streams")["streams"] == []
 
 
 @pytest.mark.spec("S6.2-1")
-def test_a_stream_that_is_all_there_is_hears_its_heartbeats_on_a_paced_clock(exchange):
+def test_a_stream_that_is_all_there_is_hears_its_heartbeats_on_a_paced_clock(exchange, channel):
     exchange.control("PUT", "/clock", {"mode": "paced:120"})
-    with grpc.insecure_channel(exchange.grpc) as channel:
-        call = channel.unary_stream(ORDERS)(b"", metadata=bearer(exchange), timeout=10)
-        # a snapshot, then two heartbeats
-        assert [next(call)[:1] for _ in range(3)] == [b"\x12", b"\x0a", b"\x0a"]
-        call.cancel()
+    call = channel.unary_stream(ORDERS)(b"", metadata=bearer(exchange), timeout=10)
+    # a snapshot, then two heartbeats
+    assert [next(call)[:1] for _ in range(3)] == [b"\x12", b"\x0a", b"\x0a"]
+    call.cancel()
 
 
 BOOKS = "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
@@ -196,17 +194,16 @@ def test_time_moved_by_command_waits_for_those_who_read(exchange):
 
 
 @pytest.mark.long
-def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, monkeypatch):
+def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, channel, monkeypatch):
     """Rule S12: code 8."""
     monkeypatch.setattr("sim.server.open_streams._READER_S", 0.01)
     exchange.control("PUT", "/assumptions/stream.buffer_messages", {"value": "40"})
-    with grpc.insecure_channel(exchange.grpc) as channel:
-        call = channel.unary_stream(BOOKS)(b"", metadata=bearer(exchange))
-        next(call)
-        exchange.clock.advance("24h")
-        assert exchange.control("GET", "/streams")["streams"] == []
-        ended = everything_that_came(call)[1:]
-        assert ended == (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow consumer")
+    call = channel.unary_stream(BOOKS)(b"", metadata=bearer(exchange))
+    next(call)
+    exchange.clock.advance("24h")
+    assert exchange.control("GET", "/streams")["streams"] == []
+    ended = everything_that_came(call)[1:]
+    assert ended == (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow consumer")
     rows = exchange.control("GET", "/history?kind=stream")["rows"]
     explained = exchange.control("GET", f"/explain/{rows[-1]['subject']}")
     assert (explained["end"]["code"], explained["retry"]) == (8, True)
@@ -214,18 +211,17 @@ def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, monkeypatch):
 
 
 @pytest.mark.spec("S7.2-6")
-def test_a_reset_drops_streams_with_unavailable_and_refuses_earlier_tokens(exchange):
+def test_a_reset_drops_streams_with_unavailable_and_refuses_earlier_tokens(exchange, channel):
     firm = exchange.firms[0]
     metadata = bearer(exchange, firm)
-    with grpc.insecure_channel(exchange.grpc) as channel:
-        call = channel.unary_stream(ORDERS)(b"", metadata=metadata, timeout=20)
-        next(call)
-        exchange.reset()
-        with pytest.raises(grpc.RpcError) as ended:
-            list(call)
-        assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
-        again = channel.unary_stream(ORDERS)(b"", metadata=metadata, timeout=20)
-        assert again.code() == grpc.StatusCode.UNAUTHENTICATED
+    call = channel.unary_stream(ORDERS)(b"", metadata=metadata, timeout=20)
+    next(call)
+    exchange.reset()
+    with pytest.raises(grpc.RpcError) as ended:
+        list(call)
+    assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
+    again = channel.unary_stream(ORDERS)(b"", metadata=metadata, timeout=20)
+    assert again.code() == grpc.StatusCode.UNAUTHENTICATED
 
 
 # ---- what the exchange says before, beside and instead of an answer
@@ -254,29 +250,27 @@ def test_connection_faults_come_before_any_status_or_in_the_middle_of_the_body(
 
 
 @pytest.mark.spec("S7.2-8")
-def test_over_grpc_a_connection_fault_is_unavailable(exchange):
-    with grpc.insecure_channel(exchange.grpc) as channel:
-        method = channel.unary_unary("/exchange.v1.AccountsAPI/GetWhoAmI")
-        metadata = bearer(exchange)
-        assert method.with_call(b"", metadata=metadata)[1].code() == grpc.StatusCode.OK
-        with exchange.fault("GetWhoAmI", reset=True), pytest.raises(grpc.RpcError) as failed:
-            method(b"", metadata=metadata)
-        assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
+def test_over_grpc_a_connection_fault_is_unavailable(exchange, channel):
+    method = channel.unary_unary("/exchange.v1.AccountsAPI/GetWhoAmI")
+    metadata = bearer(exchange)
+    assert method.with_call(b"", metadata=metadata)[1].code() == grpc.StatusCode.OK
+    with exchange.fault("GetWhoAmI", reset=True), pytest.raises(grpc.RpcError) as failed:
+        method(b"", metadata=metadata)
+    assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
 @pytest.mark.spec("S7.2-5")
-def test_reflection_is_denied_and_unknown_services_are_unimplemented(exchange):
-    with grpc.insecure_channel(exchange.grpc) as channel:
-        denied = (grpc.StatusCode.PERMISSION_DENIED, "permission denied")
-        unknown = (grpc.StatusCode.UNIMPLEMENTED, "unknown service")
-        for method, (code, message) in (
-            ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", denied),
-            ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", denied),
-            ("/no.such.Service/Method", unknown),
-        ):
-            call = channel.stream_stream(method)(iter([b""]), timeout=20)
-            assert call.code() == code
-            assert call.details().startswith(message)
+def test_reflection_is_denied_and_unknown_services_are_unimplemented(exchange, channel):
+    denied = (grpc.StatusCode.PERMISSION_DENIED, "permission denied")
+    unknown = (grpc.StatusCode.UNIMPLEMENTED, "unknown service")
+    for method, (code, message) in (
+        ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", denied),
+        ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", denied),
+        ("/no.such.Service/Method", unknown),
+    ):
+        call = channel.stream_stream(method)(iter([b""]), timeout=20)
+        assert call.code() == code
+        assert call.details().startswith(message)
 
 
 def test_the_docs_listener_has_the_openapi_documents(exchange):

@@ -20,8 +20,7 @@ async def closed(socket):
     return message.data, message.extra
 
 
-async def test_frames_go_in_and_come_out(serve):
-    served = await serve()
+async def test_frames_go_in_and_come_out(served):
     served.sim.first_frames = (b'{"heartbeat":{}}',)
     async with served.web_socket() as socket:
         assert (await socket.receive()).data == '{"heartbeat":{}}'
@@ -34,8 +33,7 @@ async def test_frames_go_in_and_come_out(serve):
 
 
 @pytest.mark.parametrize("status", [401, 404, 503])
-async def test_a_refused_handshake_is_plain_http(serve, status):
-    served = await serve()
+async def test_a_refused_handshake_is_plain_http(served, status):
     served.sim.refuse_streams = Reply(
         status=status, body=b'{"status":%d}' % status, request_id="req-9"
     )
@@ -46,24 +44,21 @@ async def test_a_refused_handshake_is_plain_http(serve, status):
     assert refused.value.headers["x-request-id"] == "req-9"
 
 
-async def test_only_the_retail_plane_upgrades(serve):
-    served = await serve()
+async def test_only_the_retail_plane_upgrades(served):
     with pytest.raises(aiohttp.WSServerHandshakeError):
         async with served.web_socket(plane="gateway"):
             pass
     assert served.kinds == ["rest"]
 
 
-async def test_half_a_handshake_is_a_bad_request_and_no_input(serve):
-    served = await serve()
+async def test_half_a_handshake_is_a_bad_request_and_no_input(served):
     answer = await served.ask("retail", MARKETS, headers={"Upgrade": "websocket"})
     assert answer.status == 400
     assert answer.json() == {"status": 400, "message": "no valid WebSocket handshake"}
     assert served.sim.inputs == []
 
 
-async def test_the_exchange_ends_a_socket_with_its_own_code_after_the_frames_before_it(serve):
-    served = await serve()
+async def test_the_exchange_ends_a_socket_with_its_own_code_after_the_frames_before_it(served):
     served.sim.on_frame = lambda stream, message: [
         Send(stream, b"last"),
         Close(stream, 14, "maintenance", 1012),
@@ -75,16 +70,14 @@ async def test_the_exchange_ends_a_socket_with_its_own_code_after_the_frames_bef
     assert served.kinds == ["open", "frame"]
 
 
-async def test_a_client_that_drops_hangs_up(serve):
-    served = await serve()
+async def test_a_client_that_drops_hangs_up(served):
     async with aiohttp.ClientSession() as http:
         socket = await http.ws_connect(f"{served.at.retail}{MARKETS}")
         socket._response.connection.transport.abort()
         await until(lambda: served.kinds == ["open", "hangup"])
 
 
-async def test_pings_are_answered_and_are_no_inputs(serve):
-    served = await serve()
+async def test_pings_are_answered_and_are_no_inputs(served):
     async with served.web_socket(autoping=False) as socket:
         await socket.ping(b"1")
         assert (await socket.receive()).type == aiohttp.WSMsgType.PONG
@@ -106,8 +99,7 @@ async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
     assert served.kinds == ["open", "frame", "slow"]
 
 
-async def test_a_reset_ends_sockets_and_their_numbers_may_be_used_again(serve):
-    served = await serve()
+async def test_a_reset_ends_sockets_and_their_numbers_may_be_used_again(served):
     async with aiohttp.ClientSession() as http:
         first = await http.ws_connect(f"{served.at.retail}{MARKETS}")
         await served.host.reset()

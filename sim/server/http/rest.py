@@ -20,7 +20,7 @@ from sim.contract.contract import Plane
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import NS_PER_S, Instant, format_seconds
 from sim.server.host import Host
-from sim.server.http.body import Uploads
+from sim.server.http.body import Uploads, read_body
 from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import (
@@ -31,7 +31,7 @@ from sim.server.http.response import (
     http_date,
     stream_response,
 )
-from sim.server.http.server import HttpServer, body_or_refusal, origin_form, reset_connection
+from sim.server.http.server import HttpServer, origin_form, reset_connection
 from sim.server.listeners import caller_address
 
 if TYPE_CHECKING:
@@ -106,22 +106,16 @@ class RestListener:
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Handle a request that aiohttp dispatched to a task."""
         host = self._host
-        retail = self._plane == "retail"
-        if retail and request.headers.get("Upgrade", "").lower() == "websocket":
+        if self._plane == "retail" and request.headers.get("Upgrade", "").lower() == "websocket":
             from sim.server.http.websocket import serve_web_socket
 
             path = origin_form(request.raw_path).partition("?")[0]
             return await serve_web_socket(host, request, path, self.render)
-        read = await body_or_refusal(
-            request, self._max_body, self._uploads, now=lambda: host.now, retail=retail
-        )
-        if isinstance(read, HttpResponse):
-            return read
+        body, oversize = await read_body(request, self._max_body, self._uploads)
         if self._cross_origin is not None:
             preflight = self._cross_origin.preflight(request.method, request.headers)
             if preflight is not None:
                 return preflight
-        body, oversize = read
         reply = self._reply(
             request.method, request.raw_path, request.headers, body, request.remote or "", oversize
         )

@@ -107,7 +107,7 @@ class RecordingRelay:
         if self._grpc is not None:
             await self._grpc.stop()
         for upstream in self._upstreams:
-            await upstream.close()
+            await upstream.session.close()
         self.writer.file.close()
 
 
