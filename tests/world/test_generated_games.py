@@ -19,8 +19,6 @@ from sim.kernel.indexes.ordered_index import MISSING, flagged
 from sim.kernel.instants import DAY, HOUR, MINUTE, Instant, parse_instant
 from sim.world.format.recurring_entries import WindowsEntry
 from sim.world.reference.catalogue import row_of
-from sim.world.reference.event_texts import event_texts
-from sim.world.reference.futures import add_topic
 from sim.world.reference.game_clock import duration
 from sim.world.reference.games import FIRST_GAME
 from sim.world.reference.generated_games import (
@@ -30,9 +28,10 @@ from sim.world.reference.generated_games import (
     GeneratedGames,
 )
 from sim.world.reference.leagues import Leagues
-from sim.world.reference.market_pair import Facts, PairSide
+from sim.world.reference.market_pair import Facts, PairSide, event_texts
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
+from sim.world.reference.slate import add_topic
 
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
 

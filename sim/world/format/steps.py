@@ -21,7 +21,7 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.world.format.expectations_format import ORDER_STATES, Expect
-from sim.world.format.receiver_entries import ReceiverStep
+from sim.world.format.party_entries import ReceiverStep
 from sim.world.format.scalar_types import (
     CHANCE,
     COUNT,

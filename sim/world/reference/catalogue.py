@@ -20,8 +20,8 @@ from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.model.reference_data import EVENT_FIELDS, MARKET_FIELDS, Flags, MarketRow
 from sim.core.recurring.markets import Slot
 from sim.kernel.indexes.ordered_index import MISSING, KeyIndex
-from sim.world.reference.event_texts import event_texts
 from sim.world.reference.generated_games import GeneratedGames
+from sim.world.reference.market_pair import event_texts
 from sim.world.reference.recurring_markets import RecurringEvents
 
 _EVENT_FIELDS = {**EVENT_FIELDS, "eventdate": "event_date"}  # the date is used by filters only

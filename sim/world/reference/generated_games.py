@@ -37,11 +37,16 @@ from sim.core.model.reference_data import MarketDates, MarketRow
 from sim.kernel.indexes.ordered_index import both
 from sim.kernel.indexes.text_index import TextIndex
 from sim.kernel.instants import Instant, Span
-from sim.world.reference.event_texts import event_texts
 from sim.world.reference.game_clock import duration
 from sim.world.reference.games import FIRST_GAME, ScheduledGame, game_event, game_markets, terms_of
 from sim.world.reference.leagues import Leagues
-from sim.world.reference.market_pair import SORT_ORDERS, Facts, market_of, with_metadata
+from sim.world.reference.market_pair import (
+    SORT_ORDERS,
+    Facts,
+    event_texts,
+    market_of,
+    with_metadata,
+)
 from sim.world.reference.market_templates import era_of, filled, ordered
 from sim.world.reference.season_plan import plan
 

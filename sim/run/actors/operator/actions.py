@@ -25,7 +25,7 @@ from sim.world.format.control_entries import (
     TradeEntry,
     WindowReference,
 )
-from sim.world.format.receiver_entries import ReceiverStep
+from sim.world.format.party_entries import ReceiverStep
 from sim.world.format.steps import (
     CancelStep,
     EventStep,

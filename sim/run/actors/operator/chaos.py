@@ -25,7 +25,7 @@ from sim.world.format.control_entries import (
     WindowReference,
 )
 from sim.world.format.fault_names import has_no_effect, unknown_operation
-from sim.world.format.receiver_entries import ReceiverStep
+from sim.world.format.party_entries import ReceiverStep
 from sim.world.format.steps import FaultEntry
 from sim.world.format.world_entries import MaintenanceEntry
 from sim.world.start import populate

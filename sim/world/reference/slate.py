@@ -1,5 +1,7 @@
-"""The default world's futures and event contracts: events with several outcomes, each a market
-of its own.
+"""The default world's events, one for each compact row of `fixtures/world/slate.json`: futures and
+event contracts, with a market for each outcome, and games.
+
+The row of a game names two teams, a start and the sets of markets that are listed on it.
 """
 
 from __future__ import annotations
@@ -11,15 +13,25 @@ from msgspec.structs import replace
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.model.collateral import EventOutcome, Related
+from sim.core.model.enums import InstrumentState
 from sim.core.model.index_conditions import Family, IndexCondition
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import scaled
 from sim.kernel.instants import DAY, HOUR, Instant, Span, eastern_date, parse_instant
 from sim.world.reference import market_pair
 from sim.world.reference.dated_names import begins, dated
-from sim.world.reference.games import mid_of, on_terms
+from sim.world.reference.games import (
+    EXPIRES_AFTER,
+    ScheduledGame,
+    game_event,
+    game_markets,
+    mid_of,
+    on_terms,
+)
 from sim.world.reference.index_markets import asset_terms, index_metadata
-from sim.world.reference.market_pair import Facts, PairSide, new_event
+from sim.world.reference.leagues import Leagues
+from sim.world.reference.market_pair import Facts, PairSide, eastern_day, new_event
+from sim.world.reference.market_templates import ordered
 from sim.world.reference.reference import Reference
 
 
@@ -166,3 +178,42 @@ def _levels(row: dict[str, Any], rank: int) -> dict[str, int]:
     bounds = ("strike",) if isinstance(level, str) else ("lower", "upper")
     named = zip(bounds, [level] if isinstance(level, str) else level, strict=True)
     return {name: scaled(bound, PRICE_SCALE) for name, bound in named if bound}
+
+
+def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> ScheduledGame:
+    """Return a row as a game, `shift` later than in the row."""
+    league, start = row["league"], parse_instant(row["start"]) + shift
+    home, away = leagues.team(league, row["home"]), leagues.team(league, row["away"])
+    first, second = (team.abbreviation.lower() for team in ordered(league, home, away))
+    created = parse_instant(row["created"]) + 12 * HOUR + shift
+    state = InstrumentState[row["state"]] if "state" in row else None
+    return ScheduledGame(
+        league=league,
+        home=home,
+        away=away,
+        stem=f"{league}-{first}-{second}-{eastern_day(start)}",
+        start=start,
+        created=created,
+        opens=start - 2 * DAY if state is InstrumentState.PENDING else created,
+        sets=tuple(row["sets"]),
+        fee_class=row.get("fee_class", "standard"),
+        state=state,
+    )
+
+
+def add_game(
+    row: dict[str, Any], reference: Reference, now: Instant, shift: Span
+) -> list[Instrument]:
+    """Add a game's event and markets to the reference data and return its instruments."""
+    game = game_of(row, reference, shift)
+    event = game_event(game, reference, reference.next_event_id())
+    event.ended = event.closed = row.get("ended", False)
+    event.active = not event.ended
+    event.live = "live" in row and game.start < now < game.start + EXPIRES_AFTER
+    event.period = row["live"] if event.live else "FT" if event.ended else "NS"
+    event.featured = row.get("quoted", False)
+    if (score := row.get("score")) and (event.live or event.ended):
+        event.score = {"home": score[0], "away": score[1]}
+    reference.add_event(event)
+    pairs = game_markets(game, event, reference, now)
+    return [reference.list_market(terms, facts, event, now) for terms, facts in pairs]
