@@ -1,8 +1,8 @@
 """The format of the steps of a scenario.
 
 A key of `Step` is of one of three kinds: when and how the step runs (`at`, `when`, `save`, ...),
-what a client does (`call`, `subscribe`, ...), or an operator action, which has a row in
-`actors/operator/actions.py`. The import of the runner fails if a key is of none of them.
+what a client does (`call`, `subscribe`, ...), or an operator action, which a function in
+`actors/operator` declares. The import of the runner fails if a key is of none of them.
 `expectations_format.py` has the format of `expect`.
 """
 

@@ -266,7 +266,7 @@ def _last(rows: list[R], only: ViewFilter) -> list[R]:
     return rows[-only.last :] if only.last else rows
 
 
-class View(NamedTuple):
+class StateView(NamedTuple):
     """A view: its rows, and the filters by which they can be narrowed."""
 
     rows: Callable[[Engine, ViewFilter], Rows]
@@ -274,30 +274,30 @@ class View(NamedTuple):
 
 
 _OF_ACCOUNTS = ("account", "last")
-VIEWS: dict[str, View] = {
-    "accounts": View(_accounts, ("account",)),
-    "assumptions": View(_assumptions),
-    "books": View(_books, ("symbol",)),
-    "breakers": View(_breakers),
-    "deliveries": View(lambda engine, only: deliveries(engine.exchange)),
-    "faults": View(_faults),
-    "fills": View(partial(_figures, fills), _OF_ACCOUNTS),
-    "funding": View(_funding),
-    "instruments": View(_instruments, ("symbol",)),
-    "ledger": View(_ledger, _OF_ACCOUNTS),
-    "limits": View(_limits),
-    "maintenance": View(_maintenance),
-    "orders": View(_orders, ("symbol", *_OF_ACCOUNTS)),
-    "participants": View(_participants),
-    "performance": View(partial(_figures, performance), _OF_ACCOUNTS),
-    "quirks": View(_quirks),
-    "quotes": View(partial(_figures, quotes), _OF_ACCOUNTS),
-    "receivers": View(lambda engine, only: receivers_of(engine).rows()),
-    "sessions": View(lambda engine, only: engine.hub.describe()),
-    "timers": View(_timers),
-    "trades": View(_trades, ("symbol", *_OF_ACCOUNTS)),
-    "users": View(_users),
-    "verifications": View(
+VIEWS: dict[str, StateView] = {
+    "accounts": StateView(_accounts, ("account",)),
+    "assumptions": StateView(_assumptions),
+    "books": StateView(_books, ("symbol",)),
+    "breakers": StateView(_breakers),
+    "deliveries": StateView(lambda engine, only: deliveries(engine.exchange)),
+    "faults": StateView(_faults),
+    "fills": StateView(partial(_figures, fills), _OF_ACCOUNTS),
+    "funding": StateView(_funding),
+    "instruments": StateView(_instruments, ("symbol",)),
+    "ledger": StateView(_ledger, _OF_ACCOUNTS),
+    "limits": StateView(_limits),
+    "maintenance": StateView(_maintenance),
+    "orders": StateView(_orders, ("symbol", *_OF_ACCOUNTS)),
+    "participants": StateView(_participants),
+    "performance": StateView(partial(_figures, performance), _OF_ACCOUNTS),
+    "quirks": StateView(_quirks),
+    "quotes": StateView(partial(_figures, quotes), _OF_ACCOUNTS),
+    "receivers": StateView(lambda engine, only: receivers_of(engine).rows()),
+    "sessions": StateView(lambda engine, only: engine.hub.describe()),
+    "timers": StateView(_timers),
+    "trades": StateView(_trades, ("symbol", *_OF_ACCOUNTS)),
+    "users": StateView(_users),
+    "verifications": StateView(
         lambda engine, only: [case_answer(case) for case in engine.exchange.kyc.cases()]
     ),
 }

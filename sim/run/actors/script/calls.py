@@ -33,7 +33,7 @@ from sim.core.model.refusals import Code, InvalidRequest, NotFound
 from sim.run.actors.script.expectations import answer_of, answer_text
 from sim.run.actors.script.request_slips import read_request
 from sim.run.actors.script.step_end import may_be_refused
-from sim.run.actors.script.streams import Coding, ScriptStreams, Subscription
+from sim.run.actors.script.streams import Coding, ScriptStream, ScriptStreams
 from sim.run.engine.engine import Engine
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.steps import CallStep, Step, SubscribeStep
@@ -171,10 +171,10 @@ class ClientCalls:
         """Follow the stream that a step opened. Returns the frames that are still to be sent,
         with its id.
         """
-        self.streams.follow(Subscription(step, stream), self._coding(step))
+        self.streams.follow(ScriptStream(step, stream), self._coding(step))
         return [replace(each, stream=stream) for each in rest if isinstance(each, StreamFrame)]
 
-    def load_streams(self, saved: list[Subscription]) -> None:
+    def load_streams(self, saved: list[ScriptStream]) -> None:
         """Follow the streams of a snapshot."""
         for subscription in saved:
             self.streams.follow(subscription, self._coding(subscription.step))

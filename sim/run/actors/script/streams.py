@@ -21,7 +21,7 @@ from sim.world.format.steps import SubscribeStep
 _HEARTBEAT_KEYS = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
 
 
-class Subscription(Struct):
+class ScriptStream(Struct):
     """A stream of the script: the step that opened it, its frames, how many of these have been
     checked, and its end.
     """
@@ -52,18 +52,18 @@ class ScriptStreams:
     """
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Subscription] = {}
-        self._open_by_id: dict[int, Subscription] = {}
+        self._by_name: dict[str, ScriptStream] = {}
+        self._open_by_id: dict[int, ScriptStream] = {}
         self._codings: dict[int, Coding] = {}
 
-    def follow(self, subscription: Subscription, coding: Coding) -> None:
+    def follow(self, subscription: ScriptStream, coding: Coding) -> None:
         """Follow a stream that a step opened, or one of a snapshot, in the order of `save`."""
         self._by_name[subscription.step.name] = subscription
         self._codings[subscription.id] = coding
         if subscription.is_open:
             self._open_by_id[subscription.id] = subscription
 
-    def save(self) -> list[Subscription]:
+    def save(self) -> list[ScriptStream]:
         """Every stream that a later step may still check, and every open one, in order of id."""
         every = {each.id: each for each in (*self._by_name.values(), *self._open_by_id.values())}
         return [every[stream] for stream in sorted(every)]
@@ -87,7 +87,7 @@ class ScriptStreams:
         if subscription is not None:
             subscription.is_open = False
 
-    def _open(self, name: str) -> Subscription:
+    def _open(self, name: str) -> ScriptStream:
         subscription = self._by_name.get(name)
         if subscription is None:
             remedy = "use the `name` of an earlier `subscribe` step"
