@@ -62,6 +62,12 @@ _TIFS = {
     "ioc": TimeInForce.IMMEDIATE_OR_CANCEL,
     "fok": TimeInForce.FILL_OR_KILL,
 }
+_WORDS: dict[str, Mapping[str, object]] = {
+    "action": _ACTIONS,
+    "type": _TYPES,
+    "tif": _TIFS,
+    "side": _SIDES,
+}
 
 
 class FlowError(ValueError):
@@ -212,7 +218,8 @@ class Reader:
                 _TIFS[tif],
             )
         except KeyError:
-            raise self._unknown_word(number, line, action, side, type, tif) from None
+            words = {"action": action, "type": type, "tif": tif, "side": side}
+            raise self._unknown_word(number, line, words) from None
         except ValueError as error:
             raise self.wrong(number, line, "at", f"at: {error}") from None
         if row.action != NEW:
@@ -225,19 +232,12 @@ class Reader:
             raise self.wrong(number, line, "price", message)
         return row
 
-    def _unknown_word(
-        self, number: int, line: str, action: str, side: str, type: str, tif: str
-    ) -> FlowError:
+    def _unknown_word(self, number: int, line: str, words: Mapping[str, str]) -> FlowError:
         """The problem of the first cell whose word is not valid in its column."""
-        choices: tuple[tuple[str, str, Mapping[str, object]], ...] = (
-            ("action", action, _ACTIONS),
-            ("type", type, _TYPES),
-            ("tif", tif, _TIFS),
-            ("side", side, _SIDES),
-        )
-        column, cell, words = next(each for each in choices if each[1] not in each[2])
-        choice = " or ".join(filter(None, words))
-        return self.wrong(number, line, column, f"{column} must be {choice}, not {cell[:40]!r}")
+        column = next(name for name, word in words.items() if word not in _WORDS[name])
+        choice = " or ".join(filter(None, _WORDS[column]))
+        message = f"{column} must be {choice}, not {words[column][:40]!r}"
+        return self.wrong(number, line, column, message)
 
     def wrong(self, number: int, line: str, column: str, message: str) -> FlowError:
         """A problem at the beginning of a cell, or of the line if the file lacks the column."""

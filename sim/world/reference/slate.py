@@ -6,7 +6,7 @@ The row of a game names two teams, a start and the sets of markets that are list
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -35,22 +35,6 @@ from sim.world.reference.market_templates import ordered
 from sim.world.reference.reference import Reference
 
 
-class FutureOutcome(NamedTuple):
-    """One outcome: the end of its symbol, its side, its price in dollars or ""."""
-
-    tail: str
-    long: PairSide
-    mid: str
-
-
-class FutureKind(NamedTuple):
-    """Common properties of the markets of an event."""
-
-    market_type: str
-    sports_type: str = ""
-    tournament: str = ""
-
-
 def add_future(
     row: dict[str, Any], reference: Reference, now: Instant, shift: Span
 ) -> list[Instrument]:
@@ -62,13 +46,15 @@ def add_future(
     sport = reference.sport_of(league)
     event = _event(row, reference, shift, "sports", ("sports", "futures", sport.slug, league.slug))
     event.subcategory = league.slug
-    outcomes = []
+    outcomes = {}
     for name in row["teams"]:
         team = reference.team(league.slug, name)
         mid = f"0.{4 + len(name) * 3 + len(team.name) % 9:02d}"
-        outcomes.append(FutureOutcome(name.lower(), PairSide(team.name, team), mid))
-    kind = FutureKind("futures", "futures", league.name)
-    return _add_markets(row, event, reference, now, kind, outcomes)
+        facts = _facts(event, PairSide(team.name, team), mid)
+        outcomes[name.lower()] = replace(
+            facts, sports_market_type="futures", tournament=league.name
+        )
+    return _add_markets(row, event, reference, now, outcomes)
 
 
 def add_topic(
@@ -77,8 +63,16 @@ def add_topic(
     """Add an event contract: economics, politics, crypto, weather."""
     event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
     event.series_slug = dated(row["series"], begins(shift))
-    outcomes = [FutureOutcome(tail, PairSide(name), mid) for tail, name, mid in row["outcomes"]]
-    return _add_markets(row, event, reference, now, FutureKind(row["market_type"]), outcomes)
+    outcomes = {tail: _facts(event, PairSide(name), mid) for tail, name, mid in row["outcomes"]}
+    return _add_markets(row, event, reference, now, outcomes)
+
+
+def _facts(event: wire.Event, long: PairSide, mid: str) -> Facts:
+    """Return the facts of the market of an outcome; `mid` is its price in dollars or ""."""
+    question = f"{event.title}: {long.name}?"
+    return Facts(
+        question=question, long=long, short=PairSide("No"), mid=mid, tags=tuple(event.tags)
+    )
 
 
 def _event(
@@ -112,39 +106,30 @@ def _add_markets(
     event: wire.Event,
     reference: Reference,
     now: Instant,
-    kind: FutureKind,
-    outcomes: list[FutureOutcome],
+    outcomes: dict[str, Facts],
 ) -> list[Instrument]:
-    """Add a market for each outcome of an event."""
+    """Add a market for each outcome of an event, by the end of its symbol."""
     created, end = event.created_at or 0, event.end_date or 0
     ladder = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
+    market_type = row.get("market_type", "futures")
     instruments = []
-    for rank, outcome in enumerate(outcomes):
-        symbol = f"{row['product']}-{event.slug}-{outcome.tail}"
-        question = f"{event.title}: {outcome.long.name}?"
-        facts = Facts(
-            question=question,
-            long=outcome.long,
-            short=PairSide("No"),
-            sports_market_type=kind.sports_type,
-            mid=outcome.mid or mid_of(symbol),
-            tournament=kind.tournament,
-            tags=tuple(event.tags),
-        )
+    for rank, (tail, facts) in enumerate(outcomes.items()):
+        symbol = f"{row['product']}-{event.slug}-{tail}"
+        facts = replace(facts, mid=facts.mid or mid_of(symbol))
         instrument = Instrument(
             symbol=symbol,
-            description=question,
+            description=facts.question,
             product_id=row["product"],
             created=created,
             start=created,
             expiration=end,
             termination=end + 7 * DAY,
             event=event.slug,
-            market_type=kind.market_type,
+            market_type=market_type,
             category=event.category,
             subcategory=event.subcategory,
             series=event.series_slug,
-            related=Related(f"{event.slug}/{kind.market_type}", ladder, rank),
+            related=Related(f"{event.slug}/{market_type}", ladder, rank),
         )
         if "asset" in row:
             instrument, facts = _on_index(instrument, facts, row, rank)
