@@ -14,7 +14,7 @@ from benchmarks.figures import Figure
 from sim import load_scenario
 from sim.read.headless_run import run_scenario
 from sim.run import simulation
-from sim.run.engine.prepared_starts import PreparedStarts
+from sim.run.engine.start import PreparedStarts
 from sim.search.campaign import RunPlan, finished
 from sim.search.fast_rerun import FastRerun
 

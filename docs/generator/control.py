@@ -10,7 +10,7 @@ from generator.scenario_keys import link
 from sim.kernel import resources
 from sim.read.tables import as_markdown
 from sim.run.actors.operator.action import Action
-from sim.run.actors.operator.views import NARROWED, VIEWS, view
+from sim.run.actors.operator.views import VIEWS, view
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.control.call import Endpoint
@@ -60,7 +60,7 @@ def views() -> str:
         {
             "view": f"`{name}`",
             "one row for each": _ROW_OF[name],
-            "narrowed by": ", ".join(f"`{by}`" for by in NARROWED.get(name, ())),
+            "narrowed by": ", ".join(f"`{by}`" for by in VIEWS[name].filters),
         }
         for name in VIEWS
     ]

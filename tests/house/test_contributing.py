@@ -150,16 +150,14 @@ def date_a_rule(house: House) -> None:
 
 
 def add_a_step(house: House) -> None:
-    body, function, row, described = snippets("A step")
+    body, function, described = snippets("A step")
     steps = "sim/world/format/steps.py"
     house.insert(steps, f"{body}\n\n", before="class When(Struct, frozen=True, kw_only=True):\n")
     key = "    clear: ClearStep | None = None\n"
     house.insert(steps, key, before="    settle: SettleStep | None = None\n")
-    markets, actions = "sim/run/actors/operator/markets.py", "sim/run/actors/operator/actions.py"
-    house.insert(markets, function)
+    markets = "sim/run/actors/operator/markets.py"
+    house.insert(markets, f"{function}\n\n", before='@operator_action("trade.bust"')
     house.insert(markets, "ClearStep, ", after="from sim.world.format.steps import CancelStep, ")
-    house.insert(actions, f"{indent(row.rstrip(), '    ')},\n", before='    Action("trade.bust"')
-    house.insert(actions, "    ClearStep,\n", before="    SettleStep,\n    StateStep,\n")
     house.insert("fixtures/control-reference.json", described, before='  "GET /clock": {\n')
 
 

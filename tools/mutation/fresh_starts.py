@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim.run import simulation
-from sim.run.engine.prepared_starts import PreparedStarts
+from sim.run.engine.start import PreparedStarts
 from sim.world.start import default_world
 
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 
 from sim.api.gateway.market_columns import Aspect
@@ -49,7 +49,7 @@ class Column:
         self._exchange, self._catalogue, self._aspect = exchange, catalogue, aspect
         self._note_now(0)
         self._dormant_changed = exchange.trading.lifecycle.dormant_changed_at
-        self.markets = KeyIndex(self._every_market_now())
+        self.markets = KeyIndex(self._markets_now(range(len(catalogue.rows))))
         self.events = KeyIndex(map(self._event_now, range(len(catalogue.events))))
 
     def _note_now(self, recurring: int) -> None:
@@ -80,9 +80,8 @@ class Column:
             markets += catalogue.recurring_markets()
             events += map(catalogue.event_of, catalogue.recurring_markets())
         self._note_now(recurring)
-        markets += map(
-            catalogue.position_of_market, symbols
-        )  # combos are no markets of the gateway
+        # Combos are no markets of the gateway, and have no position.
+        markets += map(catalogue.position_of_market, symbols)
         self._look(_positions(markets), _positions(events))
 
     def _look(self, markets: list[int], events: list[int]) -> None:
@@ -107,21 +106,6 @@ class Column:
             return False
         slug = self._catalogue.rows[position].slug
         return not self._exchange.trading.lifecycle.is_materialised(slug)
-
-    def _every_market_now(self) -> Iterator[Any]:
-        """As `_markets_now` of all positions; the dormant markets of an event are computed once."""
-        exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
-        if aspect.market is None:
-            return
-        dormant, awake = catalogue.dormant_markets, exchange.trading.lifecycle.has_materialised
-        yield from self._markets_now(range(dormant.start))
-        for position in catalogue.dormant_events:
-            event, markets = catalogue.events[position], catalogue.markets_of(position)
-            if awake(event.slug):  # one that was listed by hand stands further behind
-                yield from self._markets_now(market for market in markets if market in dormant)
-            else:
-                yield from repeat(aspect.dormant(exchange, event), len(markets))
-        yield from self._markets_now(range(dormant.stop, len(catalogue.rows)))
 
     def _markets_now(self, positions: Iterable[int]) -> Iterator[Any]:
         exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect

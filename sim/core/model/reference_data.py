@@ -88,10 +88,8 @@ class Catalogue(Protocol):
 
     Events of recurring markets come and go, so they share positions of their own
     (`show_recurring`); the others keep their positions as long as the reference data is the same.
-    An event is dormant while none of its markets has a state of its own.
     """
 
-    dormant_events: range
     dormant_markets: range
 
     @property

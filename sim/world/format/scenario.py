@@ -21,8 +21,13 @@ from sim.core.service.rate_limits import parse_limit
 from sim.kernel.instants import Instant, parse_instant
 from sim.world.format.fees_entries import FeesSection
 from sim.world.format.participant_entries import ParticipantsSection
-from sim.world.format.party_entries import ENVIRONMENT, AccountEntry, ApiKeyEntry, FirmEntry
-from sim.world.format.receiver_entries import ReceiverEntry
+from sim.world.format.party_entries import (
+    ENVIRONMENT,
+    AccountEntry,
+    ApiKeyEntry,
+    FirmEntry,
+    ReceiverEntry,
+)
 from sim.world.format.recurring_entries import WindowsEntry
 from sim.world.format.scalar_types import CHANCE, INSTANT, NAME, STRING, bounded_count, form
 from sim.world.format.steps import PRESET, READING, FaultEntry, Step

@@ -1,8 +1,8 @@
 """The format of the steps of a scenario.
 
 A key of `Step` is of one of three kinds: when and how the step runs (`at`, `when`, `save`, ...),
-what a client does (`call`, `subscribe`, ...), or an operator action, which has a row in
-`actors/operator/actions.py`. The import of the runner fails if a key is of none of them.
+what a client does (`call`, `subscribe`, ...), or an operator action, which a function in
+`actors/operator` declares. The import of the runner fails if a key is of none of them.
 `expectations_format.py` has the format of `expect`.
 """
 
@@ -21,7 +21,7 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.world.format.expectations_format import ORDER_STATES, Expect
-from sim.world.format.receiver_entries import ReceiverStep
+from sim.world.format.party_entries import ReceiverStep
 from sim.world.format.scalar_types import (
     CHANCE,
     COUNT,
