@@ -23,8 +23,8 @@ from sim.read.replay import NotAJournal, simulation_of
 from sim.run.client.client import Connection, connect
 from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import PERSON, firm, key, operate, trader
-from tests.oracles.test_page_sizes import LISTS, List, _retail
-from tests.oracles.worlds import world_of
+from tests.spec.test_page_sizes import LISTS, List, _retail
+from tests.spec.worlds import world_of
 from tests.surfaces.test_bounds import SCENARIO, check_everything_works, fund, place, room
 
 UNLIMITED = ", ".join(f"{name}: off" for name in LIMITS)

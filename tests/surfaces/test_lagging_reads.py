@@ -13,7 +13,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_MS
 from sim.run.client.client import Connection, Http
 from tests.journeys import retail_order
-from tests.oracles.worlds import world_of
+from tests.spec.worlds import world_of
 
 STEPS, STEP_MS = 12, 100
 MARKETS = (

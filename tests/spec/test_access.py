@@ -1,0 +1,277 @@
+"""Statements about authentication, events, errors and limits (§5 to §8), each from another side
+than the tests of its component.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.run.client.client import Connection, Response, RpcError
+from tests.journeys import PERSON, firm, key, quiet, retail_order
+from tests.spec.worlds import world_of
+
+# ---- tokens
+
+
+def error_of(answer: Response) -> str:
+    assert answer.status in (400, 401), answer
+    return str(answer.json()["error"])
+
+
+@pytest.mark.spec("S5.1-1", "S5.1-2", "S4.5-1")
+def test_an_assertion_is_refused_for_each_thing_that_is_wrong_with_it(world: Connection) -> None:
+    import jwt
+    from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+    mine = firm(world.simulation)
+    now = world.simulation.now // 1_000_000_000
+    wrong = ("invalid_client_assertion", "invalid_client")
+    claims = {
+        "iss": mine.client_id,
+        "sub": mine.client_id,
+        "aud": world.audience,
+        "iat": now,
+        "exp": now + 240,
+        "jti": "made-here",
+    }
+    stranger = generate_private_key(public_exponent=65537, key_size=2048)
+    own = world.simulation.world.parties.key_files[mine.client_id].read_bytes()
+    bad = {
+        "another key": jwt.encode(claims, stranger, "RS256"),
+        "another algorithm": jwt.encode(claims, own, "RS512"),
+        "a shared secret": jwt.encode(claims, b"x" * 32, "HS256"),
+        "no signature": jwt.encode(claims, None, "none"),
+        "expired": world.assertion(mine, iat=now - 10_000, exp=now - 9_000),
+        "issued later": world.assertion(mine, iat=now + 10_000, exp=now + 10_100),
+        "another subject": world.assertion(mine, sub="somebody"),
+        "another issuer": world.assertion(mine, iss="somebody"),
+        "an unknown client": world.assertion(mine, iss="somebody", sub="somebody"),
+        "another audience": world.assertion(mine, aud="https://elsewhere.test"),
+        "no jti": world.assertion(mine, jti=""),
+    }
+    for name, assertion in bad.items():
+        assert error_of(world.token(mine, client_assertion=assertion)) in wrong, name
+    good = world.assertion(mine)
+    issued = world.token(mine, client_assertion=good).json()
+    assert (issued["expires_in"], issued["token_type"]) == (180, "Bearer")
+    assert error_of(world.token(mine, client_assertion=good)) in wrong  # its jti is spent
+    other = next(
+        one
+        for one in world.simulation.exchange.firms.all()
+        if one.client_id and one.client_id != mine.client_id
+    )
+    swapped = world.token(other, client_assertion=world.assertion(mine))
+    assert error_of(swapped) in wrong
+
+
+@pytest.mark.spec("S5.1-3")
+def test_every_token_says_how_long_it_lives_and_carries_the_scopes_that_were_granted(
+    world: Connection,
+) -> None:
+    import jwt
+
+    for one in world.simulation.exchange.firms.all():
+        if not one.client_id:
+            continue
+        issued = world.token(one, scope="write:everything").json()
+        assert issued["expires_in"] == 180
+        claims = jwt.decode(issued["access_token"], options={"verify_signature": False})
+        assert claims["scope"].split() == list(one.scopes)
+        assert claims["exp"] - claims["iat"] == 180
+
+
+# ---- retail keys
+
+
+@pytest.mark.spec("S5.2-1", "S7.1-2")
+def test_a_retail_call_needs_a_key_its_own_signature_and_a_fresh_timestamp(
+    world: Connection,
+) -> None:
+    sim, path = world.simulation, "/v1/orders/open"
+    mine = key(sim)
+    keys = sim.exchange.firms.api_keys()
+    another = next(one for one in keys if one.account != mine.account)
+    good = world.retail_headers(mine, "GET", path)
+
+    def status(headers: dict[str, str], verb: str = "GET", to: str = path) -> int:
+        reply = sim.rest("retail", verb, to, "", headers, b"").reply
+        assert reply is not None
+        return reply.status
+
+    assert status(good) == 200
+    for name in good:
+        assert status({one: value for one, value in good.items() if one != name}) == 401
+    old = dict(good)
+    world.advance("1h")
+    sim.control("assumption.set", "auth.client_clock", {"value": "virtual"})
+    assert status(old) == 401
+    good = world.retail_headers(mine, "GET", path)
+    assert status(good) == 200
+    assert status(good, "GET", "/v1/account/balances") == 401  # signed for another path
+    assert status(world.retail_headers(mine, "POST", path)) == 401  # and for another verb
+    assert status({**good, "x-pm-access-key": another.key_id}) == 401
+    assert status({**good, "x-pm-access-key": "nobody"}) == 401
+    placed = retail_order(quiet(sim), "BUY_LONG", 30, 1)
+    assert world.retail(mine).post("/v1/orders", json=placed).status == 200
+    assert len(world.retail(mine).get(path).json()["orders"]) == 1
+    assert world.retail(another).get(path).json()["orders"] == []
+
+
+# ---- webhooks
+
+OLD = "whsec_" + base64.b64encode(b"o" * 24).decode()
+NEW = "whsec_" + base64.b64encode(b"n" * 32).decode()
+
+
+@pytest.mark.spec("S6.1-1", "S6.1-5")
+def test_one_url_of_a_firm_gets_terminal_events_with_the_secret_of_the_last_registration(
+    world: Connection,
+) -> None:
+    """Old secret, new secret, none."""
+    client = world.exchange(firm(world.simulation))
+    signed = []
+    for number, secret in enumerate((OLD, NEW, "")):
+        body = {"webhook_url": f"https://127.0.0.1:9/{number}"}
+        body |= {"signing_secret": secret} if secret else {}
+        assert client.post("/v1/kyc/webhook", json=body).json()["validated"] is True
+        person = {"external_id": f"p-{number}", "ssn": f"77777777{number}"}
+        client.post("/v1/kyc/start", json=PERSON | person)
+        client.post(
+            "/v1/kyc/start",
+            json=PERSON
+            | {"external_id": f"r-{number}", "ssn": f"66666666{number}"}
+            | {"first_name": "Paulina", "last_name": "Gizela"},
+        )
+        world.advance("30m")
+        posts, world.webhooks = world.webhooks, []
+        assert {post.url for post in posts} == {body["webhook_url"]}
+        kinds = [json.loads(post.body)["type"] for post in posts]
+        assert kinds == ["webhook.test", "kyc.approved"]  # the review told nothing
+        signed.append((secret, posts[-1]))
+    # What is sent names its secret by a fingerprint, and none where none was registered.
+    first, second, none = (post.secret for _, post in signed)
+    assert first != second
+    assert (bool(first), bool(second), none) == (True, True, "")
+
+
+# ---- errors of single operations
+
+
+@pytest.mark.spec("S7.2-3")
+def test_an_ssn_that_is_used_again_breaks_the_transfers_of_the_second_user(
+    world: Connection,
+) -> None:
+    """§7.2: with `kyc.ssn_reuse: accepted` the second person is verified as the first was."""
+    mine = firm(world.simulation)
+    client = world.exchange(mine)
+    again = PERSON | {"external_id": "p-2", "first_name": "Grace"}
+    assert client.post("/v1/kyc/start", json=PERSON).status == 200
+    assert client.post("/v1/kyc/start", json=again).status == 400
+    world.simulation.control("assumption.set", "kyc.ssn_reuse", {"value": "accepted"})
+    assert client.post("/v1/kyc/start", json=again).status == 200
+    world.advance("26m")
+
+    def deposited(external_id: str) -> None:
+        case = client.get("/v1/kyc/status", params={"external_id": external_id}).json()
+        transfer = cash.Transfer(
+            reason=1,
+            participant_account_id=case["provisionedAccount"],
+            amount="1.00",
+            currency="USD",
+            external_reference="r",
+        )
+        request = cash.CreateCashMovementRequest(idempotency_key=external_id, transfer=transfer)
+        world.rpc(mine).call("CashMovementService.CreateCashMovement", request)
+
+    deposited(PERSON["external_id"])
+    with pytest.raises(RpcError) as refused:
+        deposited("p-2")
+    assert refused.value.code == 5
+
+
+@pytest.mark.spec("S7.2-3", "S4.3-21")
+def test_one_person_has_one_account_and_another_number_for_them_is_code_9_in_a_400(
+    world: Connection,
+) -> None:
+    """§7.2: who is provisioned under one SSN cannot start again under another, nor lend it."""
+    client = world.exchange(firm(world.simulation))
+    client.post("/v1/kyc/start", json=PERSON)
+    world.advance("30m")
+    found = client.get("/v1/kyc/status", params={"external_id": PERSON["external_id"]}).json()
+    assert found["provisionedAccount"]
+    other_firm = next(
+        one
+        for one in world.simulation.exchange.firms.all()
+        if one.client_id and one.name != firm(world.simulation).name and len(one.scopes) > 9
+    )
+    for caller, person in (
+        (client, PERSON | {"ssn": "987650000"}),
+        (client, PERSON | {"external_id": "somebody-else"}),
+        (world.exchange(other_firm), PERSON | {"external_id": "elsewhere"}),
+    ):
+        refused = caller.post("/v1/kyc/start", json=person)
+        assert (refused.status, refused.json()["code"]) == (400, 9)
+        assert refused.json()["message"] == "user already provisioned with a different SSN"
+    asked = {"external_id": "somebody-else"}
+    second = client.get("/v1/kyc/status", params=asked).json()
+    assert (second["participantId"], second["status"]["status"]) == ("", "NOT_STARTED")
+    transfer = cash.Transfer(
+        reason=1,
+        participant_account_id="firms/atlas/accounts/of-the-second-id",
+        amount="1.00",
+        currency="USD",
+        external_reference="r",
+    )
+    request = cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer)
+    with pytest.raises(RpcError) as not_found:
+        world.rpc(firm(world.simulation)).call("CashMovementService.CreateCashMovement", request)
+    assert not_found.value.code == 5
+
+
+@pytest.mark.spec("S7.2-5", "S4.3-22")
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [
+        ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", 7),
+        ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", 7),
+        ("/exchange.kyc.v1.KYCAPI/StartKYCVerification", 12),
+        ("/nobody.v1.Nothing/Call", 12),
+    ],
+)
+def test_reflection_is_denied_to_a_caller_with_every_scope_and_unknown_services_are_unknown(
+    world: Connection, method: str, code: int
+) -> None:
+    mine = firm(world.simulation)
+    headers = world.bearer(mine, mine.users[0].name)
+    for outcome in (
+        world.simulation.rpc(method, headers, b""),
+        world.simulation.open(method, headers, b""),
+    ):
+        assert outcome.reply is not None
+        assert outcome.reply.code == code
+
+
+# ---- bodies of refusals
+
+BODIES: dict[str, dict[str, Any]] = {
+    "retail": {"status": 429, "message": "Too Many Requests"},
+    "gateway": {"status": 429, "message": "Too Many Requests"},
+}
+
+
+@pytest.mark.spec("S7.2-1", "S8-1")
+@pytest.mark.parametrize("plane", BODIES)
+def test_a_429_of_the_public_planes_is_a_status_and_a_message_and_nothing_else(plane: str) -> None:
+    world = world_of(limits=True)
+    client = world.gateway if plane == "gateway" else world.retail(key(world.simulation))
+    path = "/v1/events" if plane == "gateway" else "/v1/account/balances"
+    refused = [answer for _ in range(25) if (answer := client.get(path)).status != 200]
+    assert len(refused) == 5
+    for answer in refused:
+        assert (answer.status, answer.json()) == (429, BODIES[plane])
+        assert answer.headers["retry-after"] == "1"

@@ -1,0 +1,138 @@
+"""The longest value that each text and list of a request may have is accepted; one more character
+or entry is refused, and the refusal says how many may be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from sim.contract.messages import exchange_cashmovement_v1 as cash
+from sim.contract.messages import exchange_orderfunding_v1 as funding
+from sim.contract.messages import exchange_v1 as wire
+from sim.run.client.client import Connection, Response, RpcError
+from tests.journeys import APPLICATION, account, firm, key, order, quiet, trader
+from tests.spec.worlds import world_of
+
+PREFILL = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
+
+
+class Longest(NamedTuple):
+    """A value and its greatest length; `send` makes the call with a value of some length."""
+
+    words: str
+    length: int
+    send: Callable[[Connection, int], Response]
+
+
+def _partner(world: Connection, path: str, body: dict[str, Any]) -> Response:
+    return world.exchange(firm(world.simulation)).post(path, json=body)
+
+
+def _field(path: str, name: str, body: dict[str, Any]) -> Callable[[Connection, int], Response]:
+    return lambda world, length: _partner(world, path, body | {name: "x" * length})
+
+
+def _description(world: Connection, length: int) -> Response:
+    asked = {"account": account(world), "description": "x" * length}
+    return trader(world).get("/v1/funding/balance-ledger", params=asked)
+
+
+def _where(world: Connection, length: int) -> Response:
+    symbol = quiet(world.simulation).symbol
+    clause = f"symbol = '{symbol}'"
+    asked = {"symbol": symbol, "where_clause": clause.ljust(length)}
+    return trader(world).post("/v1/report/orders/search", json=asked)
+
+
+def _order_list(world: Connection, count: int) -> Response:
+    orders = [order(quiet(world.simulation), "buy", 30, 1)] * count
+    return trader(world).post("/v1/trading/orders/list", json={"requests": orders})
+
+
+def _batch(world: Connection, count: int) -> Response:
+    good = {
+        "marketSlug": quiet(world.simulation).symbol,
+        "intent": "ORDER_INTENT_BUY_LONG",
+        "type": "ORDER_TYPE_LIMIT",
+        "price": {"value": "0.30", "currency": "USD"},
+        "quantity": 1,
+    }
+    client = world.retail(key(world.simulation))
+    return client.post("/v1/orders/batched", json={"orders": [good] * count})
+
+
+def _transfer(world: Connection, length: int) -> None:
+    transfer = cash.Transfer(
+        reason=cash.TransferReason.TRANSFER_REASON_DEPOSIT,
+        participant_account_id=account(world),
+        amount="1",
+        currency="USD",
+        external_reference="r",
+    )
+    asked = cash.CreateCashMovementRequest(idempotency_key="x" * length, transfer=transfer)
+    name = "CashMovementService.CreateCashMovement"
+    world.rpc(firm(world.simulation)).call(name, asked)
+
+
+def _partner_order(world: Connection, key: int = 1, clord_id: int = 1) -> None:
+    instrument = quiet(world.simulation)
+    sent = wire.InsertOrderRequest(
+        type=wire.OrderType.ORDER_TYPE_LIMIT,
+        side=wire.Side.SIDE_BUY,
+        symbol=instrument.symbol,
+        price=instrument.price_scale // 2,
+        order_qty=instrument.qty_scale,
+        time_in_force=wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
+        clord_id="x" * clord_id,
+        account=account(world),
+        manual_order_indicator=wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
+    )
+    fee = funding.MoneyAmount(value="0", currency="USD")
+    asked = funding.CreateVendorOrderRequest(order=sent, vendor_fee=fee, idempotency_key="k" * key)
+    world.rpc(firm(world.simulation)).call("OrderFundingService.CreateVendorOrder", asked)
+
+
+LONGEST = [
+    Longest("user_id of a participant", 49, _field("/v1/users", "user_id", {})),
+    Longest("user_id of a prefill", 49, _field("/v1/kyc/prefill", "user_id", PREFILL)),
+    Longest("external_id", 49, _field("/v1/kyc/start", "external_id", APPLICATION)),
+    Longest("first_name", 50, _field("/v1/kyc/start", "first_name", APPLICATION)),
+    Longest("last_name", 50, _field("/v1/kyc/start", "last_name", APPLICATION)),
+    Longest("display_name", 50, _field("/v1/users", "display_name", {"user_id": "u-2"})),
+    Longest("description of ledger rows", 200, _description),
+    Longest("where clause", 4096, _where),
+    Longest("orders of a list", 20, _order_list),
+    Longest("orders of a batch", 20, _batch),
+]
+
+
+@pytest.mark.parametrize("longest", LONGEST, ids=lambda longest: longest.words)
+def test_the_longest_value_is_accepted_and_one_more_is_refused(longest: Longest) -> None:
+    world = world_of()
+    refused = longest.send(world, longest.length + 1)
+    assert refused.status == 400
+    assert str(longest.length) in refused.json()["message"]
+    accepted = longest.send(world, longest.length)
+    assert accepted.status == 200, accepted
+
+
+@pytest.mark.parametrize(
+    ("length", "send"),
+    [
+        (128, _transfer),
+        (128, lambda world, length: _partner_order(world, key=length)),
+        (64, lambda world, length: _partner_order(world, clord_id=length)),
+    ],
+    ids=["key of a transfer", "key of a partner order", "clord_id of a partner order"],
+)
+def test_the_longest_value_of_a_grpc_request_is_accepted_and_one_more_is_refused(
+    length: int, send: Callable[[Connection, int], None]
+) -> None:
+    world = world_of()
+    with pytest.raises(RpcError, match=str(length)) as refused:
+        send(world, length + 1)
+    assert refused.value.code == 3
+    send(world, length)
