@@ -18,9 +18,9 @@ from sim.contract.messages import exchange_settlement_v1 as settlement_wire
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
-from sim.run.client.client import Connection, connect
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import enter, firm, key, operate, retail_order, trader
+from tests.journeys import trader
+from tests.kit import Desk, begin, retail_order
 
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
 EVENT = WINDOW.removeprefix("cpc-")
@@ -29,22 +29,22 @@ OPENS, BEGINS, ENDS, SETTLED, EXPIRED, TERMINATED = (f"2026-09-08T{clock}Z" for 
 LISTED = "2026-09-08T06:15:00Z"  # twelve hours before it begins
 
 
-def world_of(text: str) -> Connection:
-    return connect(Simulation(load_scenario(f"name: windows\nextends: quickstart\n{text}")))
+def world_of(text: str) -> Desk:
+    return begin(f"name: windows\nextends: quickstart\n{text}")
 
 
-def to(world: Connection, instant: str) -> Connection:
+def to(world: Desk, instant: str) -> Desk:
     world.advance_to(instant)
     return world
 
 
-def market(world: Connection, slug: str = WINDOW) -> Any:
+def market(world: Desk, slug: str = WINDOW) -> Any:
     world.advance("100ms")
     return world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
 
 
-def state(world: Connection, symbol: str = WINDOW) -> str:
-    found = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{symbol}")
+def state(world: Desk, symbol: str = WINDOW) -> str:
+    found = world.partner.get(f"/v1/refdata/instruments/{symbol}")
     return (
         found.json()["instrument"]["state"].removeprefix("INSTRUMENT_STATE_")
         if found.status == 200
@@ -52,7 +52,7 @@ def state(world: Connection, symbol: str = WINDOW) -> str:
     )
 
 
-def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
+def candle(world: Desk, instant: str, asset: str = "crypto:btc") -> Any:
     """Return the one-second candle of the index that begins at an instant."""
     at = parse_instant(instant) // 10**9
     query = {"assets": asset, "from": at, "to": at + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
@@ -61,7 +61,7 @@ def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
     ][0]
 
 
-def mean(world: Connection, instant: str) -> Decimal:
+def mean(world: Desk, instant: str) -> Decimal:
     """Return the mean of the index over the sixty seconds before an instant, in cents."""
     at = parse_instant(instant) // 10**9
     query = {"assets": "crypto:btc", "from": at - 59, "to": at + 1}
@@ -74,11 +74,11 @@ def mean(world: Connection, instant: str) -> Decimal:
     return (sum(closes) / 60).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
-def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
+def trade(world: Desk, symbol: str = WINDOW, contracts: int = 10) -> None:
     """Let the first user buy Up from the second at 55 cents."""
-    instrument = world.simulation.exchange.instruments.require(symbol)
+    instrument = world.instrument(symbol)
     for user, side in ((0, "buy"), (1, "sell")):
-        assert enter(world, instrument, side, 55, contracts, user=user).status == 200
+        assert world.enter(instrument, side, 55, contracts, user=user).status == 200
 
 
 def told(stream: Any) -> list[tuple[str, str, str]]:
@@ -113,11 +113,11 @@ def test_l6_a_window_is_listed_ahead_and_opens_ninety_seconds_before_it_begins()
     assert market(world, hour)["exchangeStatus"] == "PENDING"  # a day ahead
     to(world, "2026-09-08T18:13:29.999Z")
     assert state(world) == "PENDING"
-    assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    assert world.trader().post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
     to(world, OPENS)
     assert state(world) == "OPEN"
     assert market(world)["active"] is True
-    assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status == 200
+    assert world.trader().post("/v1/trading/orders", json=_body(WINDOW)).status == 200
 
 
 def _body(symbol: str) -> dict[str, object]:
@@ -133,7 +133,7 @@ def _body(symbol: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("touched", [False, True])
 def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_terminates(
-    world: Connection, touched: bool
+    world: Desk, touched: bool
 ) -> None:
     to(world, OPENS)
     if touched:
@@ -159,7 +159,7 @@ def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on()
 
     def at(instant: str) -> bool:
         to(world, instant)
-        answer = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{WINDOW}")
+        answer = world.partner.get(f"/v1/refdata/instruments/{WINDOW}")
         return "crypto_settlement_price" in answer.json()["instrument"]["metadata"]
 
     seconds = ("2026-09-08T18:30:59Z", "2026-09-08T18:31:00Z", "2026-09-08T18:41:00Z")
@@ -168,7 +168,7 @@ def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on()
 
 @pytest.mark.spec("S2.10-1")
 @pytest.mark.observed("crypto.metadata", "crypto.terms")
-def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) -> None:
+def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
     to(world, "2026-09-08T18:20:00Z")
     event = world.gateway.get(f"/v1/events/slug/{EVENT}").json()["event"]
     assert (event["startTime"], event["endDate"], event["seriesSlug"]) == (
@@ -183,11 +183,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
     assert found["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
     assert world.gateway.get(f"/v1/market/id/{found['id']}").json()["market"]["slug"] == WINDOW
     assert world.gateway.get(f"/v1/events/{event['id']}").json()["event"]["slug"] == EVENT
-    metadata = (
-        world.exchange(firm(world.simulation))
-        .get(f"/v1/refdata/instruments/{WINDOW}")
-        .json()["instrument"]["metadata"]
-    )
+    metadata = world.reference(WINDOW)["metadata"]
     published = {
         "clearing_sym": "CPC-BTC",
         "crypto_asset_slug": "btc",
@@ -220,7 +216,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
         "settlementPrice": "",
     }
     asked = {"clearingSym": "CPC-BTC", "pageSize": 500}
-    listed = world.exchange(firm(world.simulation)).post("/v1/refdata/instruments", json=asked)
+    listed = world.partner.post("/v1/refdata/instruments", json=asked)
     symbols = [row["symbol"] for row in listed.json()["instruments"]]
     assert WINDOW in symbols and all("btc" in symbol for symbol in symbols)
     series = {
@@ -231,7 +227,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
 
 
 @pytest.mark.long
-def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) -> None:
+def test_lists_and_searches_show_the_windows_of_the_moment(world: Desk) -> None:
     def shown(**query: Any) -> list[str]:
         world.advance("100ms")
         rows = world.gateway.get("/v1/events", params={"limit": 1000, **query}).json()["events"]
@@ -257,11 +253,7 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
         "/v1/markets", params={"categories": "crypto", "active": "true", "limit": 500}
     ).json()["markets"]
     assert "cpc-btc-updown-1h-2026-09-08-1900z" in {row["slug"] for row in markets}
-    symbols = (
-        world.exchange(firm(world.simulation))
-        .post("/v1/refdata/symbols", json={})
-        .json()["symbols"]
-    )
+    symbols = world.partner.post("/v1/refdata/symbols", json={}).json()["symbols"]
     assert symbols.count("cpc-btc-updown-1h-2026-09-08-1900z") == 1
     assert shown(slug="btc-updown-1h-2026-09-08-1900z") == ["btc-updown-1h-2026-09-08-1900z"]
 
@@ -277,7 +269,7 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
         "2025-12-31-2345z",
     ],
 )
-def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -> None:
+def test_a_slug_that_spells_no_window_is_unknown(world: Desk, date: str) -> None:
     symbol = f"cpc-btc-updown-15m-{date}"
     to(world, "2026-09-08T18:20:00Z")
     assert world.gateway.get(f"/v1/market/slug/{symbol}").status == 404
@@ -286,7 +278,7 @@ def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -
 
 
 @pytest.mark.parametrize("number", [100_000_000, 139_999_999, 260_000_000, 2_000_000_000, 2**62])
-def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number: int) -> None:
+def test_a_number_that_is_no_window_by_now_is_unknown(world: Desk, number: int) -> None:
     """The first number is from before its asset had an index; the others are not listed yet or
     invalid.
     """
@@ -299,9 +291,7 @@ def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number:
 
 @pytest.mark.parametrize("touched", [False, True])
 @pytest.mark.spec("S2.2-1")
-def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
-    world: Connection, touched: bool
-) -> None:
+def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Desk, touched: bool) -> None:
     to(world, OPENS)
     if touched:
         trade(world)
@@ -313,14 +303,12 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
     to(world, SETTLED)
     paid = 1 if last >= first else 0
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
-    asked = (
-        world.exchange(firm(world.simulation)).get(f"/v1/instruments/{WINDOW}/settlement").json()
-    )
+    asked = world.partner.get(f"/v1/instruments/{WINDOW}/settlement").json()
     assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (
         str(100 * paid),
         SETTLED,
     )
-    answer = world.rpc(firm(world.simulation)).call(
+    answer = world.rpc_partner.call(
         "SettlementService.GetInstrumentSettlement",
         settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW),
     )
@@ -333,24 +321,24 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
     )
 
 
-def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
+def test_trading_in_a_window_pays_out_to_the_cent(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
     world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
     to(world, BEGINS)
     world.simulation.control("price.tick", "crypto:btc", {"price": "60000.01"})
-    buyer = firm(world.simulation).users[0]
+    buyer = world.firm.users[0]
 
     def net() -> str:
         rows = (
-            trader(world)
+            world.trader()
             .get("/v1/positions", params={"name": buyer.account, "symbol": WINDOW})
             .json()["positions"]
         )
         return next((row["netPosition"] for row in rows), "0")
 
     def cash() -> int:
-        return world.simulation.exchange.trading.ledger.balance(buyer.account)
+        return world.trading.ledger.balance(buyer.account)
 
     to(world, ENDS)
     assert net() == "1000"
@@ -358,7 +346,7 @@ def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
     to(world, "2026-09-08T18:31:01Z")
     assert net() == "0"
     assert cash() - before == 10 * 10**8  # ten contracts at a dollar, in units of 10^-8 dollars
-    late = trader(world).post("/v1/trading/orders", json=_body(WINDOW))
+    late = world.trader().post("/v1/trading/orders", json=_body(WINDOW))
     assert late.status == 422
 
 
@@ -370,7 +358,7 @@ def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
 
 
-def test_no_single_tick_decides_a_window(world: Connection) -> None:
+def test_no_single_tick_decides_a_window(world: Desk) -> None:
     """Prices set a minute before by an operator count; a spike in the last second hardly does."""
     for instant, price in (
         ("2026-09-08T18:14:00Z", "60000"),
@@ -412,7 +400,7 @@ def test_ranges_and_levels_pay_by_means_of_a_minute(
         assert answer["settlement"] == paid, slug
 
 
-def test_what_is_said_of_strikes_ranges_and_levels(world: Connection) -> None:
+def test_what_is_said_of_strikes_ranges_and_levels(world: Desk) -> None:
     def terms(slug: str) -> dict[str, Any]:
         shown = market(world, slug)["assetPriceTerms"]
         return {name: value for name, value in shown.items() if value and name != "asset"}
@@ -435,11 +423,9 @@ def test_what_is_said_of_strikes_ranges_and_levels(world: Connection) -> None:
         "ASSET_PRICE_DIRECTION_UP",
         "72000.00",
     )
-    metadata = (
-        world.exchange(firm(world.simulation))
-        .get("/v1/refdata/instruments/cpc-btc-hit-by-september-30-72000")
-        .json()["instrument"]["metadata"]
-    )
+    metadata = world.partner.get(
+        "/v1/refdata/instruments/cpc-btc-hit-by-september-30-72000"
+    ).json()["instrument"]["metadata"]
     assert (metadata["crypto_market_type"], metadata["crypto_hit_direction"]) == ("hit", "up")
     assert (metadata["clearing_sym"], metadata["outcome_strike"]) == ("CPC-BTC", "72000.00")
 
@@ -453,28 +439,23 @@ def test_an_index_that_never_ticked_gives_no_result() -> None:
         ]
         == 0.5
     )
-    assert (
-        "price_to_beat"
-        not in world.simulation.exchange.instruments.require(
-            "cpc-moon-updown-5m-2026-09-08-1805z"
-        ).metadata
-    )
+    assert "price_to_beat" not in world.instrument("cpc-moon-updown-5m-2026-09-08-1805z").metadata
 
 
-def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Connection) -> None:
+def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
-    world.simulation.control("instrument.state", WINDOW, {"state": "CLOSED"})
+    world.move(WINDOW, "CLOSED")
     to(world, "2026-09-08T18:29:00Z")
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
     to(world, SETTLED)
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 200
 
 
-def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> None:
+def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Desk) -> None:
     to(world, OPENS)
-    instrument = world.simulation.exchange.instruments.require(WINDOW)
-    retail = world.retail(key(world.simulation))
+    instrument = world.instrument(WINDOW)
+    retail = world.customer()
     world.simulation.control(
         "order.place",
         "",
@@ -495,9 +476,9 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> 
 # ---- streams
 
 
-def follow(world: Connection, *symbols: str) -> Any:
+def follow(world: Desk, *symbols: str) -> Any:
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
-    stream = world.rpc(firm(world.simulation)).stream(
+    stream = world.rpc_partner.stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
     )
     stream.take()
@@ -505,9 +486,7 @@ def follow(world: Connection, *symbols: str) -> Any:
 
 
 @pytest.mark.spec("S3.1-1")
-def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
-    world: Connection,
-) -> None:
+def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(world: Desk) -> None:
     stream = follow(world)
     to(world, "2026-09-08T21:00:01Z")
     heard = [(symbol, found) for _, symbol, found in told(stream)]
@@ -523,7 +502,7 @@ def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
     assert len(hour) == 36  # those that began from 18:05 to 21:00
 
 
-def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
+def test_whoever_names_a_window_hears_of_it(world: Desk) -> None:
     to(world, OPENS)
     stream = follow(world, WINDOW)
     to(world, TERMINATED)
@@ -531,9 +510,9 @@ def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
 
 
 def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_settlement(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    stream = world.rpc(firm(world.simulation)).stream(
+    stream = world.rpc_partner.stream(
         "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
         wire.CreateMarketDataSubscriptionRequest(),
     )
@@ -555,10 +534,10 @@ def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_sett
 # ---- maintenance
 
 
-def windows_of(world: Connection, name: str) -> list[str]:
+def windows_of(world: Desk, name: str) -> list[str]:
     return sorted(
         symbol[-16:]
-        for symbol in world.simulation.exchange.instruments.symbols()
+        for symbol in world.core.instruments.symbols()
         if symbol.startswith(f"cpc-{name}-")
     )
 
@@ -604,11 +583,9 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
     assert world.gateway.get(f"/v1/markets/{last}/settlement").status == 200
 
 
-def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection) -> None:
+def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Desk) -> None:
     to(world, "2026-09-08T18:14:00Z")
-    world.simulation.control(
-        "maintenance.add", "", {"begins": "2026-09-09T06:45:00Z", "length": "20m"}
-    )
+    world.operate("maintenance.add", begins="2026-09-09T06:45:00Z", length="20m")
     to(world, "2026-09-08T19:16:00Z")
     listed = [
         state(world, f"cpc-btc-updown-15m-2026-09-09-{start}z")
@@ -617,12 +594,12 @@ def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection
     assert listed == ["PENDING", "404", "404", "PENDING"]
 
 
-def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Connection) -> None:
+def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Desk) -> None:
     """A subscription to all instruments requests a listing before maintenance prevents it."""
     to(world, "2026-09-08T18:14:00Z")
     stream = follow(world)
     for begins in ("2026-09-12T06:45:00Z", "2026-09-09T06:30:00Z"):
-        world.simulation.control("maintenance.add", "", {"begins": begins, "length": "20m"})
+        world.operate("maintenance.add", begins=begins, length="20m")
         to(world, "2026-09-08T18:16:00Z")
     to(world, "2026-09-08T19:16:00Z")
     begun = {f"cpc-btc-updown-15m-2026-09-09-{start}z" for start in ("0630", "0645", "0700")}
@@ -631,7 +608,7 @@ def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Con
     ]
 
 
-def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: Connection) -> None:
+def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: Desk) -> None:
     to(world, "2026-09-08T18:14:00Z")
     world.simulation.snapshot("before")
     slug = "cpc-btc-updown-15m-2026-09-09-0645z"
@@ -645,11 +622,9 @@ def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: 
     assert state(world, slug) == "PENDING"
 
 
-def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Connection) -> None:
+def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Desk) -> None:
     to(world, "2026-09-08T18:14:00Z")
-    world.simulation.control(
-        "maintenance.add", "", {"begins": "2026-09-08T18:20:00Z", "length": "20m"}
-    )
+    world.operate("maintenance.add", begins="2026-09-08T18:20:00Z", length="20m")
     to(world, "2026-09-08T18:41:00Z")
     assert state(world) in ("CLOSED", "EXPIRED")
     assert state(world, "cpc-btc-updown-15m-2026-09-08-1830z") == "OPEN"
@@ -657,12 +632,12 @@ def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Connection
     assert state(world, "cpc-btc-updown-15m-2026-09-08-1845z") == "OPEN"
 
 
-def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: Connection) -> None:
+def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: Desk) -> None:
     """The pause lasts from 18:03 to 18:13. The window of 18:05 is listed but cannot be traded, and
     that of 18:10 opens late. Windows that would be listed during the pause are listed at its end.
     """
     to(world, "2026-09-08T18:03:00Z")
-    world.simulation.control("maintenance.add", "", {"length": "10m"})
+    world.operate("maintenance.add", length="10m")
     to(world, "2026-09-08T18:12:59Z")
     slugs = [f"cpc-btc-updown-5m-2026-09-08-{minute}z" for minute in (1805, 1810, 2205, 2210)]
     assert world.gateway.get(f"/v1/market/slug/{slugs[2]}").status == 404
@@ -674,7 +649,7 @@ def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: C
 
 
 @pytest.mark.long
-def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connection) -> None:
+def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Desk) -> None:
     to(world, "2026-10-08T18:20:00Z")
     simulation = world.simulation
     assert not [
@@ -685,22 +660,20 @@ def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connec
     assert not [
         symbol for symbol in simulation.exchange.trading.lifecycle.symbols() if "updown" in symbol
     ]
-    other = connect(Simulation(load_scenario("quickstart")))
+    other = begin()
     for day in range(9, 30):
         to(other, f"2026-09-{day:02d}T18:20:00Z")
     to(other, "2026-10-08T18:20:00Z")
     slug = "cpc-eth-updown-15m-2026-10-08-1815z"
     assert market(world, slug) == market(other, slug)
-    assert list(simulation.exchange.instruments.symbols()) == list(
-        other.simulation.exchange.instruments.symbols()
-    )
+    assert list(simulation.exchange.instruments.symbols()) == list(other.core.instruments.symbols())
     assert (
         world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
         == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
     )
 
 
-def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Connection) -> None:
+def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
     simulation = world.simulation
@@ -708,7 +681,7 @@ def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Conn
     to(world, "2026-09-08T18:31:01Z")
     after, digest = market(world), simulation.digest
     simulation.snapshot("settled")
-    fork = connect(simulation.fork())
+    fork = Desk(simulation.fork())
     assert market(fork) == market(world)
     effects = simulation.restore("settled")
     world.deliver(effects)
@@ -719,22 +692,18 @@ def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Conn
     assert simulation.digest == digest
 
 
-def test_followers_leave_nothing_behind(world: Connection) -> None:
+def test_followers_leave_nothing_behind(world: Desk) -> None:
     stream = follow(world)
     to(world, OPENS)
     stream.close()
     assert not [
-        timer
-        for timer in world.simulation.exchange.ctx.timers.pending()
-        if timer.kind.startswith("windows")
+        timer for timer in world.core.ctx.timers.pending() if timer.kind.startswith("windows")
     ]
     follow(world)
     world.simulation.snapshot("followed")
     world.deliver(world.simulation.restore("followed"))
     assert not [
-        timer
-        for timer in world.simulation.exchange.ctx.timers.pending()
-        if timer.kind.startswith("windows")
+        timer for timer in world.core.ctx.timers.pending() if timer.kind.startswith("windows")
     ]
 
 
@@ -812,7 +781,7 @@ def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
     return st.tuples(minute, st.just("maintenance.add"), announced | pause)
 
 
-def _look(world: Connection, places: list[Slot]) -> list[object]:
+def _look(world: Desk, places: list[Slot]) -> list[object]:
     """Return everything visible about each window, from the core that all surfaces read."""
     exchange = world.simulation.exchange
     found: list[object] = []
@@ -865,10 +834,7 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
     minute.
     """
     text = ONE.format(start=start, delay=delay, preliminary=preliminary, auto=auto)
-    worlds = untouched, followed = (
-        connect(Simulation(load_scenario(text))),
-        connect(Simulation(load_scenario(text))),
-    )
+    worlds = untouched, followed = (begin(text), begin(text))
     begins = untouched.simulation.now
     places = [
         Slot(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE)
@@ -879,7 +845,7 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
         for minute, action, body in doings:
             if minute == number:
                 for world in worlds:
-                    operate(world, action, **body)
+                    world.operate(action, **body)
         for place in places:
             if windows.listed(place):
                 windows.materialise(windows.symbol(place))
@@ -890,12 +856,12 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
             world.advance_to(begins + (number + 1) * MINUTE)
 
 
-def _stages(world: Connection, touch: bool) -> dict[str, list[tuple[object, ...]]]:
+def _stages(world: Desk, touch: bool) -> dict[str, list[tuple[object, ...]]]:
     """Return the states of each window on a stream of all books: each change, with its minute.
     `touch` reads every window as soon as it is listed.
     """
-    begins, windows = world.simulation.now, world.simulation.exchange.recurring
-    stream = world.rpc(firm(world.simulation)).stream(
+    begins, windows = world.now, world.core.recurring
+    stream = world.rpc_partner.stream(
         "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
         wire.CreateMarketDataSubscriptionRequest(),
     )
@@ -927,9 +893,7 @@ def test_who_follows_every_book_is_told_the_same_of_windows_that_nobody_touches(
 ) -> None:
     """L25-L27: the instants at which windows close, settle, become final, expire and terminate."""
     text = ONE.format(start=STARTS[0], delay=delay, preliminary=preliminary, auto=auto)
-    untouched, touched = (
-        _stages(connect(Simulation(load_scenario(text))), touch) for touch in (False, True)
-    )
+    untouched, touched = (_stages(begin(text), touch) for touch in (False, True))
     assert len(untouched) > 3
     assert untouched == touched
 
@@ -942,17 +906,17 @@ def test_the_list_of_windows_is_what_the_clock_says_however_it_came_there() -> N
         " {name: v, asset: 'crypto:eth', every: 10m, expires: 12m, terminates: 9m}]}\n"
     )
 
-    def listed(world: Connection) -> list[str]:
-        answer = trader(world).post("/v1/refdata/symbols", json={})
+    def listed(world: Desk) -> list[str]:
+        answer = world.trader().post("/v1/refdata/symbols", json={})
         return [str(symbol) for symbol in answer.json()["symbols"]]
 
     scenario = load_scenario(text)
-    world = connect(Simulation(scenario))
-    begins, lists = world.simulation.now, set()
+    world = Desk(Simulation(scenario))
+    begins, lists = world.now, set()
     for number in range(45):
         at = begins + number * MINUTE
         world.advance_to(at)
-        fresh = connect(Simulation(scenario))
+        fresh = Desk(Simulation(scenario))
         fresh.advance_to(at)
         shown = listed(world)
         assert shown == listed(fresh), number

@@ -10,19 +10,18 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection
-from tests.journeys import firm, key, open_ones, operate, order, retail_order, rpc_trader, trader
+from tests.kit import Desk, order, retail_order
 
 STOPGAP = "Global Rate Limit Exceeded"
 
 
-def slow(world: Connection, span: str) -> None:
-    world.simulation.control("assumption.set", "engine.latency", {"value": span})
+def slow(world: Desk, span: str) -> None:
+    world.assume("engine.latency", span)
 
 
-def told(world: Connection, slug: str) -> Any:
+def told(world: Desk, slug: str) -> Any:
     """A private socket that follows the retail account's orders."""
-    socket = world.web_socket(key(world.simulation), "/v1/ws/private")
+    socket = world.web_socket(world.keys[0], "/v1/ws/private")
     socket.send(
         b'{"subscribe":{"requestId":"1","subscriptionType":"SUBSCRIPTION_TYPE_ORDER","marketSlugs":["%s"]}}'
         % slug.encode()
@@ -44,10 +43,10 @@ def executions(socket: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.spec("S7.2-7")
 def test_a_retail_order_that_waited_more_than_five_seconds_is_rejected_by_execution(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M36, M37."""
-    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    client, socket = world.customer(), told(world, instrument.symbol)
     slow(world, "6s")
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert placed.status == 200
@@ -68,10 +67,10 @@ def test_a_retail_order_that_waited_more_than_five_seconds_is_rejected_by_execut
 @pytest.mark.spec("S7.2-7")
 @pytest.mark.parametrize("span", ["1s", "5s"])
 def test_up_to_five_seconds_an_order_is_only_late(
-    world: Connection, instrument: Instrument, span: str
+    world: Desk, instrument: Instrument, span: str
 ) -> None:
     """M36, M37."""
-    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    client, socket = world.customer(), told(world, instrument.symbol)
     slow(world, span)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
         "id"
@@ -84,10 +83,10 @@ def test_up_to_five_seconds_an_order_is_only_late(
 
 @pytest.mark.spec("S7.2-7")
 def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M36, M37."""
-    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    client, socket = world.customer(), told(world, instrument.symbol)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
         "id"
     ]
@@ -120,10 +119,10 @@ def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(
 
 @pytest.mark.spec("S7.2-7")
 def test_a_cancel_before_the_acknowledgement_is_taken_and_waits_behind_the_order(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M35."""
-    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    client, socket = world.customer(), told(world, instrument.symbol)
     slow(world, "3s")
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
         "id"
@@ -138,14 +137,14 @@ def test_a_cancel_before_the_acknowledgement_is_taken_and_waits_behind_the_order
     assert [kind for kind, _ in executions(socket)] == ["NEW", "CANCELED"]
 
 
-def test_dollars_wait_like_contracts_do(world: Connection, instrument: Instrument) -> None:
+def test_dollars_wait_like_contracts_do(world: Desk, instrument: Instrument) -> None:
     """M24, M35, M36: an order of dollars has no quantity yet, and is open, holds its client order
     id and can be canceled all the same.
     """
-    client = trader(world)
+    client = world.trader()
     client.post("/v1/trading/orders", json=order(instrument, "sell", 50, 10))
     slow(world, "2s")
-    other = world.exchange(firm(world.simulation), firm(world.simulation).users[1].name)
+    other = world.exchange(world.firm, world.user(1).name)
     two = str(2 * instrument.price_scale)
     dollars = order(
         instrument, "buy", 50, 0, type="ORDER_TYPE_MARKET_TO_LIMIT", cashOrderQty=two, clordId="d"
@@ -164,14 +163,14 @@ def test_dollars_wait_like_contracts_do(world: Connection, instrument: Instrumen
     )
 
 
-def test_firms_wait_too_but_are_not_stopped(world: Connection, instrument: Instrument) -> None:
-    stream = rpc_trader(world).stream(
+def test_firms_wait_too_but_are_not_stopped(world: Desk, instrument: Instrument) -> None:
+    stream = world.rpc_trader().stream(
         "OrderEntryAPI.CreateOrderSubscription",
         wire.CreateOrderSubscriptionRequest(symbols=[instrument.symbol]),
     )
     stream.take()
     slow(world, "7s")
-    client = trader(world)
+    client = world.trader()
     placed = client.post(
         "/v1/trading/orders", json=order(instrument, "buy", 30, 1, clordId="late")
     ).json()["orderId"]
@@ -196,28 +195,23 @@ def test_firms_wait_too_but_are_not_stopped(world: Connection, instrument: Instr
     assert client.get(f"/v1/report/orders/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
 
 
-def test_the_engine_can_be_late_for_one_market_only(
-    world: Connection, instrument: Instrument
-) -> None:
-    world.simulation.control(
+def test_the_engine_can_be_late_for_one_market_only(world: Desk, instrument: Instrument) -> None:
+    world.operate(
         "fault.add",
-        "",
-        {
-            "match": {"plane": "engine", "operation": "place", "symbol": instrument.symbol},
-            "act": {"delay": "6s"},
-        },
+        match={"plane": "engine", "operation": "place", "symbol": instrument.symbol},
+        act={"delay": "6s"},
     )
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     late = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()["id"]
     world.advance("6s")
     assert client.get(f"/v1/order/{late}").json()["order"]["state"] == "ORDER_STATE_REJECTED"
 
 
 def test_what_waits_survives_a_snapshot_and_is_in_no_book(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     slow(world, "4s")
-    client = trader(world)
+    client = world.trader()
     placed = client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 5)).json()[
         "orderId"
     ]
@@ -240,11 +234,11 @@ def test_what_waits_survives_a_snapshot_and_is_in_no_book(
 @pytest.mark.spec("S3.4-1", "S7.2-7")
 @pytest.mark.parametrize("refused", ["late", "halted"])
 def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(
-    world: Connection, instrument: Instrument, refused: str
+    world: Desk, instrument: Instrument, refused: str
 ) -> None:
     """M36, M41: on both planes."""
     slow(world, "6s" if refused == "late" else "3s")
-    mine, partner = world.retail(key(world.simulation)), trader(world)
+    mine, partner = world.customer(), world.trader()
     retail_id = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
         "id"
     ]
@@ -253,7 +247,7 @@ def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(
     ]
     world.advance("1s")
     if refused == "halted":
-        operate(world, "instrument.state", instrument.symbol, state="HALTED")
+        world.move(instrument, "HALTED")
     world.advance("5s")
     at = f"2026-09-08T18:00:0{6 if refused == 'late' else 3}Z"
     shown = mine.get(f"/v1/order/{retail_id}").json()["order"]
@@ -274,10 +268,10 @@ def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(
 
 
 def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M32, M33, M36: REPLACED stays REPLACED."""
-    partner = trader(world)
+    partner = world.trader()
     placed = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 3)).json()[
         "orderId"
     ]
@@ -293,19 +287,19 @@ def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
     assert (change(21).status, state()) == (200, "ORDER_STATE_REPLACED")
     slow(world, "2s")
     assert (change(22).status, state()) == (200, "ORDER_STATE_PENDING_REPLACE")
-    operate(world, "instrument.state", instrument.symbol, state="SUSPENDED")
+    world.move(instrument, "SUSPENDED")
     world.advance("2s")
     assert state() == "ORDER_STATE_REPLACED"
 
 
 def test_a_command_does_not_overtake_an_earlier_one_although_others_have_left_the_queue(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M36: the engine takes commands of a participant on an instrument in order of receipt, also
     where it has become faster since.
     """
-    first, second = trader(world), trader(world, 1)
-    other = next(found for found in open_ones(world.simulation) if found is not instrument)
+    first, second = world.trader(), world.trader(1)
+    other = next(found for found in world.in_state() if found is not instrument)
     slow(world, "6s")
     early = first.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1)).json()["orderId"]
     slow(world, "1s")
@@ -323,7 +317,7 @@ def test_a_command_does_not_overtake_an_earlier_one_although_others_have_left_th
     assert states() == ["PENDING_NEW", "PENDING_NEW"]
     world.advance("1ms")
     assert states() == ["NEW", "NEW"]
-    executions = world.simulation.exchange.trading.executions
+    executions = world.trading.executions
     assert [row.order.id for row in executions if row.order.id in (early, late)] == [early, late]
     free = first.post("/v1/trading/orders", json=order(instrument, "buy", 32, 1)).json()["orderId"]
     assert first.get(f"/v1/report/orders/{free}").json()["order"]["state"] == "ORDER_STATE_NEW"

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.core.exchange import Exchange
 from sim.core.incentives import scoring
 from sim.core.incentives.incentives import Period
@@ -21,10 +20,10 @@ from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, NS_PER_MS, NS_PER_S, eastern_date, parse_instant
-from sim.run.client.client import Connection, Http, connect
+from sim.run.client.client import Http
 from sim.world.format.yaml_tree import ScenarioError
 from tests.api.test_synchronous_orders import two
-from tests.journeys import trader
+from tests.kit import Desk, begin
 
 START = parse_instant("2026-09-08T23:58:00-04:00")
 MIDNIGHT = parse_instant("2026-09-09T00:00:00-04:00")
@@ -382,11 +381,11 @@ VOLUME = (
 )
 
 
-def world_of(period: str = LIQUID + "}", more: str = "") -> Connection:
-    return connect(Simulation(load_scenario(WORLD.replace("PERIOD", period) + more)))
+def world_of(period: str = LIQUID + "}", more: str = "") -> Desk:
+    return begin(WORLD.replace("PERIOD", period) + more)
 
 
-def clients(world: Connection) -> list[Http]:
+def clients(world: Desk) -> list[Http]:
     return [world.retail(found) for found in two(world)]
 
 
@@ -453,7 +452,7 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     world.advance_to("2026-09-11T12:00:00-04:00")
     # the period is over
     assert earnings(bob) == [("2026-09-09", 25, "PAID"), ("2026-09-08", 25, "PAID")]
-    assert world.simulation.exchange.trading.ledger.total() == 0
+    assert world.trading.ledger.total() == 0
 
 
 def test_a_quote_that_rests_over_midnight_earns_for_each_date_its_own_seconds() -> None:
@@ -575,7 +574,7 @@ def test_a_side_below_the_target_size_earns_nothing_and_levels_beyond_it_neither
 
 def test_a_halted_market_earns_nobody_anything_and_firms_earn_like_anybody() -> None:
     world = world_of()
-    client = trader(world)
+    client = world.trader()
     order = {
         "type": "ORDER_TYPE_LIMIT",
         "side": "SIDE_BUY",
@@ -589,10 +588,10 @@ def test_a_halted_market_earns_nobody_anything_and_firms_earn_like_anybody() -> 
         ).status
         == 200
     )
-    world.simulation.control("instrument.state", "tst-m", {"state": "HALTED"})
+    world.move("tst-m", "HALTED")
     world.advance_to("2026-09-09T00:00:00-04:00")
     assert client.get("/v1/incentives/earnings").json()["rewards"] == []
-    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    world.move("tst-m", "OPEN")
     world.advance_to("2026-09-09T02:00:00-04:00")
     rows = client.get("/v1/incentives/earnings").json()["rewards"]
     assert [(row["date"], row["reward"], row["marketSlug"]) for row in rows] == [
@@ -607,7 +606,7 @@ def test_a_cancelled_market_pays_nothing_any_more_even_if_it_opens_again() -> No
     world.advance_to("2026-09-09T00:30:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
     world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
-    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    world.move("tst-m", "OPEN")
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "SKIPPED")]
@@ -623,7 +622,7 @@ def test_a_market_cancelled_right_after_a_quote_pays_nothing_when_it_opens_again
     if quoted:
         bid(ann, 40, 10)
     world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
-    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    world.move("tst-m", "OPEN")
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
     assert earnings(ann) == []
@@ -646,7 +645,7 @@ def test_takers_share_a_volume_pool_from_the_smallest_turnover_on() -> None:
     """
     world = world_of(VOLUME + ", min_taker_notional: 100}")
     ann, bob = clients(world)
-    maker = trader(world)
+    maker = world.trader()
     for price, contracts in ((50, 900), (2, 900)):
         order = {
             "type": "ORDER_TYPE_LIMIT",
@@ -745,7 +744,7 @@ def test_scoring_can_be_left_to_the_scenario() -> None:
     )
     account = two(world_of())[0].account
     text = WORLD.replace("PERIOD", LIQUID + "}") + reward.replace("ACCOUNT", account) + more
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     ann = clients(world)[0]
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
@@ -758,7 +757,7 @@ def test_points_survive_a_snapshot_and_a_fork() -> None:
     bid(ann, 40, 10)
     world.advance("1h")
     world.simulation.snapshot("half")
-    twin = connect(world.simulation.fork())
+    twin = Desk(world.simulation.fork())
     for one in (world, twin):
         bid(clients(one)[1], 40, 10)
         one.advance_to("2026-09-09T00:00:00-04:00")
@@ -777,7 +776,7 @@ def test_nothing_is_looked_at_while_nothing_happens() -> None:
     """
     world = world_of(LIQUID.replace("2026-09-09T02", "2026-09-09T22") + "}")
     bid(clients(world)[0], 40, 10)
-    fired = [world.simulation.advance_to(world.simulation.now + HOUR).fired for _ in range(24)]
+    fired = [world.simulation.advance_to(world.now + HOUR).fired for _ in range(24)]
     assert [
         timer.subject
         for step in fired
@@ -819,8 +818,8 @@ def test_a_book_is_looked_at_once_a_second_however_often_it_changes(
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
 
 
-def _symbol(world: Connection, number: str) -> str:
-    return world.simulation.exchange.incentives.periods[int(number)].symbol
+def _symbol(world: Desk, number: str) -> str:
+    return world.core.incentives.periods[int(number)].symbol
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.core.lifecycle.outcomes import MarketOutcome, outcome_of
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition
-from sim.run.client.client import Connection, connect
-from tests.journeys import enter, firm, trader
+from tests.kit import Desk, begin
 
 SPORTS_MARKET_TYPES = [
     "basketball_player_points",
@@ -55,7 +53,7 @@ SPORTS_MARKET_TYPES = [
 ]
 
 
-def everything(world: Connection) -> list[dict[str, Any]]:
+def everything(world: Desk) -> list[dict[str, Any]]:
     """Every market of the gateway, page by page."""
     found: list[dict[str, Any]] = []
     while page := world.gateway.get(
@@ -66,9 +64,9 @@ def everything(world: Connection) -> list[dict[str, Any]]:
     return found
 
 
-def instrument_rows(world: Connection) -> list[dict[str, Any]]:
+def instrument_rows(world: Desk) -> list[dict[str, Any]]:
     """Every instrument of the exchange."""
-    client, found, token = world.exchange(firm(world.simulation)), [], ""
+    client, found, token = world.partner, [], ""
     while True:
         page = client.post(
             "/v1/refdata/instruments", json={"pageSize": 100, "pageToken": token}
@@ -85,7 +83,7 @@ def instrument_rows(world: Connection) -> list[dict[str, Any]]:
 @pytest.mark.long
 @pytest.mark.spec("S1-1", "S2.10-3")
 def test_the_default_world_has_sports_futures_and_event_contracts_and_every_listed_type(
-    world: Connection,
+    world: Desk,
 ) -> None:
     markets = everything(world)
     assert {market["category"] for market in markets} >= {
@@ -102,7 +100,7 @@ def test_the_default_world_has_sports_futures_and_event_contracts_and_every_list
 
 
 @pytest.mark.spec("S1-2", "S2.6-1", "S2.6-4")
-def test_instruments_carry_state_scales_participants_and_types(world: Connection) -> None:
+def test_instruments_carry_state_scales_participants_and_types(world: Desk) -> None:
     rows = instrument_rows(world)
     for row in rows:
         assert row["state"].startswith("INSTRUMENT_STATE_")
@@ -128,7 +126,7 @@ def test_instruments_carry_state_scales_participants_and_types(world: Connection
 
 
 @pytest.mark.spec("S2.6-5")
-def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Connection) -> None:
+def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Desk) -> None:
     rows = [row for row in instrument_rows(world) if row["metadata"].get("event_category") == "SPR"]
     for row in rows:
         meta, newer = row["metadata"], row["createTime"] >= "2026-07-21T04:00:00Z"
@@ -145,7 +143,7 @@ def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Connect
 
 
 @pytest.mark.spec("S2.10-6")
-def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: Connection) -> None:
+def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: Desk) -> None:
     """L29."""
     rows = {row["symbol"]: row for row in instrument_rows(world)}
     kinds = ("soccer_game_to_advance", "esports_map_winner", "esports_game_winner", "tennis_set")
@@ -182,17 +180,15 @@ extends: quickstart
 world:
   instruments: [{symbol: new-thing, tick_size: "0.01", state: OPEN, sports_market_type: quidditch_snitch_catcher, category: sports, subcategory: quidditch}]
 """
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     assert (
         world.gateway.get("/v1/market/slug/new-thing").json()["market"]["sportsMarketType"]
         == "quidditch_snitch_catcher"
     )
     meta = next(row for row in instrument_rows(world) if row["symbol"] == "new-thing")["metadata"]
     assert meta["market_sport_type"] == "quidditch_snitch_catcher"
-    world.simulation.control(
-        "instrument.create",
-        "",
-        {"symbol": "newer", "tick_size": "0.01", "sports_market_type": "another_new_one"},
+    world.operate(
+        "instrument.create", symbol="newer", tick_size="0.01", sports_market_type="another_new_one"
     )
     assert (
         world.gateway.get("/v1/market/slug/newer").json()["market"]["sportsMarketType"]
@@ -223,15 +219,15 @@ def paid(
     text = EVENT
     for name, value in values.items():
         text = text.replace(f"${{{name}}}", value)
-    world = connect(Simulation(load_scenario(text)))
-    instrument = world.simulation.exchange.instruments.require("asked")
-    enter(world, instrument, "sell", 40, 10, user=1)
-    enter(world, instrument, "buy", 40, 10)
-    account = firm(world.simulation).users[0].account
+    world = begin(text)
+    instrument = world.instrument("asked")
+    world.enter(instrument, "sell", 40, 10, user=1)
+    world.enter(instrument, "buy", 40, 10)
+    account = world.account()
 
     def cash() -> float:
         return float(
-            trader(world)
+            world.trader()
             .post("/v1/positions/balance", json={"name": account, "currency": "USD"})
             .json()["balance"]
         )
@@ -239,7 +235,7 @@ def paid(
     before = cash()
     world.simulation.control("event.update", "the-game", {**facts, "ended": True})
     world.advance("2m")
-    if trader(world).get("/v1/orderbook/asked").json()["state"] == "INSTRUMENT_STATE_OPEN":
+    if world.book("asked")["state"] == "INSTRUMENT_STATE_OPEN":
         assert cash() == before
         return None
     return round((cash() - before) / 10, 4)
@@ -402,7 +398,7 @@ def test_a_market_pays_what_the_facts_of_its_game_say(
 
 
 @pytest.mark.spec("S2.10-5")
-def test_soccer_half_markets_trade_in_cents(world: Connection) -> None:
+def test_soccer_half_markets_trade_in_cents(world: Desk) -> None:
     halves = [
         market
         for market in everything(world)
@@ -415,7 +411,7 @@ def test_soccer_half_markets_trade_in_cents(world: Connection) -> None:
 
 
 def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_surface(
-    world: Connection,
+    world: Desk,
 ) -> None:
     event = next(
         found
@@ -439,7 +435,7 @@ def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_sur
     world.advance("2m")
     symbol = next(symbol for symbol in settled if "-2h" in symbol)
     assert world.gateway.get(f"/v1/markets/{symbol}/settlement").status == 200
-    assert trader(world).get(f"/v1/orderbook/{symbol}").json()["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert world.book(symbol)["state"] == "INSTRUMENT_STATE_CLOSED"
 
 
 # ---- properties

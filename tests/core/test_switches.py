@@ -8,36 +8,36 @@ from pathlib import Path
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import NS_PER_S
-from sim.run.client.client import Connection, Http, RpcError, connect
+from sim.run.client.client import Http, RpcError
 from tests.api import test_exchange_funding as funding
 from tests.api import test_exchange_kyc_prefill as prefill
 from tests.api import test_exchange_participants as participants
 from tests.api import test_retail_rfqs as rfqs
-from tests.journeys import firm, key, operate, order, quiet, trader
-from tests.kit import streams
+from tests.journeys import key
+from tests.kit import Desk, begin, order, streams
 
 HERE = Path(__file__).parents[1]
 PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
 
 
-def switch(world: Connection, **values: str) -> None:
+def switch(world: Desk, **values: str) -> None:
     for name, value in values.items():
-        operate(world, "assumption.set", name.replace("__", "."), value=value)
+        world.operate("assumption.set", name.replace("__", "."), value=value)
 
 
-def listed(world: Connection, **terms: object) -> str:
-    operate(world, "instrument.create", symbol="switches", tick_size="0.01", state="OPEN", **terms)
+def listed(world: Desk, **terms: object) -> str:
+    world.operate("instrument.create", symbol="switches", tick_size="0.01", state="OPEN", **terms)
     return "switches"
 
 
-def entered(world: Connection, **body: object) -> int:
+def entered(world: Desk, **body: object) -> int:
     """Return the HTTP status of an order of a partner."""
     return (
-        trader(world)
+        world.trader()
         .post(
             "/v1/trading/orders",
             json={"side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40", **body},
@@ -49,29 +49,29 @@ def entered(world: Connection, **body: object) -> int:
 # ---- verifications and webhooks
 
 
-def document_after_five_seconds(world: Connection) -> object:
-    atlas = world.exchange(firm(world.simulation))
+def document_after_five_seconds(world: Desk) -> object:
+    atlas = world.partner
     atlas.post(
         "/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
     )
-    operate(world, "kyc.document", "person-1", result="uploaded")
+    world.operate("kyc.document", "person-1", result="uploaded")
     world.advance("5s")
     return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json()["status"][
         "decision"
     ]
 
 
-def after_two_wrong_codes(world: Connection) -> object:
+def after_two_wrong_codes(world: Desk) -> object:
     prefill.start(world)
     prefill.submit(world, "654321")
     return prefill.submit(world, "654321").status
 
 
-def notified(world: Connection, *answers: int) -> Http:
+def notified(world: Desk, *answers: int) -> Http:
     """Return a firm whose receiver gives these answers to kyc.approved, then 200."""
     waiting = [200, *answers]
     world.receive = lambda post: waiting.pop(0) if waiting else 200
-    atlas = world.exchange(firm(world.simulation))
+    atlas = world.partner
     switch(world, webhook__breaker_threshold="1000")
     assert (
         atlas.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
@@ -80,63 +80,53 @@ def notified(world: Connection, *answers: int) -> Http:
     return atlas
 
 
-def gap(world: Connection, number: int) -> int:
+def gap(world: Desk, number: int) -> int:
     """Return the whole seconds between a failed attempt and the next."""
     notified(world, *(500,) * number)
     world.advance("1h")
-    at = [
-        record.at
-        for record in world.simulation.exchange.webhooks.deliveries()
-        if record.type == "kyc.approved"
-    ]
+    at = [record.at for record in world.core.webhooks.deliveries() if record.type == "kyc.approved"]
     return (at[number] - at[number - 1]) // NS_PER_S
 
 
-def unanswered(world: Connection) -> object:
+def unanswered(world: Desk) -> object:
     notified(world)
     while (
         due := world.simulation.next_due()
     ) is not None and due <= world.simulation.start + 3600 * NS_PER_S:
         world.simulation.advance_to(due)  # the receiver does not answer
     return next(
-        record.error
-        for record in world.simulation.exchange.webhooks.deliveries()
-        if record.type == "kyc.approved"
+        record.error for record in world.core.webhooks.deliveries() if record.type == "kyc.approved"
     )
 
 
-def breaker_pause(world: Connection) -> object:
+def breaker_pause(world: Desk) -> object:
     switch(world, webhook__breaker_cooldown="2h")
     notified(world, 500, 500)
     switch(world, webhook__breaker_threshold="1")
-    while (
-        not (found := world.simulation.exchange.webhooks.breakers().get("firms/atlas"))
-        or found.state != "open"
-    ):
+    while not (found := world.core.webhooks.breakers().get("firms/atlas")) or found.state != "open":
         world.advance_to(world.simulation.next_due() or 0)
-    return (found.until - world.simulation.now) // NS_PER_S
+    return (found.until - world.now) // NS_PER_S
 
 
 # ---- orders
 
 
-def odd_quantity(world: Connection) -> object:
+def odd_quantity(world: Desk) -> object:
     return entered(world, symbol=listed(world, minimum_trade_qty=5), orderQty="7")
 
 
-def dollars_at_a_limit(world: Connection) -> object:
+def dollars_at_a_limit(world: Desk) -> object:
     return entered(world, symbol=listed(world), cashOrderQty="1000")
 
 
-def market_without_a_reference(world: Connection) -> object:
+def market_without_a_reference(world: Desk) -> object:
     symbol = listed(world)
-    operate(
-        world,
+    world.operate(
         "order.place",
         **{"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"},
     )
     return (
-        trader(world)
+        world.trader()
         .post(
             "/v1/trading/orders",
             json={
@@ -158,28 +148,28 @@ def open_after(stream: streams.Stream, span: str) -> object:
     return stream.end is None
 
 
-def quiet_stream(world: Connection) -> object:
+def quiet_stream(world: Desk) -> object:
     return open_after(streams.drop_copy(world), "12s")
 
 
-def silent_client(world: Connection) -> object:
-    talk = world.rpc(firm(world.simulation)).stream(
+def silent_client(world: Desk) -> object:
+    talk = world.rpc_partner.stream(
         streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest()
     )
-    streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol]))
+    streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=[world.quiet().symbol]))
     return open_after(talk, "3m")
 
 
-def merged_frames(world: Connection) -> object:
+def merged_frames(world: Desk) -> object:
     socket = streams.socket(world, streams.MARKETS)
-    symbol = quiet(world.simulation)
+    symbol = world.quiet()
     streams.subscribe(socket, "r", "MARKET_DATA", [symbol.symbol], responsesDebounced=True)
-    streams.place(world, symbol, "buy", 30)
+    world.place(symbol, "buy", 30)
     world.advance("250ms")
     return len(socket.take())
 
 
-def second_socket(world: Connection) -> object:
+def second_socket(world: Desk) -> object:
     streams.socket(world, streams.MARKETS)
     sim = world.simulation
     reply = sim.open(
@@ -191,9 +181,9 @@ def second_socket(world: Connection) -> object:
     return 101 if reply is None else reply.status
 
 
-def old_token(world: Connection) -> object:
+def old_token(world: Desk) -> object:
     stream = streams.drop_copy(world)
-    streams.trade(world, quiet(world.simulation))
+    world.trade(world.quiet())
     token = stream.take()[-1].resume_token
     world.advance("2m")
     try:
@@ -205,54 +195,50 @@ def old_token(world: Connection) -> object:
 # ---- the rest
 
 
-def statistics_without_a_participant(world: Connection) -> object:
+def statistics_without_a_participant(world: Desk) -> object:
     body = {
-        "symbol": quiet(world.simulation).symbol,
+        "symbol": world.quiet().symbol,
         "startTime": "2026-09-01T00:00:00Z",
         "endTime": "2026-09-08T00:00:00Z",
         "bars": 1,
     }
-    return world.exchange(firm(world.simulation)).post("/v1/report/trades/stats", json=body).status
+    return world.partner.post("/v1/report/trades/stats", json=body).status
 
 
-def life_of_a_token(world: Connection) -> object:
+def life_of_a_token(world: Desk) -> object:
     token = participants.token_of(participants.grant(world))
     world.advance("4m")
-    body = order(quiet(world.simulation), "buy", 40, 1)
+    body = order(world.quiet(), "buy", 40, 1)
     return participants.bearing(world, token).post("/v1/trading/orders", json=body).status
 
 
-def token_for_two_hours(world: Connection) -> object:
+def token_for_two_hours(world: Desk) -> object:
     return participants.grant(world, ttl_seconds=7200).status
 
 
-def kind_of_a_participants_account(world: Connection) -> object:
-    return (
-        world.exchange(firm(world.simulation))
-        .get("/v1/funding/accounts")
-        .json()["accounts"][1]["accountType"]
-    )
+def kind_of_a_participants_account(world: Desk) -> object:
+    return world.partner.get("/v1/funding/accounts").json()["accounts"][1]["accountType"]
 
 
-def changes_after_a_second(world: Connection) -> object:
+def changes_after_a_second(world: Desk) -> object:
     stream = funding.follow(world)
     funding.fund(world, "10", source=funding.bank(world))
     world.advance("1s")
     return len(funding.changes(stream.take()))
 
 
-def confirmed_late(world: Connection) -> object:
+def confirmed_late(world: Desk) -> object:
     _, _, quote = rfqs.under_way(world)
     rfqs.accept(world, quote)
     world.advance("40s")
     return rfqs.confirm(world, quote).status
 
 
-def combo_of_three_legs(world: Connection) -> object:
+def combo_of_three_legs(world: Desk) -> object:
     return rfqs.user(world).post("/v1/combos", json={"legs": rfqs.legs(world)}).status
 
 
-def traded_after_a_second(world: Connection) -> object:
+def traded_after_a_second(world: Desk) -> object:
     _, _, quote = rfqs.under_way(world)
     rfqs.accept(world, quote)
     rfqs.confirm(world, quote)
@@ -260,7 +246,7 @@ def traded_after_a_second(world: Connection) -> object:
     return rfqs.statuses(world)
 
 
-TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], ...] = (
+TURNED: tuple[tuple[str, str, Callable[[Desk], object], object, object], ...] = (
     ("kyc.document_delay", "1m", document_after_five_seconds, "ACCEPT", "REVIEW"),
     ("kyc.prefill_attempts", "1", after_two_wrong_codes, 200, 409),
     ("webhook.timeout", "1m", unanswered, "no answer within 5s", "no answer within 1m"),
@@ -290,15 +276,15 @@ TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], .
 )
 
 
-def fresh() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
+def fresh() -> Desk:
+    return begin()
 
 
 @pytest.mark.parametrize(
     ("name", "value", "observe", "usual", "turned"), TURNED, ids=[row[0] for row in TURNED]
 )
 def test_a_switch_does_what_it_says(
-    name: str, value: str, observe: Callable[[Connection], object], usual: object, turned: object
+    name: str, value: str, observe: Callable[[Desk], object], usual: object, turned: object
 ) -> None:
     assert observe(fresh()) == usual
     world = fresh()

@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.cli.main import main
 from sim.core.webhooks.payloads import shown_url
 from sim.read.headless_run import run_scenario
 from sim.read.replay import replay
 from sim.run.actors.operator.views import VIEWS, view
-from sim.run.client.client import connect
 from tests.core.test_webhook_trouble import PERSON
-from tests.journeys import firm
+from tests.kit import begin
 from tests.report_file import ReportFile
 
 SECRET = "hunter2-of-the-receiver"
@@ -118,7 +117,7 @@ def test_a_report_hides_the_secret_in_rows_records_and_states(
 
 
 def test_what_an_operator_reads_hides_the_secret() -> None:
-    world = connect(Simulation(load_scenario(json.dumps(SCENARIO, indent=1))))
+    world = begin(json.dumps(SCENARIO, indent=1))
     world.advance("11m")
     seen = {name: json.dumps(view(world.simulation.engine, name), default=str) for name in VIEWS}
     assert SHOWN in seen["deliveries"]
@@ -126,8 +125,8 @@ def test_what_an_operator_reads_hides_the_secret() -> None:
 
 
 def test_credentials_before_the_host_are_refused_and_not_journalled() -> None:
-    world = connect(Simulation(load_scenario("quickstart")))
-    client = world.exchange(firm(world.simulation))
+    world = begin()
+    client = world.partner
     for body in (
         f'{{"webhook_url": "https://user:{SECRET}@127.0.0.1/"}}',
         f'{{"webhookUrl":"http:\\/\\/user:{SECRET}@127.0.0.1\\/"}}',

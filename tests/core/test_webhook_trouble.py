@@ -18,10 +18,10 @@ from sim.read.explain import explain
 from sim.read.headless_run import run_scenario
 from sim.run.actors.operator.metrics import metrics
 from sim.run.actors.operator.views import deliveries, view
-from sim.run.client.client import connect
 from sim.server.control.metrics import prometheus_text
 from sim.testing.exchange_fixture import ServedExchange
 from sim.world.format.scenario import Scenario
+from tests.kit import Desk
 
 URL = "https://hooks.receiver.invalid/"
 PERSON = {
@@ -72,7 +72,7 @@ def scenario(
 def after(span: str, text: Scenario) -> Simulation:
     """Return a simulation of a scenario after a time."""
     sim = Simulation(text)
-    connection = connect(sim)
+    connection = Desk(sim)
     connection.advance(span)
     return sim
 
@@ -169,7 +169,7 @@ def test_a_delay_holds_up_the_attempt_that_it_names_and_one_with_a_status_fails_
     late = {"match": {"plane": "webhook", "attempts": "1"}, "act": {"delay": "30s"}}
     sim = after("29s", scenario(faults=[late]))
     assert attempts(sim) == []
-    connect(sim).advance("1s")
+    Desk(sim).advance("1s")
     assert attempts(sim) == [(1, "delivered", "f1")]
     lost = {"match": {"plane": "webhook", "attempts": "1"}, "act": {"delay": "30s", "status": 500}}
     sim = after("30s", scenario(faults=[lost]))
@@ -180,7 +180,7 @@ def test_the_second_of_two_deliveries_may_come_late() -> None:
     fault = {"match": {"plane": "webhook"}, "act": {"duplicate": True, "delay": "20s"}}
     sim = after("19s", scenario(faults=[fault]))
     assert attempts(sim) == [(1, "delivered", "")]
-    connect(sim).advance("1s")
+    Desk(sim).advance("1s")
     assert attempts(sim) == [(1, "delivered", "")] * 2
 
 
@@ -291,7 +291,7 @@ def test_a_step_and_a_control_call_change_what_a_receiver_answers() -> None:
     sim = after("6s", scenario([{"status": 500}]))
     assert _view(sim, "receivers")[0]["next"] == {"status": 500}
     sim.control("receiver.change", "hooks", {"answers": []})
-    connect(sim).advance("1m")
+    Desk(sim).advance("1m")
     assert attempts(sim)[-1][1] == "delivered"
     with pytest.raises(Exception, match="no receiver is called hoks"):
         sim.control("receiver.change", "hoks", {})
@@ -300,11 +300,11 @@ def test_a_step_and_a_control_call_change_what_a_receiver_answers() -> None:
 def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
     text = scenario([{"status": 500, "delay": "1s"}, {"hang": True}, {"delay": "2s"}])
     sim = Simulation(text)
-    connection = connect(sim)
+    connection = Desk(sim)
     connection.advance("500ms")  # a request waits for its answer
     seq, forked = sim.seq, sim.fork()
     for one in (sim, forked):
-        connect(one).advance("1m")
+        Desk(one).advance("1m")
     assert (
         attempts(sim)
         == attempts(forked)
@@ -313,7 +313,7 @@ def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
     digest = sim.digest
     assert forked.digest == digest
     sim.rewind(seq=seq)
-    connect(sim).advance("1m")
+    Desk(sim).advance("1m")
     assert sim.digest == digest
     sim.reset()
     assert attempts(sim) == []

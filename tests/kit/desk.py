@@ -37,6 +37,9 @@ from tests.kit.journals import JournalReader
 # hundreds of them otherwise, and a view of every instrument shows thousands.
 FEW_GAMES = "name: few-games\nextends: quickstart\nworld: {games: 4}\n"
 
+# In which field of the answer to a search of reports its rows are.
+_ROWS = {"orders": "order", "executions": "executions", "trades": "trade"}
+
 
 def begin(
     scenario: str = "quickstart",
@@ -248,6 +251,29 @@ class Desk(Connection):
         """The answer to a limit order of a retail customer."""
         body = retail_order(instrument, intent, cents, contracts, **fields)
         return self.customer(index).post("/v1/orders", json=body)
+
+    # ---- reads
+
+    def book(self, instrument: Instrument | str, **params: object) -> dict[str, Any]:
+        """The order book of an instrument, as the exchange answers it."""
+        answer = self.partner.get(f"/v1/orderbook/{_symbol(instrument)}", params=params)
+        assert answer.status == 200, answer
+        return dict(answer.json())
+
+    def reference(self, instrument: Instrument | str) -> dict[str, Any]:
+        """An instrument, as reference data have it."""
+        answer = self.partner.get(f"/v1/refdata/instruments/{_symbol(instrument)}")
+        return dict(answer.json()["instrument"])
+
+    def search(self, records: str, user: int = 0, **filters: object) -> list[dict[str, Any]]:
+        """The first page of a participant's orders, executions or trades in the reports."""
+        answer = self.trader(user).post(f"/v1/report/{records}/search", json=filters)
+        assert answer.status == 200, answer
+        return list(answer.json().get(_ROWS[records], ()))
+
+    def reported(self, order_id: str, user: int = 0) -> dict[str, Any]:
+        """An order of a participant, as the reports have it."""
+        return dict(self.trader(user).get(f"/v1/report/orders/{order_id}").json()["order"])
 
     # ---- money
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from sim.core.invariants import violations
-from sim.run.client.client import Connection
-from tests.spec.worlds import world_of
+from tests.kit import Desk, begin
 
 
 @pytest.fixture
-def world() -> Iterator[Connection]:
+def world() -> Iterator[Desk]:
     """The quickstart without rate limits; checks its invariants after the test."""
-    found = world_of()
-    yield found
-    assert violations(found.simulation.exchange.trading) == []
+    desk = begin(limits=False)
+    yield desk
+    assert violations(desk.trading) == []

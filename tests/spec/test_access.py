@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from sim.contract.messages import exchange_cashmovement_v1 as cash
-from sim.run.client.client import Connection, Response, RpcError
-from tests.journeys import PERSON, firm, key, quiet, retail_order
-from tests.spec.worlds import world_of
+from sim.run.client.client import Response, RpcError
+from tests.journeys import key, quiet
+from tests.kit import PERSON, Desk, begin, retail_order
 
 # ---- tokens
 
@@ -24,12 +24,12 @@ def error_of(answer: Response) -> str:
 
 
 @pytest.mark.spec("S5.1-1", "S5.1-2", "S4.5-1")
-def test_an_assertion_is_refused_for_each_thing_that_is_wrong_with_it(world: Connection) -> None:
+def test_an_assertion_is_refused_for_each_thing_that_is_wrong_with_it(world: Desk) -> None:
     import jwt
     from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-    mine = firm(world.simulation)
-    now = world.simulation.now // 1_000_000_000
+    mine = world.firm
+    now = world.now // 1_000_000_000
     wrong = ("invalid_client_assertion", "invalid_client")
     claims = {
         "iss": mine.client_id,
@@ -61,9 +61,7 @@ def test_an_assertion_is_refused_for_each_thing_that_is_wrong_with_it(world: Con
     assert (issued["expires_in"], issued["token_type"]) == (180, "Bearer")
     assert error_of(world.token(mine, client_assertion=good)) in wrong  # its jti is spent
     other = next(
-        one
-        for one in world.simulation.exchange.firms.all()
-        if one.client_id and one.client_id != mine.client_id
+        one for one in world.core.firms.all() if one.client_id and one.client_id != mine.client_id
     )
     swapped = world.token(other, client_assertion=world.assertion(mine))
     assert error_of(swapped) in wrong
@@ -71,11 +69,11 @@ def test_an_assertion_is_refused_for_each_thing_that_is_wrong_with_it(world: Con
 
 @pytest.mark.spec("S5.1-3")
 def test_every_token_says_how_long_it_lives_and_carries_the_scopes_that_were_granted(
-    world: Connection,
+    world: Desk,
 ) -> None:
     import jwt
 
-    for one in world.simulation.exchange.firms.all():
+    for one in world.core.firms.all():
         if not one.client_id:
             continue
         issued = world.token(one, scope="write:everything").json()
@@ -89,9 +87,7 @@ def test_every_token_says_how_long_it_lives_and_carries_the_scopes_that_were_gra
 
 
 @pytest.mark.spec("S5.2-1", "S7.1-2")
-def test_a_retail_call_needs_a_key_its_own_signature_and_a_fresh_timestamp(
-    world: Connection,
-) -> None:
+def test_a_retail_call_needs_a_key_its_own_signature_and_a_fresh_timestamp(world: Desk) -> None:
     sim, path = world.simulation, "/v1/orders/open"
     mine = key(sim)
     keys = sim.exchange.firms.api_keys()
@@ -130,10 +126,10 @@ NEW = "whsec_" + base64.b64encode(b"n" * 32).decode()
 
 @pytest.mark.spec("S6.1-1", "S6.1-5")
 def test_one_url_of_a_firm_gets_terminal_events_with_the_secret_of_the_last_registration(
-    world: Connection,
+    world: Desk,
 ) -> None:
     """Old secret, new secret, none."""
-    client = world.exchange(firm(world.simulation))
+    client = world.partner
     signed = []
     for number, secret in enumerate((OLD, NEW, "")):
         body = {"webhook_url": f"https://127.0.0.1:9/{number}"}
@@ -163,16 +159,14 @@ def test_one_url_of_a_firm_gets_terminal_events_with_the_secret_of_the_last_regi
 
 
 @pytest.mark.spec("S7.2-3")
-def test_an_ssn_that_is_used_again_breaks_the_transfers_of_the_second_user(
-    world: Connection,
-) -> None:
+def test_an_ssn_that_is_used_again_breaks_the_transfers_of_the_second_user(world: Desk) -> None:
     """§7.2: with `kyc.ssn_reuse: accepted` the second person is verified as the first was."""
-    mine = firm(world.simulation)
+    mine = world.firm
     client = world.exchange(mine)
     again = PERSON | {"external_id": "p-2", "first_name": "Grace"}
     assert client.post("/v1/kyc/start", json=PERSON).status == 200
     assert client.post("/v1/kyc/start", json=again).status == 400
-    world.simulation.control("assumption.set", "kyc.ssn_reuse", {"value": "accepted"})
+    world.assume("kyc.ssn_reuse", "accepted")
     assert client.post("/v1/kyc/start", json=again).status == 200
     world.advance("26m")
 
@@ -196,18 +190,18 @@ def test_an_ssn_that_is_used_again_breaks_the_transfers_of_the_second_user(
 
 @pytest.mark.spec("S7.2-3", "S4.3-21")
 def test_one_person_has_one_account_and_another_number_for_them_is_code_9_in_a_400(
-    world: Connection,
+    world: Desk,
 ) -> None:
     """§7.2: who is provisioned under one SSN cannot start again under another, nor lend it."""
-    client = world.exchange(firm(world.simulation))
+    client = world.partner
     client.post("/v1/kyc/start", json=PERSON)
     world.advance("30m")
     found = client.get("/v1/kyc/status", params={"external_id": PERSON["external_id"]}).json()
     assert found["provisionedAccount"]
     other_firm = next(
         one
-        for one in world.simulation.exchange.firms.all()
-        if one.client_id and one.name != firm(world.simulation).name and len(one.scopes) > 9
+        for one in world.core.firms.all()
+        if one.client_id and one.name != world.firm.name and len(one.scopes) > 9
     )
     for caller, person in (
         (client, PERSON | {"ssn": "987650000"}),
@@ -229,7 +223,7 @@ def test_one_person_has_one_account_and_another_number_for_them_is_code_9_in_a_4
     )
     request = cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer)
     with pytest.raises(RpcError) as not_found:
-        world.rpc(firm(world.simulation)).call("CashMovementService.CreateCashMovement", request)
+        world.rpc_partner.call("CashMovementService.CreateCashMovement", request)
     assert not_found.value.code == 5
 
 
@@ -244,9 +238,9 @@ def test_one_person_has_one_account_and_another_number_for_them_is_code_9_in_a_4
     ],
 )
 def test_reflection_is_denied_to_a_caller_with_every_scope_and_unknown_services_are_unknown(
-    world: Connection, method: str, code: int
+    world: Desk, method: str, code: int
 ) -> None:
-    mine = firm(world.simulation)
+    mine = world.firm
     headers = world.bearer(mine, mine.users[0].name)
     for outcome in (
         world.simulation.rpc(method, headers, b""),
@@ -267,8 +261,8 @@ BODIES: dict[str, dict[str, Any]] = {
 @pytest.mark.spec("S7.2-1", "S8-1")
 @pytest.mark.parametrize("plane", BODIES)
 def test_a_429_of_the_public_planes_is_a_status_and_a_message_and_nothing_else(plane: str) -> None:
-    world = world_of(limits=True)
-    client = world.gateway if plane == "gateway" else world.retail(key(world.simulation))
+    world = begin()
+    client = world.gateway if plane == "gateway" else world.customer()
     path = "/v1/events" if plane == "gateway" else "/v1/account/balances"
     refused = [answer for _ in range(25) if (answer := client.get(path)).status != 200]
     assert len(refused) == 5

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, RpcError
-from tests.journeys import enter, firm, key, quiet, retail_order, rpc_trader, trader
-from tests.kit import streams
-from tests.spec.worlds import world_of
+from sim.run.client.client import RpcError
+from tests.kit import Desk, begin, retail_order, streams
 
 # ---- public trades
 
@@ -29,14 +27,14 @@ def texts(value: object) -> set[str]:
 
 
 @pytest.mark.spec("S4.2-19")
-def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Connection) -> None:
+def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Desk) -> None:
     """Trades on the socket, both forms of market data, book, best prices, and the market itself."""
-    instrument, socket = quiet(world.simulation), streams.socket(world, streams.MARKETS, 1)
+    instrument, socket = world.quiet(), streams.socket(world, streams.MARKETS, 1)
     for kind in ("TRADE", "MARKET_DATA", "MARKET_DATA_LITE"):
         streams.subscribe(socket, kind, kind, [instrument.symbol])
-    streams.place(world, instrument, "sell", 40, 2)
+    world.place(instrument, "sell", 40, 2)
     bought = retail_order(instrument, "BUY_LONG", 40, 2)
-    api_key = key(world.simulation)
+    api_key = world.keys[0]
     assert world.retail(api_key).post("/v1/orders", json=bought).status == 200
     world.advance("1s")
     frames = socket.take()
@@ -51,7 +49,7 @@ def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Connectio
         )
         for text in texts(world.gateway.get(path).json())
     }
-    seller = firm(world.simulation).users[0]
+    seller = world.firm.users[0]
     for name in (seller.name, seller.account, api_key.account, api_key.participant, api_key.key_id):
         assert not [text for text in seen if name and name in text], name
 
@@ -60,10 +58,10 @@ def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Connectio
 
 
 @pytest.mark.spec("S4.3-5", "S4.3-7", "S4.3-8")
-def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: Connection) -> None:
+def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: Desk) -> None:
     """Each page counts its offset from the newest row at that time."""
-    instrument, client = quiet(world.simulation), trader(world)
-    placed = [streams.place(world, instrument, "buy", 30 + number) for number in range(5)]
+    instrument, client = world.quiet(), world.trader()
+    placed = [world.place(instrument, "buy", 30 + number) for number in range(5)]
     placed.reverse()
 
     def page(token: str = "") -> tuple[list[str], str]:
@@ -79,7 +77,7 @@ def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: 
     first, token = page()
     second, last = page(token)
     assert (first + second, page(last)) == (placed[:4], (placed[4:], ""))
-    newest = streams.place(world, instrument, "buy", 40)
+    newest = world.place(instrument, "buy", 40)
     assert page(token)[0] == placed[1:3]  # placed[1] was on the first page already
     for gone in (newest, *first):
         client.post("/v1/trading/orders/cancel", json={"orderId": gone})
@@ -90,35 +88,35 @@ def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: 
 
 
 @pytest.mark.spec("S4.3-12", "S4.3-9")
-def test_open_orders_are_those_that_work_and_the_callers_own(world: Connection) -> None:
-    instrument = quiet(world.simulation)
-    rests = streams.place(world, instrument, "buy", 30, 2)
-    partly = streams.place(world, instrument, "buy", 35, 4)
-    streams.place(world, instrument, "sell", 35, 1, user=1)
-    gone = streams.place(world, instrument, "buy", 31, 1)
-    trader(world).post("/v1/trading/orders/cancel", json={"orderId": gone})
+def test_open_orders_are_those_that_work_and_the_callers_own(world: Desk) -> None:
+    instrument = world.quiet()
+    rests = world.place(instrument, "buy", 30, 2)
+    partly = world.place(instrument, "buy", 35, 4)
+    world.place(instrument, "sell", 35, 1, user=1)
+    gone = world.place(instrument, "buy", 31, 1)
+    world.trader().post("/v1/trading/orders/cancel", json={"orderId": gone})
     params = {"symbols": instrument.symbol}
 
     def rows(user: int = 0, **more: Any) -> list[dict[str, Any]]:
-        answer = trader(world, user).get("/v1/trading/orders/open", params=params | more)
+        answer = world.trader(user).get("/v1/trading/orders/open", params=params | more)
         assert answer.status == 200, answer
         found: list[dict[str, Any]] = answer.json()["orders"]
         return found
 
     assert [row["id"] for row in rows()] == [rests, partly]
     for row in rows():
-        single = trader(world).get(f"/v1/report/orders/{row['id']}").json()["order"]
+        single = world.trader().get(f"/v1/report/orders/{row['id']}").json()["order"]
         assert single == row
     assert rows()[1]["leavesQty"] == str(3 * instrument.qty_scale)
     assert rows(1) == []
-    over_grpc = rpc_trader(world).call(
+    over_grpc = world.rpc_trader().call(
         "OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest(symbols=[instrument.symbol])
     )
     assert [one.id for one in over_grpc.orders] == [rests, partly]
-    foreign = firm(world.simulation).users[1].account
-    asked = trader(world).get("/v1/trading/orders/open", params={"accounts": foreign})
+    foreign = world.account(1)
+    asked = world.trader().get("/v1/trading/orders/open", params={"accounts": foreign})
     assert asked.status == 403 or asked.json()["orders"] == []
-    assert world.exchange(firm(world.simulation)).get("/v1/trading/orders/open").status == 403
+    assert world.partner.get("/v1/trading/orders/open").status == 403
 
 
 # ---- ledgers
@@ -127,13 +125,13 @@ def test_open_orders_are_those_that_work_and_the_callers_own(world: Connection) 
 @pytest.mark.spec("S4.3-17", "S4.3-18", "S4.3-19")
 def test_entries_of_april_are_nowhere_and_those_of_may_everywhere() -> None:
     """The floor is the first instant of May 2026 in UTC, on pages, in files and on the stream."""
-    world = world_of(start="2026-04-30T23:58:00Z")
-    instrument = quiet(world.simulation)
-    streams.trade(world, instrument, 40)
+    world = begin(start="2026-04-30T23:58:00Z", limits=False)
+    instrument = world.quiet()
+    world.trade(instrument, 40)
     world.advance_to("2026-05-01T00:00:00Z")
-    streams.trade(world, instrument, 41)
-    mine = firm(world.simulation).users[0].account
-    client = trader(world)
+    world.trade(instrument, 41)
+    mine = world.account()
+    client = world.trader()
     for path in ("/v1/positions/ledger", "/v1/funding/balance-ledger"):
         for since in ({}, {"startTime": "2026-01-01T00:00:00Z"}):
             params = {"account": mine, "symbol": instrument.symbol, **since}
@@ -146,7 +144,7 @@ def test_entries_of_april_are_nowhere_and_those_of_may_everywhere() -> None:
     request = wire.CreateBalanceLedgerSubscriptionRequest(
         account=mine, resume_time=world.simulation.start
     )
-    stream = rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+    stream = world.rpc_trader().stream("FundingAPI.CreateBalanceLedgerSubscription", request)
     told = [entry for frame in stream.take() for entry in frame.entries]
     assert [entry.symbol for entry in told] == [instrument.symbol]
     # The cumulative state is not that of May alone.
@@ -159,11 +157,11 @@ def test_entries_of_april_are_nowhere_and_those_of_may_everywhere() -> None:
 
 @pytest.mark.spec("S4.4-2", "S6.2-2")
 def test_position_changes_follow_trades_and_end_with_the_settlement_of_the_market(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     stream = streams.position_changes(world)
-    mine = firm(world.simulation).users[0].account
+    mine = world.account()
 
     def told() -> list[Any]:
         return [
@@ -173,21 +171,19 @@ def test_position_changes_follow_trades_and_end_with_the_settlement_of_the_marke
             if change.position.account == mine
         ]
 
-    streams.trade(world, instrument, 40, 3)
-    streams.trade(world, instrument, 50, 1, buyer=1, seller=0)
+    world.trade(instrument, 40, 3)
+    world.trade(instrument, 50, 1, buyer=1, seller=0)
     qty = instrument.qty_scale
     changes = told()
     assert [one.position.net_position for one in changes] == [3 * qty, 2 * qty]
     assert not any(one.position.expired for one in changes)
-    shown = trader(world).get("/v1/positions", params={"name": mine, "symbol": instrument.symbol})
+    shown = world.trader().get("/v1/positions", params={"name": mine, "symbol": instrument.symbol})
     assert shown.json()["positions"][0]["netPosition"] == str(2 * qty)
-    world.deliver(
-        world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"}).effects
-    )
+    world.settle(instrument, "1")
     (settled,) = told()
     assert settled.position.net_position == 0
     with pytest.raises(RpcError) as refused:
-        world.rpc(firm(world.simulation)).stream(
+        world.rpc_partner.stream(
             "DropCopyAPI.CreatePositionChangeSubscription",
             wire.CreatePositionChangeSubscriptionRequest(),
         )
@@ -198,12 +194,12 @@ def test_position_changes_follow_trades_and_end_with_the_settlement_of_the_marke
 
 
 @pytest.mark.spec("S9-1", "S4.1-8")
-def test_a_path_without_its_version_or_with_another_is_unknown(world: Connection) -> None:
+def test_a_path_without_its_version_or_with_another_is_unknown(world: Desk) -> None:
     clients = {
         "/v2/leagues": world.gateway,
         "/v1/events": world.gateway,
-        "/v1/orders/open": world.retail(key(world.simulation)),
-        "/v1/whoami": world.exchange(firm(world.simulation)),
+        "/v1/orders/open": world.customer(),
+        "/v1/whoami": world.partner,
     }
     for path, client in clients.items():
         assert client.get(path).status == 200
@@ -218,9 +214,9 @@ def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_sta
     from sim.contract.messages import exchange_cashmovement_v1 as cash
     from sim.contract.messages import exchange_orderfunding_v1 as funding
 
-    world = world_of(start="2026-08-05T23:59:59-04:00")
-    instrument = quiet(world.simulation)
-    mine = firm(world.simulation).users[0].account
+    world = begin(start="2026-08-05T23:59:59-04:00", limits=False)
+    instrument = world.quiet()
+    mine = world.account()
     removed = {
         "CreateFundedOrder": funding.CreateFundedOrderRequest(),
         "GetFundedOrder": funding.GetFundedOrderRequest(),
@@ -231,14 +227,14 @@ def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_sta
         found = []
         for name, request in removed.items():
             with pytest.raises(RpcError) as refused:
-                world.rpc(firm(world.simulation)).call(f"OrderFundingService.{name}", request)
+                world.rpc_partner.call(f"OrderFundingService.{name}", request)
             found.append(refused.value.code)
         return found
 
     assert 12 not in codes()
     world.advance("1s")
     assert codes() == [12, 12, 12]
-    streams.place(world, instrument, "sell", 50, 1, user=1)
+    world.place(instrument, "sell", 50, 1, user=1)
     vendor = wire.InsertOrderRequest(
         type=2,
         side=1,
@@ -250,7 +246,7 @@ def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_sta
         account=mine,
         manual_order_indicator=2,
     )
-    rpc = world.rpc(firm(world.simulation))
+    rpc = world.rpc_partner
     placed = rpc.call(
         "OrderFundingService.CreateVendorOrder",
         funding.CreateVendorOrderRequest(
@@ -271,12 +267,12 @@ def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_sta
 
 
 @pytest.mark.spec("S7.2-9")
-def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Connection) -> None:
-    instrument = quiet(world.simulation)
+def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Desk) -> None:
+    instrument = world.quiet()
     copies = streams.drop_copy(world)
-    streams.place(world, instrument, "sell", 40, 1, user=1)
+    world.place(instrument, "sell", 40, 1, user=1)
     body = retail_order(instrument, "BUY_LONG", 40, 1, synchronousExecution=True)
-    placed = world.retail(key(world.simulation)).post("/v1/orders", json=body).json()
+    placed = world.customer().post("/v1/orders", json=body).json()
     fill = placed["executions"][-1]
     assert fill["id"]
     assert fill["tradeId"]
@@ -288,11 +284,11 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Connection
     assert copy.id != fill["id"]
     assert copy.trace_id
     assert copy.order.id
-    assert copy.order.account == firm(world.simulation).users[1].account
+    assert copy.order.account == world.account(1)
     asked = {"symbol": instrument.symbol}
-    (trade,) = trader(world, 1).post("/v1/report/trades/search", json=asked).json()["trade"]
+    (trade,) = world.search("trades", 1, **asked)
     assert trade["id"] == fill["tradeId"]
-    refused = enter(world, instrument, "buy", 40, 0)
+    refused = world.enter(instrument, "buy", 40, 0)
     assert refused.status == 400
     assert refused.headers["x-request-id"]
 
@@ -300,11 +296,11 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Connection
 @pytest.mark.spec("S4.2-17", "S9-3", "S7.1-4")
 def test_subjects_are_listed_found_and_linked_to_markets_and_unknown_after_their_day() -> None:
     """On the gateway, and with a key on the retail API, each in the form of its plane."""
-    before = world_of(start="2026-06-28T12:00:00-04:00")
-    after = world_of(start="2026-06-29T00:00:00-04:00")
+    before = begin(start="2026-06-28T12:00:00-04:00", limits=False)
+    after = begin(start="2026-06-29T00:00:00-04:00", limits=False)
 
-    def clients(world: Connection) -> tuple[Any, Any]:
-        return world.gateway, world.retail(key(world.simulation))
+    def clients(world: Desk) -> tuple[Any, Any]:
+        return world.gateway, world.customer()
 
     for client in clients(before):
         listed = client.get("/v1/subjects", params={"limit": 3}).json()["subjects"]

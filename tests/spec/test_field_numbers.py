@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, Stream
-from tests.journeys import firm, quiet, rpc_trader
-from tests.kit import streams
+from sim.run.client.client import Stream
+from tests.kit import Desk, streams
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
@@ -54,14 +53,12 @@ def text_field(number: int, text: str) -> bytes:
 
 
 @pytest.mark.spec("S9-5", "S2.7-1", "S2.7-2")
-def test_an_order_has_its_scale_in_field_49_and_its_fills_by_price_in_field_41(
-    world: Connection,
-) -> None:
-    instrument = quiet(world.simulation)
+def test_an_order_has_its_scale_in_field_49_and_its_fills_by_price_in_field_41(world: Desk) -> None:
+    instrument = world.quiet()
     for cents in (40, 41):
-        streams.place(world, instrument, "sell", cents, 1, user=1)
-    streams.place(world, instrument, "buy", 41, 5)
-    reply = rpc_trader(world).raw("/exchange.v1.OrderEntryAPI/GetOpenOrders", b"")
+        world.place(instrument, "sell", cents, 1, user=1)
+    world.place(instrument, "buy", 41, 5)
+    reply = world.rpc_trader().raw("/exchange.v1.OrderEntryAPI/GetOpenOrders", b"")
     (raw,) = fields(reply.body)[1]
     order = fields(raw)
     assert order[49] == [instrument.qty_scale]
@@ -72,17 +69,17 @@ def test_an_order_has_its_scale_in_field_49_and_its_fills_by_price_in_field_41(
 
 @pytest.mark.spec("S9-5", "S2.5-3")
 def test_statistics_have_the_last_quantity_in_field_14_and_the_settlement_in_field_15(
-    world: Connection,
+    world: Desk,
 ) -> None:
     """In the book and the best prices; field 15 is absent until there is a settlement."""
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     methods = ("GetOrderBook", "GetBBO")
 
     def statistics() -> list[dict[int, list[Any]]]:
         found = []
         for method in methods:
             request = text_field(1, instrument.symbol)
-            rpc = world.rpc(firm(world.simulation))
+            rpc = world.rpc_partner
             reply = rpc.raw(f"/exchange.v1.OrderBookAPI/{method}", request)
             assert reply.code == 0
             nested = [one for values in fields(reply.body).values() for one in values]
@@ -95,14 +92,14 @@ def test_statistics_have_the_last_quantity_in_field_14_and_the_settlement_in_fie
         return found
 
     assert statistics() == []  # nothing was traded: the field is optional
-    streams.trade(world, instrument, 40, 7)
+    world.trade(instrument, 40, 7)
     shown = statistics()
     assert [one[14] for one in shown] == [[7 * instrument.qty_scale]] * 2
     assert not any(15 in one for one in shown)
-    world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"})
+    world.settle(instrument, "1")
     for one in statistics():
         seconds = fields(one[15][0])[1][0]
-        assert seconds == world.simulation.now // 1_000_000_000
+        assert seconds == world.now // 1_000_000_000
 
 
 def _parsed(data: bytes) -> dict[int, list[Any]] | None:
@@ -114,9 +111,9 @@ def _parsed(data: bytes) -> dict[int, list[Any]] | None:
 
 
 @pytest.mark.spec("S9-5", "S4.4-6", "S8-5")
-def test_keepalive_is_field_7_changes_nothing_and_gets_no_answer(world: Connection) -> None:
-    instrument = quiet(world.simulation)
-    stream: Stream = world.rpc(firm(world.simulation)).stream(streams.BIDIRECTIONAL)
+def test_keepalive_is_field_7_changes_nothing_and_gets_no_answer(world: Desk) -> None:
+    instrument = world.quiet()
+    stream: Stream = world.rpc_partner.stream(streams.BIDIRECTIONAL)
     streams.talk(stream, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     for _ in range(3):
         world.advance("50m")
@@ -124,7 +121,7 @@ def test_keepalive_is_field_7_changes_nothing_and_gets_no_answer(world: Connecti
         stream.send(bytes((7 << 3 | 2, 0)))  # field 7, an empty message
         assert stream.take() == []
         assert stream.end is None
-    streams.place(world, instrument, "buy", 40)
+    world.place(instrument, "buy", 40)
     assert len(stream.take()) == 1  # still subscribed, to the same book
     world.advance("61m")
     assert stream.end is not None

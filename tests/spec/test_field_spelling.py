@@ -18,12 +18,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.contract import load_contract
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import fields_of
-from sim.run.client.client import Connection, connect
 from sim.world.format.scenario import DEFAULT_START
+from tests.kit import Desk, begin
 from tests.spec.test_required_fields import MORE, ROOT, _fields, _operation
 from tests.surfaces.callers import LIMITS
 
@@ -54,15 +53,15 @@ WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[a-z0-9]+)*")
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
-    world = connect(Simulation(load_scenario(_tour().WORLD)))
+def world() -> Desk:
+    world = begin(_tour().WORLD)
     for name in LIMITS:
-        world.simulation.exchange.rate_limits.replace(name, "off")
+        world.core.rate_limits.replace(name, "off")
     return world
 
 
 @pytest.fixture(scope="module")
-def good(world: Connection) -> list[tuple[str, str, str, Any]]:
+def good(world: Desk) -> list[tuple[str, str, str, Any]]:
     """(who, verb, path, body) of the good retail requests with a body, each sent once."""
     tour = _tour()
     clients, kept = tour._clients(world), dict[str, str]()
@@ -123,7 +122,7 @@ def _all_spellings() -> dict[str, str]:
 
 
 def test_a_refused_body_is_told_with_its_fields_in_camel_case(
-    world: Connection, good: list[tuple[str, str, str, Any]]
+    world: Desk, good: list[tuple[str, str, str, Any]]
 ) -> None:
     clients, snake = _tour()._clients(world), _all_spellings()
     wrong, refused = [], set()
@@ -149,7 +148,7 @@ def test_a_refused_body_is_told_with_its_fields_in_camel_case(
     assert refused >= takers
 
 
-def test_a_refused_query_is_told_with_its_parameters_as_they_were_sent(world: Connection) -> None:
+def test_a_refused_query_is_told_with_its_parameters_as_they_were_sent(world: Desk) -> None:
     client, camel = (
         _tour()._clients(world)["key"],
         {one: two for two, one in _all_spellings().items()},
@@ -174,9 +173,7 @@ def test_a_refused_query_is_told_with_its_parameters_as_they_were_sent(world: Co
 
 
 @pytest.mark.parametrize("path", ["/v1/ws/private", "/v1/ws/markets"])
-def test_a_refused_frame_is_told_with_its_fields_in_camel_case(
-    world: Connection, path: str
-) -> None:
+def test_a_refused_frame_is_told_with_its_fields_in_camel_case(world: Desk, path: str) -> None:
     key, snake = world.simulation.world.parties.api_keys[0], _all_spellings()
     operation = _operation("key", "socket", path)
     wrong, refused = [], 0

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, connect
-from tests.journeys import FEW_GAMES, enter, firm, key, operate, rpc_trader, trader
+from tests.kit import FEW_GAMES, Desk, begin
 
 NUMBERS = {
     "CLOSED": 0,
@@ -38,17 +36,14 @@ LIVED = [
 ]
 
 
-def listed(world: Connection, state: str = "OPEN", **terms: Any) -> Instrument:
+def listed(world: Desk, state: str = "OPEN", **terms: Any) -> Instrument:
     """A new instrument that came to a state by way of OPEN."""
-    world.simulation.control(
+    world.operate(
         "instrument.create",
-        "",
-        {
-            "symbol": "asked",
-            "tick_size": "0.01",
-            "state": "PENDING" if state == "PENDING" else "OPEN",
-            **terms,
-        },
+        symbol="asked",
+        tick_size="0.01",
+        state="PENDING" if state == "PENDING" else "OPEN",
+        **terms,
     )
     for step in (
         ("CLOSED", "EXPIRED", "TERMINATED")[: ("CLOSED", "EXPIRED", "TERMINATED").index(state) + 1]
@@ -60,20 +55,20 @@ def listed(world: Connection, state: str = "OPEN", **terms: Any) -> Instrument:
     if state == "PREOPEN":
         move(world, "SUSPENDED")
         move(world, "PREOPEN")
-    return world.simulation.exchange.instruments.require("asked")
+    return world.instrument("asked")
 
 
-def move(world: Connection, state: str) -> None:
-    operate(world, "instrument.state", "asked", state=state)
+def move(world: Desk, state: str) -> None:
+    world.move("asked", state)
 
 
 @pytest.mark.spec("S2.5-1")
 @pytest.mark.parametrize("state", LIVED)
 def test_l1_states_have_their_numbers_on_the_wire_and_none_reads_as_closed(
-    world: Connection, state: str
+    world: Desk, state: str
 ) -> None:
     listed(world, state)
-    rpc = world.rpc(firm(world.simulation))
+    rpc = world.rpc_partner
     (found,) = rpc.call(
         "RefDataAPI.ListInstruments", wire.ListInstrumentsRequest(symbols=["asked"])
     ).instruments
@@ -81,16 +76,16 @@ def test_l1_states_have_their_numbers_on_the_wire_and_none_reads_as_closed(
     assert wire.Instrument().state == wire.InstrumentState.INSTRUMENT_STATE_CLOSED == 0
 
 
-def test_l7_trading_ends_with_its_segment_or_at_an_operators_word(world: Connection) -> None:
+def test_l7_trading_ends_with_its_segment_or_at_an_operators_word(world: Desk) -> None:
     listed(world, schedule=[{"start": "09:00", "length": "7h"}])
     world.advance_to("2026-09-08T15:59:59-04:00")
     book = "/v1/orderbook/asked"
-    assert trader(world).get(book).json()["state"] == "INSTRUMENT_STATE_OPEN"
+    assert world.trader().get(book).json()["state"] == "INSTRUMENT_STATE_OPEN"
     world.advance_to("2026-09-08T16:00:00-04:00")
-    assert trader(world).get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert world.trader().get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
     world.advance_to("2026-09-09T10:00:00-04:00")
     move(world, "CLOSED")
-    assert trader(world).get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert world.trader().get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
 
 
 @pytest.mark.parametrize(
@@ -106,25 +101,21 @@ def test_l7_trading_ends_with_its_segment_or_at_an_operators_word(world: Connect
 def test_l11_an_execution_at_or_after_five_eastern_belongs_to_the_next_trade_date(
     at: str, date: tuple[int, int, int]
 ) -> None:
-    world = connect(Simulation(load_scenario(FEW_GAMES)))
+    world = begin(FEW_GAMES)
     instrument = listed(world, expiration="2027-01-31T00:00:00-05:00")
     world.advance_to(at)
-    assert enter(world, instrument, "buy", 40, 1).status == 200
-    (row,) = (
-        trader(world)
-        .post("/v1/report/executions/search", json={"symbol": "asked"})
-        .json()["executions"]
-    )
+    assert world.enter(instrument, "buy", 40, 1).status == 200
+    (row,) = world.search("executions", symbol="asked")
     assert tuple(row["transactTradeDate"][part] for part in ("year", "month", "day")) == date
 
 
 @pytest.mark.parametrize("state", LIVED)
 def test_l14_positions_ledgers_balances_reports_and_verification_work_in_every_state(
-    world: Connection, state: str
+    world: Desk, state: str
 ) -> None:
     listed(world, state)
-    account = firm(world.simulation).users[0].account
-    client = trader(world)
+    account = world.account()
+    client = world.trader()
     calls = [
         client.get("/v1/positions", params={"name": account, "symbol": "asked"}),
         client.post("/v1/positions/balance", json={"name": account, "currency": "USD"}),
@@ -139,32 +130,26 @@ def test_l14_positions_ledgers_balances_reports_and_verification_work_in_every_s
                 "endTime": "2026-09-09T00:00:00Z",
             },
         ),
-        world.exchange(firm(world.simulation)).get(
-            "/v1/kyc/status", params={"external_id": "somebody"}
-        ),
+        world.partner.get("/v1/kyc/status", params={"external_id": "somebody"}),
     ]
     assert [call.status for call in calls] == [200] * len(calls), calls
 
 
 @pytest.mark.parametrize("state", LIVED[:-1])
 def test_l15_retail_names_a_state_alike_also_where_its_enumeration_lacks_the_name(
-    world: Connection, state: str
+    world: Desk, state: str
 ) -> None:
     listed(world, state)
     assert (
-        world.retail(key(world.simulation))
-        .get("/v1/markets/asked/book")
-        .json()["marketData"]["state"]
+        world.customer().get("/v1/markets/asked/book").json()["marketData"]["state"]
         == f"MARKET_STATE_{state}"
     )
 
 
-def test_l15_what_a_closed_market_is_called_is_a_switch(world: Connection) -> None:
-    world.simulation.control(
-        "assumption.set", "retail.closed_state_name", {"value": "MARKET_STATE_SUSPENDED"}
-    )
+def test_l15_what_a_closed_market_is_called_is_a_switch(world: Desk) -> None:
+    world.assume("retail.closed_state_name", "MARKET_STATE_SUSPENDED")
     listed(world, "CLOSED")
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     assert (
         client.get("/v1/markets/asked/book").json()["marketData"]["state"]
         == "MARKET_STATE_SUSPENDED"
@@ -177,40 +162,36 @@ def test_l15_what_a_closed_market_is_called_is_a_switch(world: Connection) -> No
 
 @pytest.mark.parametrize(("choice", "cents"), [("reference", 55), ("lowest", 50), ("highest", 60)])
 def test_l17_what_decides_between_equal_auction_prices_is_a_switch(
-    world: Connection, choice: str, cents: int
+    world: Desk, choice: str, cents: int
 ) -> None:
-    world.simulation.control("assumption.set", "auction.tiebreak", {"value": choice})
+    world.assume("auction.tiebreak", choice)
     instrument = listed(world, "PREOPEN")
-    enter(world, instrument, "buy", 60, 10)
-    enter(world, instrument, "sell", 50, 10, user=1)
-    assert trader(world).get("/v1/orderbook/asked").json()["stats"]["indicativeOpenPx"] == str(
-        cents
-    )
+    world.enter(instrument, "buy", 60, 10)
+    world.enter(instrument, "sell", 50, 10, user=1)
+    assert world.book("asked")["stats"]["indicativeOpenPx"] == str(cents)
     move(world, "OPEN")
-    (trade,) = (
-        trader(world).post("/v1/report/trades/search", json={"symbol": "asked"}).json()["trade"]
-    )
+    (trade,) = world.search("trades", symbol="asked")
     assert trade["aggressor"]["lastPx"] == str(cents)
 
 
 @pytest.mark.spec("S6.2-2", "S6.2-4")
 def test_l28_settlement_is_told_by_the_position_change_stream_and_never_by_the_instrument_stream(
-    world: Connection,
+    world: Desk,
 ) -> None:
     instrument = listed(world)
     for user, side in ((0, "buy"), (1, "sell")):
-        enter(world, instrument, side, 40, 10, user=user)
-    instruments = world.rpc(firm(world.simulation)).stream(
+        world.enter(instrument, side, 40, 10, user=user)
+    instruments = world.rpc_partner.stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription",
         wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=["asked"]),
     )
-    positions = rpc_trader(world).stream(
+    positions = world.rpc_trader().stream(
         "DropCopyAPI.CreatePositionChangeSubscription",
         wire.CreatePositionChangeSubscriptionRequest(symbols=["asked"]),
     )
     (before,) = [found for message in instruments.take() for found in message.instruments]
     positions.take()
-    operate(world, "instrument.settle", "asked", price="1")
+    world.settle("asked", "1")
     (after,) = [found for message in instruments.take() for found in message.instruments]
     assert after.state == NUMBERS["CLOSED"]
     assert replace(after, state=before.state, update_time=before.update_time) == before
@@ -240,11 +221,11 @@ def test_l8_an_expiration_in_the_instant_in_which_maintenance_suspends_is_not_lo
         "    - {symbol: x, tick_size: '0.01', expiration: 2026-07-09T01:59:00-04:00, termination:"
         " 2026-08-09T00:00:00-04:00}\n"
     )
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     world.advance_to("2026-07-09T05:59:00Z")
-    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"
+    assert world.trading.state("x").name == "EXPIRED"
     world.advance_to("2026-07-09T10:00:00Z")
-    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"
+    assert world.trading.state("x").name == "EXPIRED"
 
 
 def test_l8_a_word_of_an_operator_in_the_instant_of_an_expiration_does_not_undo_it() -> None:
@@ -256,9 +237,9 @@ def test_l8_a_word_of_an_operator_in_the_instant_of_an_expiration_does_not_undo_
         "steps:\n  - {at: 2026-09-08T15:00:00-04:00, state: {symbol: x, state: SUSPENDED}, expect:"
         " {refused: maybe}}\n"
     )
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     world.advance_to("2026-09-08T19:00:01Z")
-    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"
+    assert world.trading.state("x").name == "EXPIRED"
 
 
 def test_w7_an_expiration_that_waits_for_maintenance_survives_an_operators_word_meanwhile() -> None:
@@ -270,9 +251,9 @@ def test_w7_an_expiration_that_waits_for_maintenance_survives_an_operators_word_
         "    - {symbol: x, tick_size: '0.01', expiration: 2026-07-09T03:00:00-04:00, termination:"
         " 2026-08-09T00:00:00-04:00}\n"
     )
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     world.advance_to("2026-07-09T08:00:00Z")
-    assert world.simulation.exchange.trading.state("x").name == "SUSPENDED"
-    operate(world, "instrument.state", "x", state="HALTED")
+    assert world.trading.state("x").name == "SUSPENDED"
+    world.move("x", "HALTED")
     world.advance_to("2026-07-09T10:00:01Z")
-    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"
+    assert world.trading.state("x").name == "EXPIRED"

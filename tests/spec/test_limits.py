@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, Http, Response, RpcError
-from tests.journeys import firm, key, quiet, rpc_trader
-from tests.spec.worlds import world_of
+from sim.run.client.client import Http, Response, RpcError
+from tests.journeys import key
+from tests.kit import Desk, begin
 
-Caller = Callable[[Connection], Http]
+Caller = Callable[[Desk], Http]
 
 
 def _retail(number: int) -> Caller:
@@ -27,12 +27,8 @@ def _retail(number: int) -> Caller:
 def _partner(number: int) -> Caller:
     """A firm with every scope, as its first user; another firm for another number."""
 
-    def client(world: Connection) -> Http:
-        partners = [
-            one
-            for one in world.simulation.exchange.firms.all()
-            if one.client_id and len(one.scopes) > 9
-        ]
+    def client(world: Desk) -> Http:
+        partners = [one for one in world.core.firms.all() if one.client_id and len(one.scopes) > 9]
         return world.exchange(partners[number], partners[number].users[0].name)
 
     return client
@@ -88,9 +84,9 @@ def admitted(ask: Callable[[], Response], most: int) -> int:
 @pytest.mark.spec("S8-1", "S8-2", "S7.1-8")
 @pytest.mark.parametrize("rate", RATES, ids=lambda rate: rate.words)
 def test_so_many_calls_are_answered_and_the_next_is_told_when_to_come_back(rate: Rate) -> None:
-    world = world_of(limits=True)
-    world.simulation.control("preset.set", "", {"name": "ideal"})
-    world.simulation.control("assumption.set", "limits.extra", {"value": False})
+    world = begin()
+    world.preset("ideal")
+    world.assume("limits.extra", False)
     mine, another = rate.of(0)(world), rate.of(1)(world)
     assert admitted(lambda: rate.ask(mine), rate.calls + 1) == rate.calls
     refused = rate.ask(mine)
@@ -133,16 +129,16 @@ PACED = [
 
 @pytest.mark.parametrize("rate", PACED, ids=lambda rate: rate.words)
 def test_further_calls_have_a_pace_where_it_is_switched_on(rate: Rate) -> None:
-    world = world_of(limits=True)
+    world = begin()
     client = rate.of(0)(world)
-    world.simulation.control("assumption.set", "limits.extra", {"value": False})
+    world.assume("limits.extra", False)
     # While it is off, what it would refuse is marked, and nothing else.
     within = [rate.ask(client) for _ in range(rate.calls)]
     beyond = rate.ask(client)
     assert not [answer for answer in within if "x-sim-over-limit" in answer.headers]
     assert (beyond.status != 429, "x-sim-over-limit" in beyond.headers) == (True, True)
     world.advance(f"{rate.seconds}s")
-    world.simulation.control("assumption.set", "limits.extra", {"value": True})
+    world.assume("limits.extra", True)
     assert admitted(lambda: rate.ask(client), rate.calls + 1) == rate.calls
     assert admitted(lambda: rate.ask(rate.of(1)(world)), rate.calls + 1) == rate.calls
     # Most of a period later at most as large a part of the count is there again.
@@ -163,35 +159,35 @@ def test_further_calls_have_a_pace_where_it_is_switched_on(rate: Rate) -> None:
     ],
 )
 def test_further_calls_of_grpc_have_a_pace_where_it_is_switched_on(method: str, calls: int) -> None:
-    world = world_of(limits=True)
+    world = begin()
     for on in (False, True):
-        world.simulation.control("assumption.set", "limits.extra", {"value": on})
-        rpc = rpc_trader(world)
+        world.assume("limits.extra", on)
+        rpc = world.rpc_trader()
         codes = [rpc.raw(method, b"").code for _ in range(calls + 1)]
         assert [code == 8 for code in codes] == [False] * calls + [on]
         world.advance("1s")
 
 
 def test_a_new_stream_of_requests_comes_once_a_second_where_that_is_switched_on() -> None:
-    world = world_of(limits=True)
+    world = begin()
     asked = wire.StreamRFQEventsRequest()
     for _ in range(2):
-        rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
+        world.rpc_trader().stream("RFQAPI.StreamRFQEvents", asked)
     world.advance("1s")
-    world.simulation.control("assumption.set", "limits.extra", {"value": True})
-    rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
+    world.assume("limits.extra", True)
+    world.rpc_trader().stream("RFQAPI.StreamRFQEvents", asked)
     with pytest.raises(RpcError) as refused:
-        rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
+        world.rpc_trader().stream("RFQAPI.StreamRFQEvents", asked)
     assert refused.value.code == 8
     world.advance("1s")
-    rpc_trader(world).stream("RFQAPI.StreamRFQEvents", asked)
+    world.rpc_trader().stream("RFQAPI.StreamRFQEvents", asked)
 
 
 @pytest.mark.spec("S8-2", "S7.2-2")
 def test_each_search_of_reports_has_a_limit_of_its_own_and_both_doors_share_it() -> None:
-    world = world_of(limits=True)
-    client, rpc = _partner(0)(world), rpc_trader(world)
-    asked = {"symbol": quiet(world.simulation).symbol}
+    world = begin()
+    client, rpc = _partner(0)(world), world.rpc_trader()
+    asked = {"symbol": world.quiet().symbol}
     for what in ("trades", "orders", "executions"):
         path = f"/v1/report/{what}/search"
         assert admitted(lambda path=path: client.post(path, json=asked), 13) == 12  # type: ignore[misc]
@@ -202,13 +198,13 @@ def test_each_search_of_reports_has_a_limit_of_its_own_and_both_doors_share_it()
 
 @pytest.mark.spec("S8-1")
 def test_all_authenticated_calls_of_a_key_count_together_on_the_retail_api() -> None:
-    world = world_of(limits=True)
-    client = world.retail(key(world.simulation))
+    world = begin()
+    client = world.customer()
     paths = ("/v1/orders/open", "/v1/portfolio/positions", "/v1/account/balances")
     seen = [client.get(paths[number % 3]).status for number in range(21)]
     assert seen == [200] * 20 + [429]
     # A call without identity counts for its address, not for the key.
-    slug = quiet(world.simulation).symbol
+    slug = world.quiet().symbol
     paths = tuple(f"/v1/markets/{slug}/{what}" for what in ("bbo", "book"))
 
     def public(number: int, peer: str) -> int:
@@ -222,8 +218,8 @@ def test_all_authenticated_calls_of_a_key_count_together_on_the_retail_api() -> 
 
 @pytest.mark.spec("S8-2", "S8-3")
 def test_limits_of_the_exchange_api_count_for_a_firm_and_not_for_its_users() -> None:
-    world = world_of(limits=True)
-    atlas = firm(world.simulation)
+    world = begin()
+    atlas = world.firm
     users = [world.exchange(atlas, user.name) for user in atlas.users[:2]]
     seen = [users[number % 2].post("/v1/refdata/symbols", json={}).status for number in range(7)]
     assert seen == [200] * 6 + [429]
@@ -237,9 +233,9 @@ def test_limits_of_the_exchange_api_count_for_a_firm_and_not_for_its_users() -> 
 def test_an_order_book_has_three_levels_unless_more_are_asked_for_and_ten_at_most(
     depth: int | None, levels: int
 ) -> None:
-    world = world_of()
+    world = begin(limits=False)
     client = _partner(0)(world)
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     for step in range(12):
         for side, cents in (("SIDE_BUY", 20 + step), ("SIDE_SELL", 60 + step)):
             body: dict[str, Any] = {
@@ -254,7 +250,7 @@ def test_an_order_book_has_three_levels_unless_more_are_asked_for_and_ten_at_mos
     book = client.get(f"/v1/orderbook/{instrument.symbol}", params=params).json()
     assert (len(book["bids"]), len(book["offers"])) == (levels, levels)
     request = wire.GetOrderBookRequest(symbol=instrument.symbol, depth=depth or 0)
-    over_grpc = rpc_trader(world).call("OrderBookAPI.GetOrderBook", request)
+    over_grpc = world.rpc_trader().call("OrderBookAPI.GetOrderBook", request)
     assert (len(over_grpc.bids), len(over_grpc.offers)) == (levels, levels)
 
 
@@ -264,8 +260,8 @@ BUCKETS = {"1S": 1, "5S": 5, "15S": 15, "1M": 60, "5M": 300, "15M": 900, "1H": 3
 @pytest.mark.spec("S2.2-1", "S4.1-2")
 @pytest.mark.parametrize(("bucket", "seconds"), BUCKETS.items())
 def test_a_series_has_at_most_3600_candles_of_its_buckets_width(bucket: str, seconds: int) -> None:
-    world = world_of()
-    now = world.simulation.now // 1_000_000_000
+    world = begin(limits=False)
+    now = world.now // 1_000_000_000
     params = {"assets": "crypto:btc", "from": "0", "bucket": f"ASSET_PRICE_BUCKET_{bucket}"}
     series = world.gateway.get("/v1/asset-prices/history", params=params).json()["series"][0]
     starts = [candle["timestamp"] for candle in series["candles"]]
@@ -299,8 +295,8 @@ def test_a_series_has_at_most_3600_candles_of_its_buckets_width(bucket: str, sec
 def test_assets_of_a_request_are_at_most_ten_and_spelled_as_documented(
     assets: list[str], status: int
 ) -> None:
-    world = world_of()
-    now = world.simulation.now // 1_000_000_000
+    world = begin(limits=False)
+    now = world.now // 1_000_000_000
     params = {"assets": assets, "from": now - 60, "bucket": "ASSET_PRICE_BUCKET_1M"}
     answer = world.gateway.get("/v1/asset-prices/history", params=params)
     assert answer.status == status, answer
@@ -315,9 +311,9 @@ def test_assets_of_a_request_are_at_most_ten_and_spelled_as_documented(
 
 @pytest.mark.spec("S8-4")
 def test_a_firm_has_twenty_streams_over_all_kinds_and_gets_a_place_back_when_one_ends() -> None:
-    world = world_of()
-    rpc = rpc_trader(world)
-    symbols = [quiet(world.simulation).symbol]
+    world = begin(limits=False)
+    rpc = world.rpc_trader()
+    symbols = [world.quiet().symbol]
     kinds: list[tuple[str, Any]] = [
         (
             "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
@@ -345,8 +341,8 @@ def test_a_firm_has_twenty_streams_over_all_kinds_and_gets_a_place_back_when_one
 
 @pytest.mark.spec("S5.1-3", "S5.1-4")
 def test_a_token_lives_180_seconds_and_its_answer_says_so() -> None:
-    world = world_of()
-    issued = world.token(firm(world.simulation)).json()
+    world = begin(limits=False)
+    issued = world.token(world.firm).json()
     assert (issued["expires_in"], isinstance(issued["access_token"], str)) == (180, True)
     headers = {"authorization": f"Bearer {issued['access_token']}"}
 
@@ -367,5 +363,5 @@ def test_a_token_lives_180_seconds_and_its_answer_says_so() -> None:
 @pytest.mark.parametrize("bucket", ["ASSET_PRICE_BUCKET_UNSPECIFIED", "ASSET_PRICE_BUCKET_2M", ""])
 def test_no_bucket_the_unspecified_one_and_an_unknown_one_are_refused(bucket: str) -> None:
     params = {"assets": "crypto:btc", "from": "0", **({"bucket": bucket} if bucket else {})}
-    answer = world_of().gateway.get("/v1/asset-prices/history", params=params)
+    answer = begin(limits=False).gateway.get("/v1/asset-prices/history", params=params)
     assert answer.status == 400, answer

@@ -12,9 +12,8 @@ import pytest
 from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_orderfunding_v1 as funding
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, Response, RpcError
-from tests.journeys import APPLICATION, account, firm, key, order, quiet, trader
-from tests.spec.worlds import world_of
+from sim.run.client.client import Response, RpcError
+from tests.kit import APPLICATION, Desk, begin, order
 
 PREFILL = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
 
@@ -24,61 +23,61 @@ class Longest(NamedTuple):
 
     words: str
     length: int
-    send: Callable[[Connection, int], Response]
+    send: Callable[[Desk, int], Response]
 
 
-def _partner(world: Connection, path: str, body: dict[str, Any]) -> Response:
-    return world.exchange(firm(world.simulation)).post(path, json=body)
+def _partner(world: Desk, path: str, body: dict[str, Any]) -> Response:
+    return world.partner.post(path, json=body)
 
 
-def _field(path: str, name: str, body: dict[str, Any]) -> Callable[[Connection, int], Response]:
+def _field(path: str, name: str, body: dict[str, Any]) -> Callable[[Desk, int], Response]:
     return lambda world, length: _partner(world, path, body | {name: "x" * length})
 
 
-def _description(world: Connection, length: int) -> Response:
-    asked = {"account": account(world), "description": "x" * length}
-    return trader(world).get("/v1/funding/balance-ledger", params=asked)
+def _description(world: Desk, length: int) -> Response:
+    asked = {"account": world.account(), "description": "x" * length}
+    return world.trader().get("/v1/funding/balance-ledger", params=asked)
 
 
-def _where(world: Connection, length: int) -> Response:
-    symbol = quiet(world.simulation).symbol
+def _where(world: Desk, length: int) -> Response:
+    symbol = world.quiet().symbol
     clause = f"symbol = '{symbol}'"
     asked = {"symbol": symbol, "where_clause": clause.ljust(length)}
-    return trader(world).post("/v1/report/orders/search", json=asked)
+    return world.trader().post("/v1/report/orders/search", json=asked)
 
 
-def _order_list(world: Connection, count: int) -> Response:
-    orders = [order(quiet(world.simulation), "buy", 30, 1)] * count
-    return trader(world).post("/v1/trading/orders/list", json={"requests": orders})
+def _order_list(world: Desk, count: int) -> Response:
+    orders = [order(world.quiet(), "buy", 30, 1)] * count
+    return world.trader().post("/v1/trading/orders/list", json={"requests": orders})
 
 
-def _batch(world: Connection, count: int) -> Response:
+def _batch(world: Desk, count: int) -> Response:
     good = {
-        "marketSlug": quiet(world.simulation).symbol,
+        "marketSlug": world.quiet().symbol,
         "intent": "ORDER_INTENT_BUY_LONG",
         "type": "ORDER_TYPE_LIMIT",
         "price": {"value": "0.30", "currency": "USD"},
         "quantity": 1,
     }
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     return client.post("/v1/orders/batched", json={"orders": [good] * count})
 
 
-def _transfer(world: Connection, length: int) -> None:
+def _transfer(world: Desk, length: int) -> None:
     transfer = cash.Transfer(
         reason=cash.TransferReason.TRANSFER_REASON_DEPOSIT,
-        participant_account_id=account(world),
+        participant_account_id=world.account(),
         amount="1",
         currency="USD",
         external_reference="r",
     )
     asked = cash.CreateCashMovementRequest(idempotency_key="x" * length, transfer=transfer)
     name = "CashMovementService.CreateCashMovement"
-    world.rpc(firm(world.simulation)).call(name, asked)
+    world.rpc_partner.call(name, asked)
 
 
-def _partner_order(world: Connection, key: int = 1, clord_id: int = 1) -> None:
-    instrument = quiet(world.simulation)
+def _partner_order(world: Desk, key: int = 1, clord_id: int = 1) -> None:
+    instrument = world.quiet()
     sent = wire.InsertOrderRequest(
         type=wire.OrderType.ORDER_TYPE_LIMIT,
         side=wire.Side.SIDE_BUY,
@@ -87,12 +86,12 @@ def _partner_order(world: Connection, key: int = 1, clord_id: int = 1) -> None:
         order_qty=instrument.qty_scale,
         time_in_force=wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
         clord_id="x" * clord_id,
-        account=account(world),
+        account=world.account(),
         manual_order_indicator=wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
     )
     fee = funding.MoneyAmount(value="0", currency="USD")
     asked = funding.CreateVendorOrderRequest(order=sent, vendor_fee=fee, idempotency_key="k" * key)
-    world.rpc(firm(world.simulation)).call("OrderFundingService.CreateVendorOrder", asked)
+    world.rpc_partner.call("OrderFundingService.CreateVendorOrder", asked)
 
 
 LONGEST = [
@@ -111,7 +110,7 @@ LONGEST = [
 
 @pytest.mark.parametrize("longest", LONGEST, ids=lambda longest: longest.words)
 def test_the_longest_value_is_accepted_and_one_more_is_refused(longest: Longest) -> None:
-    world = world_of()
+    world = begin(limits=False)
     refused = longest.send(world, longest.length + 1)
     assert refused.status == 400
     assert str(longest.length) in refused.json()["message"]
@@ -129,9 +128,9 @@ def test_the_longest_value_is_accepted_and_one_more_is_refused(longest: Longest)
     ids=["key of a transfer", "key of a partner order", "clord_id of a partner order"],
 )
 def test_the_longest_value_of_a_grpc_request_is_accepted_and_one_more_is_refused(
-    length: int, send: Callable[[Connection, int], None]
+    length: int, send: Callable[[Desk, int], None]
 ) -> None:
-    world = world_of()
+    world = begin(limits=False)
     with pytest.raises(RpcError, match=str(length)) as refused:
         send(world, length + 1)
     assert refused.value.code == 3

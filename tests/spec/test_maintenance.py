@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import parse_instant
-from sim.run.client.client import Connection, RpcError, connect
-from tests.journeys import firm, key, operate, order, rpc_trader, trader
+from sim.run.client.client import RpcError
+from tests.kit import Desk, begin, order
 
 WINDOW = """
 name: window
@@ -34,28 +33,22 @@ SYMBOLS = ["always", "held", "closes", "opens", "expires", "auctions"]
 
 
 @pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario(WINDOW)))
+def world() -> Desk:
+    return begin(WINDOW)
 
 
 def enter(
-    world: Connection,
-    symbol: str,
-    side: str = "buy",
-    cents: int = 40,
-    user: int = 0,
-    **fields: object,
+    world: Desk, symbol: str, side: str = "buy", cents: int = 40, user: int = 0, **fields: object
 ) -> Any:
-    return trader(world, user).post(
-        "/v1/trading/orders",
-        json=order(world.simulation.exchange.instruments.require(symbol), side, cents, 5, **fields),
+    return world.trader(user).post(
+        "/v1/trading/orders", json=order(world.instrument(symbol), side, cents, 5, **fields)
     )
 
 
-def states(world: Connection, *symbols: str) -> Any:
+def states(world: Desk, *symbols: str) -> Any:
     """A stream of instrument states, what there was at its beginning taken."""
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
-    stream = world.rpc(firm(world.simulation)).stream(
+    stream = world.rpc_partner.stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
     )
     stream.take()
@@ -70,12 +63,12 @@ def told(stream: Any) -> list[tuple[str, str]]:
     ]
 
 
-def following(world: Connection, since: str = "") -> Any:
+def following(world: Desk, since: str = "") -> Any:
     """A drop copy, from now on or from an instant."""
     request = wire.CreateDropCopySubscriptionRequest(
         resume_time=parse_instant(since) if since else None
     )
-    return rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription", request)
+    return world.rpc_trader().stream("DropCopyAPI.CreateDropCopySubscription", request)
 
 
 def executions(stream: Any) -> list[tuple[str, str, str]]:
@@ -92,30 +85,28 @@ def executions(stream: Any) -> list[tuple[str, str, str]]:
 
 @pytest.mark.spec("S8-8")
 def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_and_open_again_with_empty_books(
-    world: Connection,
+    world: Desk,
 ) -> None:
     for tif in ("DAY", "GOOD_TILL_CANCEL"):
         assert enter(world, "always", timeInForce=f"TIME_IN_FORCE_{tif}").status == 200
     stream = states(world, "always", "held")
     world.advance_to("2026-07-09T01:58:59-04:00")
-    assert len(trader(world).get("/v1/trading/orders/open").json()["orders"]) == 2
+    assert len(world.trader().get("/v1/trading/orders/open").json()["orders"]) == 2
     world.advance_to("2026-07-09T01:59:00-04:00")
-    assert trader(world).get("/v1/trading/orders/open").json()["orders"] == []
+    assert world.trader().get("/v1/trading/orders/open").json()["orders"] == []
     assert told(stream) == [("always", "SUSPENDED")]
     refused = enter(world, "always")
     assert (refused.status, refused.json()["message"]) == (422, "Book is SUSPENDED")
 
     world.advance_to("2026-07-09T02:00:00-04:00")
     world.advance_to("2026-07-09T06:00:00-04:00")
-    found = world.exchange(firm(world.simulation)).get("/v1/orderbook/always").json()
+    found = world.book("always")
     assert (found["state"], found.get("bids", [])) == ("INSTRUMENT_STATE_OPEN", [])
-    assert world.simulation.exchange.trading.state("held").name == "HALTED"
+    assert world.trading.state("held").name == "HALTED"
 
 
 @pytest.mark.spec("S6.2-4", "S8-8")
-def test_w2_streams_tell_the_suspension_of_markets_that_nobody_has_touched(
-    world: Connection,
-) -> None:
+def test_w2_streams_tell_the_suspension_of_markets_that_nobody_has_touched(world: Desk) -> None:
     exchange = world.simulation.exchange
     untouched = {
         symbol: exchange.trading.state(symbol).name
@@ -135,7 +126,7 @@ def test_w2_streams_tell_the_suspension_of_markets_that_nobody_has_touched(
 
 
 def test_w3_the_cancels_come_before_the_disconnect_and_again_in_the_replay_after(
-    world: Connection,
+    world: Desk,
 ) -> None:
     enter(world, "always")
     stream = following(world)
@@ -148,13 +139,10 @@ def test_w3_the_cancels_come_before_the_disconnect_and_again_in_the_replay_after
 
 
 def test_w4_every_retail_and_exchange_call_is_refused_in_its_planes_shape_without_retry_after(
-    world: Connection,
+    world: Desk,
 ) -> None:
     world.advance_to("2026-07-09T02:00:00-04:00")
-    exchange, retail = (
-        trader(world).get("/v1/whoami"),
-        world.retail(key(world.simulation)).get("/v1/orders/open"),
-    )
+    exchange, retail = (world.trader().get("/v1/whoami"), world.customer().get("/v1/orders/open"))
     assert (exchange.status, exchange.json()) == (
         503,
         {"code": 14, "message": "service unavailable", "details": []},
@@ -167,41 +155,39 @@ def test_w4_every_retail_and_exchange_call_is_refused_in_its_planes_shape_withou
 
 
 def test_w5_streams_end_with_14_at_the_beginning_and_new_ones_are_refused_with_14(
-    world: Connection,
+    world: Desk,
 ) -> None:
     stream = following(world)
     world.advance_to("2026-07-09T01:59:59-04:00")
     assert stream.end is None
     world.advance_to("2026-07-09T02:00:00-04:00")
     assert stream.end[0] == 14
-    refused = rpc_trader(world).raw("/exchange.v1.AccountsAPI/GetWhoAmI", b"")
+    refused = world.rpc_trader().raw("/exchange.v1.AccountsAPI/GetWhoAmI", b"")
     assert refused.code == 14
     with pytest.raises(RpcError) as again:
         following(world)
     assert again.value.code == 14
 
 
-def test_w6_reference_data_tokens_and_webhooks_go_on_and_kyc_is_refused(world: Connection) -> None:
+def test_w6_reference_data_tokens_and_webhooks_go_on_and_kyc_is_refused(world: Desk) -> None:
     world.advance_to("2026-07-09T03:00:00-04:00")
     assert world.gateway.get("/v1/markets").status == 200
-    assert world.token(firm(world.simulation)).status == 200
-    assert world.exchange(firm(world.simulation)).post("/v1/kyc/start", json={}).status == 503
+    assert world.token(world.firm).status == 200
+    assert world.partner.post("/v1/kyc/start", json={}).status == 503
 
 
 def test_w7_edges_that_fall_inside_happen_at_the_end_in_the_order_of_their_instants(
-    world: Connection,
+    world: Desk,
 ) -> None:
     world.advance_to("2026-07-09T01:59:30-04:00")
-    began = {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS}
+    began = {symbol: world.trading.state(symbol).name for symbol in SYMBOLS}
     assert began == dict.fromkeys(SYMBOLS, "SUSPENDED") | {
         "held": "HALTED",
         "opens": "PENDING",
         "auctions": "PREOPEN",
     }
     world.advance_to("2026-07-09T05:59:59-04:00")
-    assert {
-        symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS
-    } == began
+    assert {symbol: world.trading.state(symbol).name for symbol in SYMBOLS} == began
     fired = world.simulation.advance_to(parse_instant("2026-07-09T06:00:00-04:00")).fired
     assert [row.subject for row in fired if row.subject in ("weekly", *SYMBOLS)] == [
         "weekly",
@@ -209,7 +195,7 @@ def test_w7_edges_that_fall_inside_happen_at_the_end_in_the_order_of_their_insta
         "opens",
         "expires",
     ]
-    assert {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS} == {
+    assert {symbol: world.trading.state(symbol).name for symbol in SYMBOLS} == {
         "always": "OPEN",
         "held": "HALTED",
         "closes": "CLOSED",  # and has not been open in between
@@ -219,29 +205,28 @@ def test_w7_edges_that_fall_inside_happen_at_the_end_in_the_order_of_their_insta
     }
 
 
-def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(
-    world: Connection,
-) -> None:
+def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(world: Desk) -> None:
     world.advance_to("2026-07-09T05:00:00-04:00")
     world.simulation.snapshot("inside")
     for _ in range(2):
         world.advance_to("2026-07-09T05:59:59-04:00")
         # windows that touch are one to those who wait
-        pause = world.simulation.control("maintenance.add", "", {"length": "1h"}).value
+        pause = world.operate("maintenance.add", length="1h").value
         world.advance_to("2026-07-09T06:00:00-04:00")
-        assert world.simulation.exchange.trading.state("closes").name == "SUSPENDED"
+        assert world.trading.state("closes").name == "SUSPENDED"
         world.simulation.control("maintenance.cancel", pause["name"], {})
         world.advance("0s")
-        assert [
-            world.simulation.exchange.trading.state(symbol).name for symbol in ("closes", "always")
-        ] == ["CLOSED", "OPEN"]
+        assert [world.trading.state(symbol).name for symbol in ("closes", "always")] == [
+            "CLOSED",
+            "OPEN",
+        ]
         world.simulation.restore("inside")
 
 
 @pytest.mark.spec("S8-8")
 @pytest.mark.parametrize("latency", ["0s", "3s"])
 def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
-    world: Connection, latency: str
+    world: Desk, latency: str
 ) -> None:
     """W3: what would open in the lead is suspended at once. What an auction took, and what was
     opened by hand, goes as the window begins, told before streams end; what waits for the
@@ -256,7 +241,7 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
             "schedule": [{"start": "01:59", "length": "9h"}],
         },
     )
-    world.simulation.control("assumption.set", "maintenance.cancel_lead", {"value": "2m"})
+    world.assume("maintenance.cancel_lead", "2m")
     world.advance_to("2026-07-09T01:59:10-04:00")
     ids = [
         enter(
@@ -266,12 +251,12 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
             goodTillTime="2026-07-09T04:00:00-04:00",
         ).json()["orderId"]
     ]
-    assert world.simulation.exchange.trading.state("opens-late").name == "SUSPENDED"
+    assert world.trading.state("opens-late").name == "SUSPENDED"
     assert enter(world, "opens-late").status == 422
-    world.simulation.control("instrument.state", "opens-late", {"state": "OPEN"})
+    world.move("opens-late", "OPEN")
     ids.append(enter(world, "opens-late").json()["orderId"])
     world.advance_to("2026-07-09T01:59:59-04:00")
-    world.simulation.control("assumption.set", "engine.latency", {"value": latency})
+    world.assume("engine.latency", latency)
     ids.append(enter(world, "auctions").json()["orderId"])
     copy, changes = following(world), states(world)
     world.advance_to("2026-07-09T02:00:00-04:00")
@@ -286,33 +271,27 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
     assert ("opens-late", "SUSPENDED") in told(changes)
     world.advance_to("2026-07-09T06:00:00-04:00")
     last = "CANCELED" if latency == "0s" else "REJECTED"
-    found = [
-        trader(world).get(f"/v1/report/orders/{order_id}").json()["order"]["state"]
-        for order_id in ids
-    ]
+    found = [world.reported(order_id)["state"] for order_id in ids]
     assert found == [f"ORDER_STATE_{state}" for state in ("CANCELED", "CANCELED", last)]
-    assert [
-        trader(world).get(f"/v1/orderbook/{symbol}").json()["bids"]
-        for symbol in ("auctions", "opens-late")
-    ] == [[], []]
-    assert trader(world).get("/v1/orderbook/opens-late").json()["state"] == "INSTRUMENT_STATE_OPEN"
+    assert [world.book(symbol)["bids"] for symbol in ("auctions", "opens-late")] == [[], []]
+    assert world.book("opens-late")["state"] == "INSTRUMENT_STATE_OPEN"
 
 
-def test_w7_a_settlement_due_inside_pays_at_the_end(world: Connection) -> None:
+def test_w7_a_settlement_due_inside_pays_at_the_end(world: Desk) -> None:
     enter(world, "decided")
     enter(world, "decided", "sell", user=1)
-    world.simulation.control("assumption.set", "settlement.delay_after_close", {"value": "30m"})
+    world.assume("settlement.delay_after_close", "30m")
     world.simulation.control(
         "event.update",
         "the-game",
         {"periods": {"Q1": [1, 0], "Q2": [1, 0], "Q3": [1, 0], "Q4": [1, 0]}, "ended": True},
     )
-    account = firm(world.simulation).users[0].account
-    held = world.simulation.exchange.trading.ledger.balance(account)
+    account = world.account()
+    held = world.trading.ledger.balance(account)
     world.advance_to("2026-07-09T05:59:59-04:00")
-    assert world.simulation.exchange.trading.ledger.balance(account) == held
+    assert world.trading.ledger.balance(account) == held
     world.advance_to("2026-07-09T06:00:00-04:00")
-    assert world.simulation.exchange.trading.ledger.balance(account) == held + 5 * DOLLAR
+    assert world.trading.ledger.balance(account) == held + 5 * DOLLAR
 
 
 @pytest.mark.parametrize(
@@ -324,20 +303,20 @@ def test_w7_a_settlement_due_inside_pays_at_the_end(world: Connection) -> None:
     ],
 )
 def test_w8_the_exchanges_health_is_503_inside_the_window(
-    world: Connection, at: str, status: int
+    world: Desk, at: str, status: int
 ) -> None:
     world.advance_to(at)
-    assert world.exchange(firm(world.simulation)).get("/v1/health").status == status
+    assert world.partner.get("/v1/health").status == status
 
 
-def test_w9_an_unannounced_pause_has_no_notice_and_no_lead(world: Connection) -> None:
+def test_w9_an_unannounced_pause_has_no_notice_and_no_lead(world: Desk) -> None:
     enter(world, "always")
     stream = following(world)
-    operate(world, "maintenance.add", length="5m")
+    world.operate("maintenance.add", length="5m")
     world.advance("0s")
     assert ("always", "CANCELED", "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION") in executions(stream)
     assert stream.end[0] == 14
-    assert trader(world).get("/v1/whoami").status == 503
+    assert world.trader().get("/v1/whoami").status == 503
 
 
 @pytest.mark.spec("S8-8", "S1-3")
@@ -359,23 +338,17 @@ def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(
         "world: {instruments: [{symbol: always, tick_size: '0.01'}], books: [{symbol: always, mid:"
         " '0.50'}]}"
     )
-    world = connect(
-        Simulation(
-            load_scenario(
-                f"name: inside\nextends: quickstart\nclock: {{start: {start}}}\n{listed}\n"
-            )
-        )
-    )
-    answer = trader(world).get("/v1/orderbook/always")
+    world = begin(f"name: inside\nextends: quickstart\nclock: {{start: {start}}}\n{listed}\n")
+    answer = world.trader().get("/v1/orderbook/always")
     assert (answer.status, answer.json().get("state")) == (
         status,
         state and f"INSTRUMENT_STATE_{state}",
     )
-    assert world.retail(key(world.simulation)).get("/v1/orders/open").status == status
+    assert world.customer().get("/v1/orders/open").status == status
     if answer.status == 200:
         assert (answer.json()["bids"] == []) is (state == "SUSPENDED")
     world.advance_to("2026-07-09T06:00:00-04:00")
-    after = trader(world).get("/v1/orderbook/always").json()
+    after = world.book("always")
     assert (after["state"], after["bids"] == []) == (
         "INSTRUMENT_STATE_OPEN",
         "06:00:00" not in start,
@@ -383,10 +356,10 @@ def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(
 
 
 @pytest.mark.spec("S8-8")
-def test_w2_a_window_announced_for_this_very_instant_has_begun(world: Connection) -> None:
+def test_w2_a_window_announced_for_this_very_instant_has_begun(world: Desk) -> None:
     stream = following(world)
-    operate(world, "maintenance.add", begins="2026-07-09T01:50:00-04:00", length="2m", lead="0s")
+    world.operate("maintenance.add", begins="2026-07-09T01:50:00-04:00", length="2m", lead="0s")
     assert stream.end == (14, "service unavailable")
-    assert trader(world).get("/v1/orderbook/always").status == 503
+    assert world.trader().get("/v1/orderbook/always").status == 503
     world.advance("2m")
-    assert trader(world).get("/v1/orderbook/always").json()["state"] == "INSTRUMENT_STATE_OPEN"
+    assert world.book("always")["state"] == "INSTRUMENT_STATE_OPEN"

@@ -11,9 +11,8 @@ import pytest
 
 from sim.contract.contract import load_contract
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, RpcError
-from tests.journeys import firm, key, operate, quiet, retail_order, rpc_trader, trader
-from tests.kit import streams
+from sim.run.client.client import RpcError
+from tests.kit import Desk, retail_order, streams
 
 HISTORY = "/v1/asset-prices/history"
 
@@ -22,9 +21,9 @@ HISTORY = "/v1/asset-prices/history"
 
 
 @pytest.mark.spec("S2.2-3", "S4.1-5")
-def test_a_series_is_empty_before_the_first_tick_of_its_asset(world: Connection) -> None:
+def test_a_series_is_empty_before_the_first_tick_of_its_asset(world: Desk) -> None:
     world.simulation.control("price.tick", "crypto:silent", {"price": "5"})
-    now = world.simulation.now // 1_000_000_000
+    now = world.now // 1_000_000_000
     params = {"assets": "crypto:silent", "bucket": "ASSET_PRICE_BUCKET_1M"}
     for window, candles in (({"from": now}, 1), ({"from": now - 120, "to": now - 60}, 0)):
         (series,) = world.gateway.get(HISTORY, params=params | window).json()["series"]
@@ -42,7 +41,7 @@ def test_a_series_is_empty_before_the_first_tick_of_its_asset(world: Connection)
     ],
     ids=["token", "key", "participant"],
 )
-def test_the_gateway_asks_nobody_who_they_are(world: Connection, headers: dict[str, str]) -> None:
+def test_the_gateway_asks_nobody_who_they_are(world: Desk, headers: dict[str, str]) -> None:
     """On any of its paths, whatever credentials come along, right or wrong."""
     asked = 0
     for operation in load_contract().operations:
@@ -62,13 +61,13 @@ def test_the_gateway_asks_nobody_who_they_are(world: Connection, headers: dict[s
 
 @pytest.mark.spec("S2.5-1", "S4.3-1")
 def test_a_level_holds_the_orders_of_everybody_at_its_price_at_the_time_of_asking(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     for user, contracts in ((0, 2), (1, 3)):
-        streams.place(world, instrument, "buy", 40, contracts, user=user)
+        world.place(instrument, "buy", 40, contracts, user=user)
     world.advance("90s")
-    book = trader(world).get(f"/v1/orderbook/{instrument.symbol}").json()
+    book = world.book(instrument)
     price = str(40 * instrument.price_scale // 100)
     assert book["bids"] == [{"px": price, "qty": str(5 * instrument.qty_scale)}]
     assert (book["symbol"], book["offers"], book["transactTime"]) == (
@@ -80,8 +79,8 @@ def test_a_level_holds_the_orders_of_everybody_at_its_price_at_the_time_of_askin
 
 @pytest.mark.spec("S4.3-1")
 @pytest.mark.parametrize("depth", ["-1", "1.5", "x", "2147483648"])
-def test_a_depth_that_is_no_number_of_levels_is_refused(world: Connection, depth: str) -> None:
-    client, symbol = world.exchange(firm(world.simulation)), quiet(world.simulation).symbol
+def test_a_depth_that_is_no_number_of_levels_is_refused(world: Desk, depth: str) -> None:
+    client, symbol = world.partner, world.quiet().symbol
     refused = client.get(f"/v1/orderbook/{symbol}", params={"depth": depth})
     assert (refused.status, refused.json()["code"]) == (400, 3)
     assert "depth" in refused.json()["message"]
@@ -90,12 +89,12 @@ def test_a_depth_that_is_no_number_of_levels_is_refused(world: Connection, depth
 @pytest.mark.spec("S2.5-2", "S4.3-2")
 @pytest.mark.parametrize("sides", [(), ("buy",), ("sell",)], ids=["none", "bid", "offer"])
 def test_best_prices_without_a_side_have_no_spread_and_no_middle(
-    world: Connection, sides: tuple[str, ...]
+    world: Desk, sides: tuple[str, ...]
 ) -> None:
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     for side in sides:
-        streams.place(world, instrument, side, 40, 1)
-    for client in (world.exchange(firm(world.simulation)), trader(world)):
+        world.place(instrument, side, 40, 1)
+    for client in (world.partner, world.trader()):
         bbo = client.get(f"/v1/orderbook/{instrument.symbol}/bbo").json()
         assert (bbo["spread"], bbo["midPrice"]) == ("0", "0")
         price = str(40 * instrument.price_scale // 100)
@@ -107,11 +106,11 @@ def test_best_prices_without_a_side_have_no_spread_and_no_middle(
 @pytest.mark.spec("S2.5-3")
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_the_stream_has_the_last_quantity_in_field_14_and_the_settlement_in_field_15(
-    world: Connection, bidirectional: bool
+    world: Desk, bidirectional: bool
 ) -> None:
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     if bidirectional:
-        stream: Any = world.rpc(firm(world.simulation)).stream(streams.BIDIRECTIONAL)
+        stream: Any = world.rpc_partner.stream(streams.BIDIRECTIONAL)
         streams.talk(stream, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     else:
         stream = streams.books(world, instrument.symbol)
@@ -127,16 +126,16 @@ def test_the_stream_has_the_last_quantity_in_field_14_and_the_settlement_in_fiel
             }
         )
 
-    streams.place(world, instrument, "sell", 40, 7, user=1)
+    world.place(instrument, "sell", 40, 7, user=1)
     assert statistics() == wire.InstrumentStats()
-    streams.place(world, instrument, "buy", 40, 4)
+    world.place(instrument, "buy", 40, 4)
     assert statistics().last_trade_qty == 4 * instrument.qty_scale
     world.advance("5s")
-    operate(world, "instrument.settle", instrument.symbol, price="1")
+    world.settle(instrument, "1")
     settled = statistics()
     assert (settled.last_trade_qty, settled.settlement_set_time) == (
         4 * instrument.qty_scale,
-        world.simulation.now,
+        world.now,
     )
 
 
@@ -144,13 +143,13 @@ def test_the_stream_has_the_last_quantity_in_field_14_and_the_settlement_in_fiel
 
 
 @pytest.mark.spec("S3.4-1")
-def test_an_expired_order_leaves_nothing_behind_but_word_of_its_end(world: Connection) -> None:
+def test_an_expired_order_leaves_nothing_behind_but_word_of_its_end(world: Desk) -> None:
     """On both APIs: no quantity in any execution, no trade, no row of a ledger, no position."""
-    instrument, client = quiet(world.simulation), trader(world)
-    account = firm(world.simulation).users[0].account
+    instrument, client = world.quiet(), world.trader()
+    account = world.account()
     ending = {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": "2026-09-08T18:01:00Z"}
-    placed = streams.place(world, instrument, "buy", 40, 2, **ending)
-    retail = world.retail(key(world.simulation))
+    placed = world.place(instrument, "buy", 40, 2, **ending)
+    retail = world.customer()
     body = retail_order(instrument, "BUY_LONG", 40, 2, tif="TIME_IN_FORCE_GOOD_TILL_DATE")
     mine = retail.post("/v1/orders", json=body | {"goodTillTime": ending["goodTillTime"]})
     assert mine.status == 200, mine.body
@@ -181,44 +180,42 @@ def test_an_expired_order_leaves_nothing_behind_but_word_of_its_end(world: Conne
 
 
 @pytest.mark.spec("S4.3-20", "S4.4-3")
-def test_an_internal_entry_type_is_aborted_in_downloads_and_streams_too(world: Connection) -> None:
-    account = firm(world.simulation).users[0].account
+def test_an_internal_entry_type_is_aborted_in_downloads_and_streams_too(world: Desk) -> None:
+    account = world.account()
     params = {"account": account, "entryTypes": ["DEPOSIT", "NETTING"]}
-    refused = trader(world).get("/v1/funding/balance-ledger/download", params=params)
+    refused = world.trader().get("/v1/funding/balance-ledger/download", params=params)
     assert (refused.status, refused.json()["code"]) == (409, 10)
     request = wire.CreateBalanceLedgerSubscriptionRequest(
         account=account, entry_types=[wire.LedgerEntryType.LEDGER_ENTRY_TYPE_NETTING]
     )
     with pytest.raises(RpcError) as aborted:
-        rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+        world.rpc_trader().stream("FundingAPI.CreateBalanceLedgerSubscription", request)
     assert aborted.value.code == 10
 
 
 @pytest.mark.spec("S4.4-3")
 @pytest.mark.parametrize("whose", ["", "firms/nobody/accounts/none", "another firm's"])
-def test_a_ledger_is_streamed_for_one_account_of_the_firm(world: Connection, whose: str) -> None:
+def test_a_ledger_is_streamed_for_one_account_of_the_firm(world: Desk, whose: str) -> None:
     if whose.startswith("another"):
         whose = streams.another_firm(world).users[0].account
     request = wire.CreateBalanceLedgerSubscriptionRequest(account=whose)
     with pytest.raises(RpcError) as refused:
-        rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+        world.rpc_trader().stream("FundingAPI.CreateBalanceLedgerSubscription", request)
     assert refused.value.code == (7 if whose else 3)
-    stream = rpc_trader(world).stream(
+    stream = world.rpc_trader().stream(
         "FundingAPI.CreateBalanceLedgerSubscription",
-        wire.CreateBalanceLedgerSubscriptionRequest(
-            account=firm(world.simulation).users[1].account
-        ),
+        wire.CreateBalanceLedgerSubscriptionRequest(account=world.account(1)),
     )
     stream.take()
-    instrument = quiet(world.simulation)
-    streams.trade(world, instrument, 40, 1, buyer=0, seller=2)
+    instrument = world.quiet()
+    world.trade(instrument, 40, 1, buyer=0, seller=2)
     assert [frame for frame in stream.take() if frame.entries] == []  # of other accounts
-    streams.trade(world, instrument, 40, 1, buyer=1, seller=2)
+    world.trade(instrument, 40, 1, buyer=1, seller=2)
     assert [frame for frame in stream.take() if frame.entries] != []
 
 
 @pytest.mark.spec("S6.2-7")
-def test_a_session_is_its_subjects_whatever_token_it_comes_with(world: Connection) -> None:
+def test_a_session_is_its_subjects_whatever_token_it_comes_with(world: Desk) -> None:
     first = streams.orders(world)
     world.advance("150s")
     world.forget_tokens()

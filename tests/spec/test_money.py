@@ -12,51 +12,45 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side, TimeInForce
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
-from sim.run.client.client import Connection, connect
 from tests.core.test_liquidity_rewards import advance
-from tests.journeys import enter, firm, key, order, quiet, retail_order, trader
+from tests.kit import Desk, begin, order, retail_order
 from tests.sessions import SESSIONS
 from tests.trading_harness import Market
 
 TAKER = "firms/retail/accounts/5c1e90d2"
 
 
-def busy(volume: str = "", more: str = "") -> Connection:
+def busy(volume: str = "", more: str = "") -> Desk:
     """The quickstart with a retail account that traded so many dollars in August."""
     entry = f', prior_volume: "{volume}"' if volume else ""
-    return connect(
-        Simulation(
-            load_scenario(
-                f"name: busy\nextends: quickstart\n{more}world: {{games: 4, accounts: [{{name: {TAKER},"
-                f' balance: "100000"{entry}}}]}}\n'
-            )
-        )
+    return begin(
+        f"name: busy\nextends: quickstart\n{more}world: {{games: 4, accounts: [{{name: {TAKER},"
+        f' balance: "100000"{entry}}}]}}\n'
     )
 
 
-def pay_fees(world: Connection) -> int:
+def pay_fees(world: Desk) -> int:
     """Buy from a resting order; the fee in cash units."""
-    instrument = quiet(world.simulation, tick=1)
-    client = world.retail(key(world.simulation))
-    assert key(world.simulation).account == TAKER
-    enter(world, instrument, "sell", 50, 1000)
-    before = world.simulation.exchange.trading.ledger.balance(TAKER)
+    instrument = world.quiet(tick=1)
+    client = world.customer()
+    assert world.keys[0].account == TAKER
+    world.enter(instrument, "sell", 50, 1000)
+    before = world.trading.ledger.balance(TAKER)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 50, 1000))
     assert placed.status == 200, placed
-    return before - world.simulation.exchange.trading.ledger.balance(TAKER) - 500 * DOLLAR
+    return before - world.trading.ledger.balance(TAKER) - 500 * DOLLAR
 
 
-def rebates(world: Connection) -> list[str]:
+def rebates(world: Desk) -> list[str]:
     """Rebates among the activities of the account."""
     rows = (
-        world.retail(key(world.simulation))
+        world.customer()
         .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
         .json()["activities"]
     )
@@ -83,15 +77,15 @@ def test_p16_taker_fees_are_paid_back_weekly_by_the_volume_of_the_month_before(
     assert fee == 15 * DOLLAR  # 0.06 x 1000 x 0.25
     world.advance_to("2026-09-13T23:59:59-04:00")
     assert rebates(world) == []
-    before = world.simulation.exchange.trading.ledger.balance(TAKER)
+    before = world.trading.ledger.balance(TAKER)
     world.advance_to("2026-09-14T00:00:00-04:00")
     wanted = divide_half_even(fee * percent, 100 * CENT) * CENT
     assert rebates(world) == ([f"{wanted / DOLLAR:.2f}".rstrip("0")] if wanted else [])
-    assert world.simulation.exchange.trading.ledger.balance(TAKER) == before + wanted
+    assert world.trading.ledger.balance(TAKER) == before + wanted
     world.advance_to("2026-09-28T00:00:00-04:00")
     # nobody is paid twice, and a week without trades pays nothing
     assert len(rebates(world)) == bool(wanted)
-    assert world.simulation.exchange.trading.ledger.total() == 0
+    assert world.trading.ledger.total() == 0
 
 
 def test_p16_the_volume_of_a_month_counts_in_the_next_and_no_longer() -> None:
@@ -149,10 +143,10 @@ def test_p16_rebates_can_be_switched_off_and_survive_a_snapshot() -> None:
     "name", ["DEPOSIT", "LEDGER_ENTRY_TYPE_DEPOSIT", "LEDGER_ENTRY_TYPE_BALANCE_DEPOSIT"]
 )
 def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(
-    world: Connection, name: str
+    world: Desk, name: str
 ) -> None:
-    account = firm(world.simulation).users[0].account
-    found = trader(world).get(
+    account = world.account()
+    found = world.trader().get(
         "/v1/funding/balance-ledger", params={"account": account, "entryTypes": name}
     )
     assert found.status == 200, found
@@ -161,11 +155,11 @@ def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(
 
 @pytest.mark.parametrize(("choice", "status"), [("execution", 200), ("400", 400)])
 def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(
-    world: Connection, choice: str, status: int
+    world: Desk, choice: str, status: int
 ) -> None:
-    world.simulation.control("assumption.set", "retail.funds_refusal", {"value": choice})
-    client = world.retail(key(world.simulation))
-    instrument = quiet(world.simulation)
+    world.assume("retail.funds_refusal", choice)
+    client = world.customer()
+    instrument = world.quiet()
     answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 90, 1_000_000))
     assert answer.status == status
     if status == 200:
@@ -187,23 +181,19 @@ REASONS = [
 
 @pytest.mark.parametrize(("choice", "reason"), REASONS)
 def test_m5_what_a_price_outside_the_band_is_called_is_a_switch(
-    world: Connection, choice: str, reason: str
+    world: Desk, choice: str, reason: str
 ) -> None:
-    world.simulation.control("assumption.set", "price_band.reject_reason", {"value": choice})
-    world.simulation.control("assumption.set", "orders.sync_reject", {"value": "async"})
-    instrument = quiet(world.simulation, tick=5)
+    world.assume("price_band.reject_reason", choice)
+    world.assume("orders.sync_reject", "async")
+    instrument = world.quiet(tick=5)
     above = instrument.price_high + instrument.tick
     assert (
-        trader(world)
+        world.trader()
         .post("/v1/trading/orders", json=order(instrument, "buy", 40, 1) | {"price": str(above)})
         .status
         == 200
     )
-    (row,) = (
-        trader(world)
-        .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
-        .json()["executions"]
-    )
+    (row,) = world.search("executions", symbol=instrument.symbol)
     assert (row["type"], row["orderRejectReason"]) == (
         "EXECUTION_TYPE_REJECTED",
         f"ORD_REJECT_REASON_{reason}",
@@ -377,7 +367,7 @@ def test_p16_a_week_without_rebates_is_not_paid_later() -> None:
     pay_fees(world)
     world.advance_to("2026-09-15T00:00:00-04:00")
     pay_fees(world)
-    world.simulation.control("assumption.set", "fees.taker_rebates", {"value": "true"})
+    world.assume("fees.taker_rebates", "true")
     world.advance("1h")
     pay_fees(world)
     world.advance_to("2026-09-21T00:00:00-04:00")

@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sim.run.client.client import Connection, Http
-from tests.journeys import firm, key, order, quiet, retail_order, trader
-from tests.spec.worlds import world_of
+from sim.run.client.client import Http
+from tests.journeys import firm
+from tests.kit import Desk, begin, order, retail_order
 
 TRADES = 130
 
 
 @pytest.fixture(scope="module")
-def busy() -> Connection:
+def busy() -> Desk:
     """A world in which 130 orders of one key and of one firm have traded."""
-    world = world_of()
-    world.simulation.control("preset.set", "", {"name": "ideal"})
-    instrument = quiet(world.simulation)
-    retail, atlas = world.retail(key(world.simulation)), trader(world)
+    world = begin(limits=False)
+    world.preset("ideal")
+    instrument = world.quiet()
+    retail, atlas = world.customer(), world.trader()
     for number in range(TRADES):
         offer = order(instrument, "sell", 50, 1, clordId=f"o{number}")
         assert atlas.post("/v1/trading/orders", json=offer).status == 200
@@ -32,16 +32,16 @@ def busy() -> Connection:
     return world
 
 
-def _gateway(world: Connection) -> Http:
+def _gateway(world: Desk) -> Http:
     return world.gateway
 
 
-def _retail(world: Connection) -> Http:
-    return world.retail(key(world.simulation))
+def _retail(world: Desk) -> Http:
+    return world.customer()
 
 
-def _firm(world: Connection) -> Http:
-    return trader(world)
+def _firm(world: Desk) -> Http:
+    return world.trader()
 
 
 class List(NamedTuple):
@@ -49,7 +49,7 @@ class List(NamedTuple):
 
     verb: str
     path: str
-    client: Callable[[Connection], Http]
+    client: Callable[[Desk], Http]
     rows: str
     default: int
     size: str
@@ -88,7 +88,7 @@ LISTS = [
 
 @pytest.mark.spec("S4.1-8", "S4.1-10", "S4.2-6", "S4.3-5", "S4.3-17", "S4.3-18")
 @pytest.mark.parametrize("listed", LISTS, ids=lambda listed: listed.path)
-def test_a_page_is_as_long_as_its_document_says(busy: Connection, listed: List) -> None:
+def test_a_page_is_as_long_as_its_document_says(busy: Desk, listed: List) -> None:
     client = listed.client(busy)
     account = {"account": firm(busy.simulation).users[0].account} if listed.ledger else {}
     if "/report/" in listed.path:
@@ -117,7 +117,7 @@ def test_a_page_is_as_long_as_its_document_says(busy: Connection, listed: List) 
 
 
 @pytest.mark.parametrize("listed", LISTS, ids=lambda listed: listed.path)
-def test_pages_put_together_are_the_list(busy: Connection, listed: List) -> None:
+def test_pages_put_together_are_the_list(busy: Desk, listed: List) -> None:
     """Three pages, each with the token of the one before, are the first rows of the list."""
     client = listed.client(busy)
     asked: dict[str, Any] = {}
@@ -146,7 +146,7 @@ def test_pages_put_together_are_the_list(busy: Connection, listed: List) -> None
 
 
 @pytest.fixture(scope="module")
-def many() -> Connection:
+def many() -> Desk:
     """A firm with many users, sources and positions, in many markets with a program each."""
     every = [f"m{number:03}" for number in range(TRADES)]
     users = ", ".join(f'{{name: {name}, balance: "500"}}' for name in every)
@@ -155,20 +155,21 @@ def many() -> Connection:
     period = 'periods: [{program_id: p, program_type: liquidityProgram, start: 2026-09-01T00:00:00Z, end: 2026-10-01T00:00:00Z, reward_pool: "100"}]'
     programs = ", ".join(f"{{symbol: {name}, {period}}}" for name in every)
     firms = f"[{{name: firms/many, key: atlas, users: [{users}], funding_sources: [{sources}]}}]"
-    world = world_of(
-        f"world: {{firms: {firms}, instruments: [{markets}], incentives: [{programs}]}}\n"
+    world = begin(
+        more=f"world: {{firms: {firms}, instruments: [{markets}], incentives: [{programs}]}}\n",
+        limits=False,
     )
     buyer, seller = (_of_many(world, user) for user in (0, 1))
     for name in every:
-        instrument = world.simulation.exchange.instruments.require(name)
+        instrument = world.instrument(name)
         for client, side in ((buyer, "buy"), (seller, "sell")):
             placed = client.post("/v1/trading/orders", json=order(instrument, side, 50, 1))
             assert placed.status == 200
     return world
 
 
-def _of_many(world: Connection, user: int) -> Http:
-    many = world.simulation.exchange.firms.require("firms/many")
+def _of_many(world: Desk, user: int) -> Http:
+    many = world.core.firms.require("firms/many")
     return world.exchange(many, many.users[user].name)
 
 
@@ -182,7 +183,7 @@ def _of_many(world: Connection, user: int) -> Http:
     ],
 )
 def test_a_list_of_a_firm_has_a_hundred_rows_unless_asked_otherwise(
-    many: Connection, path: str, rows: str, default: int
+    many: Desk, path: str, rows: str, default: int
 ) -> None:
     whole = many.simulation.exchange.firms.require("firms/many")
     name, client = {}, many.exchange(whole)
@@ -198,10 +199,10 @@ def test_a_list_of_a_firm_has_a_hundred_rows_unless_asked_otherwise(
     assert [length(pageSize=7), length(pageSize=TRADES)] == [7, TRADES]
 
 
-def quiet_symbol(world: Connection) -> str:
+def quiet_symbol(world: Desk) -> str:
     """Return the symbol of all trades."""
-    asked = {"pageSize": 1, "accounts": [firm(world.simulation).users[0].account]}
-    found = trader(world).post("/v1/report/orders/search", json=asked).json()
+    asked = {"pageSize": 1, "accounts": [world.account()]}
+    found = world.trader().post("/v1/report/orders/search", json=asked).json()
     return str(found["order"][0]["symbol"])
 
 
@@ -209,16 +210,16 @@ def quiet_symbol(world: Connection) -> str:
 @pytest.mark.parametrize(("count", "status"), [(20, 200), (21, 400)])
 def test_a_batch_has_at_most_twenty_orders_on_either_api(count: int, status: int) -> None:
     """Public reference: at most 20 in a batch of the retail API and in a list of the exchange."""
-    world = world_of()
-    instrument = quiet(world.simulation)
+    world = begin(limits=False)
+    instrument = world.quiet()
     orders = [retail_order(instrument, "BUY_LONG", 10, 1) for _ in range(count)]
-    retail = world.retail(key(world.simulation))
+    retail = world.customer()
     answer = retail.post("/v1/orders/batched", json={"orders": orders})
     assert answer.status == status, answer
     listed = {"requests": [order(instrument, "buy", 10, 1) for _ in range(count)]}
-    answer = trader(world).post("/v1/trading/orders/list", json=listed)
+    answer = world.trader().post("/v1/trading/orders/list", json=listed)
     assert answer.status == status, answer
     if status == 400:
         params = {"symbols": instrument.symbol}
-        assert trader(world).get("/v1/trading/orders/open", params=params).json()["orders"] == []
+        assert world.trader().get("/v1/trading/orders/open", params=params).json()["orders"] == []
         assert retail.get("/v1/orders/open").json()["orders"] == []

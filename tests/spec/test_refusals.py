@@ -16,9 +16,9 @@ from sim import Simulation
 from sim.contract.messages import Message
 from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, Response, RpcError
-from tests.journeys import enter, firm, key, operate, order, quiet, retail_order, rpc_trader, trader
-from tests.spec.worlds import world_of
+from sim.run.client.client import Response, RpcError
+from tests.journeys import quiet
+from tests.kit import Desk, begin, order, retail_order
 
 
 def insert(sim: Simulation, **fields: Any) -> wire.InsertOrderRequest:
@@ -36,16 +36,16 @@ def insert(sim: Simulation, **fields: Any) -> wire.InsertOrderRequest:
     return wire.InsertOrderRequest(**values)
 
 
-def placed(world: Connection, **fields: Any) -> str:
+def placed(world: Desk, **fields: Any) -> str:
     """Id of an order that rests."""
-    body = order(quiet(world.simulation), "buy", 40, 1, **fields)
-    return str(trader(world).post("/v1/trading/orders", json=body).json()["orderId"])
+    body = order(world.quiet(), "buy", 40, 1, **fields)
+    return str(world.trader().post("/v1/trading/orders", json=body).json()["orderId"])
 
 
-def canceled(world: Connection) -> str:
+def canceled(world: Desk) -> str:
     """Id of an order that was canceled."""
     order_id = placed(world)
-    trader(world).post("/v1/trading/orders/cancel", json={"orderId": order_id})
+    world.trader().post("/v1/trading/orders/cancel", json={"orderId": order_id})
     return order_id
 
 
@@ -55,19 +55,19 @@ class Row(NamedTuple):
     words: str
     status: int
     code: int
-    rest: Callable[[Connection], Response]
-    rpc: Callable[[Connection], Any]
+    rest: Callable[[Desk], Response]
+    rpc: Callable[[Desk], Any]
 
 
-def _call(operation: str, request: Callable[[Connection], Message]) -> Callable[[Connection], Any]:
-    return lambda world: rpc_trader(world).call(operation, request(world))
+def _call(operation: str, request: Callable[[Desk], Message]) -> Callable[[Desk], Any]:
+    return lambda world: world.rpc_trader().call(operation, request(world))
 
 
-def _body(world: Connection, **fields: Any) -> dict[str, object]:
-    return order(quiet(world.simulation), "buy", 40, 1, **fields)
+def _body(world: Desk, **fields: Any) -> dict[str, object]:
+    return order(world.quiet(), "buy", 40, 1, **fields)
 
 
-def _twice(world: Connection) -> str:
+def _twice(world: Desk) -> str:
     placed(world, clordId="twice")
     return "twice"
 
@@ -77,14 +77,14 @@ ROWS = [
         "400: a missing field",
         400,
         3,
-        lambda world: trader(world).post("/v1/trading/orders", json={}),
+        lambda world: world.trader().post("/v1/trading/orders", json={}),
         _call("OrderEntryAPI.InsertOrder", lambda world: wire.InsertOrderRequest()),
     ),
     Row(
         "400: a bad combination of parameters",
         400,
         3,
-        lambda world: trader(world).post(
+        lambda world: world.trader().post(
             "/v1/trading/orders", json=_body(world, timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME")
         ),
         _call("OrderEntryAPI.InsertOrder", lambda world: insert(world.simulation, time_in_force=6)),
@@ -93,8 +93,8 @@ ROWS = [
         "403: x-participant-id missing on an account-scoped endpoint",
         403,
         7,
-        lambda world: world.exchange(firm(world.simulation)).get("/v1/trading/orders/open"),
-        lambda world: world.rpc(firm(world.simulation)).call(
+        lambda world: world.partner.get("/v1/trading/orders/open"),
+        lambda world: world.rpc_partner.call(
             "OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest()
         ),
     ),
@@ -102,14 +102,14 @@ ROWS = [
         "404: an unknown resource",
         404,
         5,
-        lambda world: trader(world).get("/v1/report/orders/NOSUCHORDER1"),
+        lambda world: world.trader().get("/v1/report/orders/NOSUCHORDER1"),
         _call("ReportAPI.GetOrder", lambda world: wire.GetOrderRequest(order_id="NOSUCHORDER1")),
     ),
     Row(
         "409: a duplicate ClOrdID",
         409,
         6,
-        lambda world: trader(world).post(
+        lambda world: world.trader().post(
             "/v1/trading/orders", json=_body(world, clordId=_twice(world))
         ),
         _call(
@@ -121,7 +121,7 @@ ROWS = [
         "409: cancel of an order that is done",
         409,
         9,
-        lambda world: trader(world).post(
+        lambda world: world.trader().post(
             "/v1/trading/orders/cancel", json={"orderId": canceled(world)}
         ),
         _call(
@@ -133,14 +133,14 @@ ROWS = [
         "409: a suppressed ledger entry type is Aborted",
         409,
         10,
-        lambda world: trader(world).get(
+        lambda world: world.trader().get(
             "/v1/funding/balance-ledger",
-            params={"account": firm(world.simulation).users[0].account, "entryTypes": "NETTING"},
+            params={"account": world.account(), "entryTypes": "NETTING"},
         ),
         _call(
             "FundingAPI.GetAccountBalanceLedger",
             lambda world: wire.GetAccountBalanceLedgerRequest(
-                account=firm(world.simulation).users[0].account, entry_types=[5]
+                account=world.account(), entry_types=[5]
             ),
         ),
     ),
@@ -148,21 +148,19 @@ ROWS = [
         "422: beyond a limit of size",
         422,
         9,
-        lambda world: enter(world, quiet(world.simulation), "buy", 40, 10_000_000),
+        lambda world: world.enter(world.quiet(), "buy", 40, 10_000_000),
         _call(
             "OrderEntryAPI.InsertOrder",
-            lambda world: insert(
-                world.simulation, order_qty=10_000_000 * quiet(world.simulation).qty_scale
-            ),
+            lambda world: insert(world.simulation, order_qty=10_000_000 * world.quiet().qty_scale),
         ),
     ),
     Row(
         "429: a limit of the endpoint",
         429,
         8,
-        lambda world: [trader(world).post("/v1/refdata/symbols", json={}) for _ in range(7)].pop(),
+        lambda world: [world.trader().post("/v1/refdata/symbols", json={}) for _ in range(7)].pop(),
         lambda world: [
-            rpc_trader(world).call("RefDataAPI.ListSymbols", wire.ListSymbolsRequest())
+            world.rpc_trader().call("RefDataAPI.ListSymbols", wire.ListSymbolsRequest())
             for _ in range(7)
         ],
     ),
@@ -172,14 +170,14 @@ ROWS = [
 @pytest.mark.spec("S7.1-1", "S7.1-3", "S7.1-4", "S7.1-5", "S7.1-7", "S7.1-8", "S7.2-2")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.words)
 def test_a_refusal_has_its_status_over_rest_and_its_code_over_grpc(row: Row) -> None:
-    answer = row.rest(world_of(limits=True))
+    answer = row.rest(begin())
     assert answer.status == row.status, answer
     body = answer.json()
     assert body["code"] == row.code
     assert isinstance(body["message"], str)
     assert body["message"]
     with pytest.raises(RpcError) as refused:
-        row.rpc(world_of(limits=True))
+        row.rpc(begin())
     assert refused.value.code == row.code
 
 
@@ -192,7 +190,7 @@ def test_a_refusal_has_its_status_over_rest_and_its_code_over_grpc(row: Row) -> 
 def test_a_token_that_is_missing_or_invalid_is_401_and_unauthenticated(
     headers: dict[str, str],
 ) -> None:
-    sim = world_of().simulation
+    sim = begin(limits=False).simulation
     reply = sim.rest("exchange", "GET", "/v1/trading/orders/open", "", headers, b"").reply
     assert reply is not None
     assert reply.status == 401
@@ -214,18 +212,18 @@ STATES = {"SUSPENDED": 422, "HALTED": 422, "CLOSED": 422}
 def test_an_instrument_that_is_not_tradable_in_its_state_is_422_and_retail_rejects_by_execution(
     state: str,
 ) -> None:
-    world = world_of()
-    instrument = quiet(world.simulation)
+    world = begin(limits=False)
+    instrument = world.quiet()
     body = order(instrument, "buy", 40, 1)
     retail = retail_order(instrument, "BUY_LONG", 40, 1, synchronousExecution=True)
     request = insert(world.simulation)
-    operate(world, "instrument.state", instrument.symbol, state=state)
-    answer = trader(world).post("/v1/trading/orders", json=body)
+    world.move(instrument, state)
+    answer = world.trader().post("/v1/trading/orders", json=body)
     assert (answer.status, answer.json()["code"]) == (422, 9)
     with pytest.raises(RpcError) as refused:
-        rpc_trader(world).call("OrderEntryAPI.InsertOrder", request)
+        world.rpc_trader().call("OrderEntryAPI.InsertOrder", request)
     assert refused.value.code == 9
-    rejected = world.retail(key(world.simulation)).post("/v1/orders", json=retail).json()
+    rejected = world.customer().post("/v1/orders", json=retail).json()
     (execution,) = rejected["executions"]
     assert execution["type"] == "EXECUTION_TYPE_REJECTED"
     assert execution["order"]["state"] == "ORDER_STATE_REJECTED"
@@ -236,26 +234,26 @@ def test_an_instrument_that_is_not_tradable_in_its_state_is_422_and_retail_rejec
 
 @pytest.mark.spec("S7.2-4")
 def test_a_clearing_account_has_no_balance_for_participants_over_grpc_either() -> None:
-    world = world_of()
-    pool = firm(world.simulation).clearing_account
+    world = begin(limits=False)
+    pool = world.firm.clearing_account
     for operation, request in (
         ("PositionAPI.GetAccountBalance", wire.GetAccountBalanceRequest(name=pool, currency="USD")),
         ("PositionAPI.ListAccountBalances", wire.ListAccountBalancesRequest(name=pool)),
     ):
         with pytest.raises(RpcError) as refused:
-            rpc_trader(world).call(operation, request)
+            world.rpc_trader().call(operation, request)
         assert (refused.value.code, refused.value.message) == (3, "invalid account")
 
 
 @pytest.mark.spec("S8-6", "S4.3-15")
 @pytest.mark.parametrize("amount", ["0.001", "1.005", "0", "-1.00", "1e2", "", "NaN"])
 def test_a_transfer_of_more_than_two_decimals_or_of_no_amount_moves_nothing(amount: str) -> None:
-    world = world_of()
-    mine = firm(world.simulation).users[0].account
+    world = begin(limits=False)
+    mine = world.account()
 
     def balance() -> str:
         asked = {"name": mine, "currency": "USD"}
-        found = trader(world).post("/v1/positions/balance", json=asked).json()["balance"]
+        found = world.trader().post("/v1/positions/balance", json=asked).json()["balance"]
         return str(found)
 
     before = balance()
@@ -264,7 +262,7 @@ def test_a_transfer_of_more_than_two_decimals_or_of_no_amount_moves_nothing(amou
     )
     request = cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer)
     with pytest.raises(RpcError) as refused:
-        world.rpc(firm(world.simulation)).call("CashMovementService.CreateCashMovement", request)
+        world.rpc_partner.call("CashMovementService.CreateCashMovement", request)
     assert refused.value.code == 3
     assert balance() == before
 
@@ -272,31 +270,31 @@ def test_a_transfer_of_more_than_two_decimals_or_of_no_amount_moves_nothing(amou
 @pytest.mark.spec("S8-6")
 def test_a_balance_carries_more_decimals_than_a_transfer_may_have() -> None:
     """A contract at 30.5 cents takes half a cent from a balance of whole cents."""
-    world = world_of()
+    world = begin(limits=False)
     made = {"symbol": "half-cents", "tick_size": "0.005", "state": "OPEN"}
     world.simulation.control("instrument.create", "", made)
-    half_cents = world.simulation.exchange.instruments.require("half-cents")
+    half_cents = world.instrument("half-cents")
     price = {"price": str(305 * half_cents.price_scale // 1000)}
     for user, side in ((1, "sell"), (0, "buy")):
         body = order(half_cents, side, 30, 1) | price
-        assert trader(world, user).post("/v1/trading/orders", json=body).status == 200
-    asked = {"name": firm(world.simulation).users[0].account, "currency": "USD"}
-    balance = trader(world).post("/v1/positions/balance", json=asked).json()["balance"]
+        assert world.trader(user).post("/v1/trading/orders", json=body).status == 200
+    asked = {"name": world.account(), "currency": "USD"}
+    balance = world.trader().post("/v1/positions/balance", json=asked).json()["balance"]
     assert balance.partition(".")[2].rstrip("0")[2:] == "5", balance
 
 
 @pytest.mark.spec("S4.3-20")
 def test_exactly_twelve_entry_types_are_suppressed() -> None:
     """§4.3 counts twelve and names four of them."""
-    world = world_of()
-    mine = firm(world.simulation).users[0].account
+    world = begin(limits=False)
+    mine = world.account()
     aborted = set()
     for kind in wire.LedgerEntryType:
         name = kind.name.removeprefix("LEDGER_ENTRY_TYPE_BALANCE_").removeprefix(
             "LEDGER_ENTRY_TYPE_"
         )
         params = {"account": mine, "entryTypes": name}
-        answer = trader(world).get("/v1/funding/balance-ledger", params=params)
+        answer = world.trader().get("/v1/funding/balance-ledger", params=params)
         assert answer.status in (200, 400, 409), answer
         if answer.status == 409:
             aborted.add(name)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys import firm
-from tests.spec.worlds import world_of
+from tests.kit import begin
 
 BEFORE, AFTER = "03:59:59Z", "04:00:00Z"  # four hours behind London in summer
 _SERVICE = "/exchange.orderfunding.v1.OrderFundingService/"
@@ -17,7 +16,7 @@ _SERVICE = "/exchange.orderfunding.v1.OrderFundingService/"
 @pytest.mark.spec("S9-3")
 @pytest.mark.parametrize(("time", "served"), [(BEFORE, True), (AFTER, False)])
 def test_subjects_are_served_until_the_29th_of_june(time: str, served: bool) -> None:
-    world = world_of(start=f"2026-06-29T{time}")
+    world = begin(start=f"2026-06-29T{time}", limits=False)
     assert (world.gateway.get("/v1/subjects").status == 200) is served
 
 
@@ -27,7 +26,7 @@ def test_subjects_are_served_until_the_29th_of_june(time: str, served: bool) -> 
 def test_funded_orders_are_served_until_the_6th_of_august(
     method: str, time: str, served: bool
 ) -> None:
-    world = world_of(start=f"2026-08-06T{time}")
-    atlas = firm(world.simulation)
+    world = begin(start=f"2026-08-06T{time}", limits=False)
+    atlas = world.firm
     reply = world.rpc(atlas, atlas.users[0].name).raw(f"{_SERVICE}{method}", b"")
     assert (reply.code != 12) is served, reply  # an empty request is refused while it is served

@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.contract.contract import Operation, load_contract
 from sim.contract.messages import Message, find_message
 from sim.contract.openapi import openapi_document
 from sim.contract.openapi_schemas import note_of
 from sim.contract.wire_fields import Field, fields_of
-from sim.run.client.client import Connection, RpcError, connect
+from sim.run.client.client import RpcError
 from sim.world.format.scenario import DEFAULT_START
+from tests.kit import Desk, begin
 from tests.surfaces.callers import caller, path_of, routes, unlimited
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,7 +116,7 @@ def taken() -> list[Taken]:
     import openapi_tour
 
     sys.path.remove(str(ROOT / "docs"))
-    world = connect(Simulation(load_scenario(openapi_tour.WORLD)))
+    world = begin(openapi_tour.WORLD)
     clients, kept, found = openapi_tour._clients(world), dict[str, str](), list[Taken]()
     rows = [*openapi_tour.ROWS, *(openapi_tour.Row(*row) for row in MORE)]
     for row in rows:
@@ -133,7 +134,7 @@ def taken() -> list[Taken]:
     return found
 
 
-def _taken_from(world: Connection, who: str, verb: str, path: str, body: Any) -> Iterator[Taken]:
+def _taken_from(world: Desk, who: str, verb: str, path: str, body: Any) -> Iterator[Taken]:
     """Remove each field of a request in turn, each in a new copy of the exchange."""
     address, _, query = path.partition("?")
     pairs = [pair.partition("=")[::2] for pair in query.split("&") if pair]
@@ -186,11 +187,11 @@ def _without(value: Any, way: tuple[str | int, ...]) -> Any:
     return rest
 
 
-def _refused(world: Connection, who: str, verb: str, path: str, body: Any) -> bool:
+def _refused(world: Desk, who: str, verb: str, path: str, body: Any) -> bool:
     """Return whether a copy of the exchange refuses a request."""
     from openapi_tour import _clients
 
-    there = connect(world.simulation.fork())
+    there = Desk(world.simulation.fork())
     there._tokens, there._epoch = dict(world._tokens), there.simulation.epoch
     there._assertions = world._assertions + 1000
     there.advance("1s")

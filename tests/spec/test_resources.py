@@ -13,10 +13,8 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
-from sim.run.client.client import Connection
-from tests.journeys import PERSON, enter, firm, key, order, quiet, retail_order, rpc_trader, trader
-from tests.kit import streams
-from tests.spec.worlds import world_of
+from tests.journeys import trader
+from tests.kit import PERSON, Desk, begin, order, retail_order, streams
 
 LOWER_CAMEL = re.compile(r"[a-z][a-zA-Z0-9]*")
 SNAKE = re.compile(r"[a-z][a-z0-9_]*")
@@ -41,11 +39,11 @@ def names(value: object) -> Iterator[str]:
 
 
 @pytest.mark.spec("S0-3")
-def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Connection) -> None:
+def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Desk) -> None:
     """Lists, single resources, orders, portfolio, incentives, refusals."""
-    instrument, retail = quiet(world.simulation), world.retail(key(world.simulation))
+    instrument, retail = world.quiet(), world.customer()
     placed = retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 1))
-    enter(world, instrument, "sell", 40, 1)
+    world.enter(instrument, "sell", 40, 1)
     slug, event = instrument.symbol, world.gateway.get("/v1/events").json()["events"][0]
     history = "/v1/asset-prices/history?assets=crypto:btc&from=0&bucket=ASSET_PRICE_BUCKET_1D"
     answers = [
@@ -106,9 +104,9 @@ def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Connection)
     ],
 )
 def test_a_camel_case_parameter_of_the_retail_api_leaves_the_default(
-    world: Connection, path: str, rows: str, snake: dict[str, Any], camel: dict[str, Any]
+    world: Desk, path: str, rows: str, snake: dict[str, Any], camel: dict[str, Any]
 ) -> None:
-    retail = world.retail(key(world.simulation))
+    retail = world.customer()
     plain = retail.get(path).json()[rows]
     assert len(plain) > len(retail.get(path, params=snake).json()[rows])
     ignored = retail.get(path, params=camel)
@@ -120,11 +118,11 @@ def test_a_camel_case_parameter_of_the_retail_api_leaves_the_default(
     ("person", "kind"), [({}, "kyc.approved"), ({"email": "reject@example.com"}, "kyc.rejected")]
 )
 def test_a_webhook_is_snake_case_and_has_an_id_and_a_type_and_no_reason(
-    world: Connection, person: dict[str, str], kind: str
+    world: Desk, person: dict[str, str], kind: str
 ) -> None:
     import json
 
-    client = world.exchange(firm(world.simulation))
+    client = world.partner
     client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
     client.post("/v1/kyc/start", json=PERSON | person)
     world.advance("30m")
@@ -141,8 +139,8 @@ def test_a_webhook_is_snake_case_and_has_an_id_and_a_type_and_no_reason(
 
 
 @pytest.mark.spec("S2.2-2", "S2.2-4", "S4.1-5", "S4.1-6")
-def test_a_window_is_never_refused_and_says_what_it_became(world: Connection) -> None:
-    now = world.simulation.now // 1_000_000_000
+def test_a_window_is_never_refused_and_says_what_it_became(world: Desk) -> None:
+    now = world.now // 1_000_000_000
 
     def series(**params: object) -> dict[str, Any]:
         asked = {"assets": "crypto:btc", "bucket": "ASSET_PRICE_BUCKET_1M", **params}
@@ -203,8 +201,8 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 @pytest.mark.spec("S2.3-1", "S2.3-2", "S3.2-1", "S4.2-1")
-def test_every_program_of_the_default_world_has_every_field_in_its_type(world: Connection) -> None:
-    retail = world.retail(key(world.simulation))
+def test_every_program_of_the_default_world_has_every_field_in_its_type(world: Desk) -> None:
+    retail = world.customer()
     programs, token = [], ""
     while True:
         params = {"page_size": 7, **({"page_token": token} if token else {})}
@@ -221,7 +219,7 @@ def test_every_program_of_the_default_world_has_every_field_in_its_type(world: C
         for name, kind in PROGRAM.items():
             assert isinstance(program[name], kind), (name, program)
         state = program["instrumentState"]
-        listed = trader(world).get(f"/v1/refdata/instruments/{program['marketSlug']}").json()
+        listed = world.trader().get(f"/v1/refdata/instruments/{program['marketSlug']}").json()
         assert state == listed["instrument"]["state"]
         assert state.startswith("INSTRUMENT_STATE_")
         for period in program["timePeriods"]:
@@ -230,7 +228,7 @@ def test_every_program_of_the_default_world_has_every_field_in_its_type(world: C
             for name, kind in OPTIONAL.items():
                 assert name not in period or isinstance(period[name], kind), (name, period)
             assert all(MOMENT.fullmatch(period[name]) for name in ("start", "createdAt"))
-            now = format_instant(world.simulation.now)
+            now = format_instant(world.now)
             expected = (
                 "pending"
                 if now < period["start"]
@@ -245,7 +243,7 @@ def test_every_program_of_the_default_world_has_every_field_in_its_type(world: C
 
 @pytest.mark.spec("S4.2-2")
 def test_programs_are_narrowed_by_each_filter_and_sorted_by_each_order() -> None:
-    client = trader(world_of())
+    client = trader(begin(limits=False))
     elsewhere = next(
         row["symbol"]
         for row in client.post("/v1/refdata/instruments", json={"pageSize": 1000}).json()[
@@ -255,8 +253,11 @@ def test_programs_are_narrowed_by_each_filter_and_sorted_by_each_order() -> None
     )
     period = "{program_id: p, program_type: volumeProgram, start: 2026-09-01T00:00:00Z,"
     period += " created: 2026-08-30T00:00:00Z, reward_pool: '5'}"
-    world = world_of(f"world: {{incentives: [{{symbol: {elsewhere}, periods: [{period}]}}]}}\n")
-    retail = world.retail(key(world.simulation))
+    world = begin(
+        more=f"world: {{incentives: [{{symbol: {elsewhere}, periods: [{period}]}}]}}\n",
+        limits=False,
+    )
+    retail = world.customer()
 
     def listed(**params: object) -> list[dict[str, Any]]:
         answer = retail.get("/v1/incentives", params={"page_size": 1000, **params})
@@ -311,17 +312,17 @@ def test_programs_are_narrowed_by_each_filter_and_sorted_by_each_order() -> None
 
 @pytest.mark.spec("S2.4-1", "S2.4-3", "S4.3-3")
 def test_cleared_figures_are_zero_for_a_fresh_trade_and_its_own_afterwards_over_grpc_too(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    instrument, start = quiet(world.simulation), world.simulation.now
-    streams.trade(world, instrument, 40, 3)
-    streams.trade(world, instrument, 45, 1)
+    instrument, start = world.quiet(), world.now
+    world.trade(instrument, 40, 3)
+    world.trade(instrument, 45, 1)
     request = wire.GetTradeStatsRequest(
         symbol=instrument.symbol, start_time=start, end_time=start + 60_000_000_000, bars=2
     )
 
     def stats() -> Any:
-        return rpc_trader(world).call("ReportAPI.GetTradeStats", request).stats
+        return world.rpc_trader().call("ReportAPI.GetTradeStats", request).stats
 
     fresh = stats()
     assert (fresh.cleared_trade_count, fresh.cleared_volume, fresh.cleared_notional) == (0, 0, 0)
@@ -342,11 +343,11 @@ def test_cleared_figures_are_zero_for_a_fresh_trade_and_its_own_afterwards_over_
 # ---- scales, orders, executions
 
 
-def scaled_pair(world: Connection) -> list[Any]:
+def scaled_pair(world: Desk) -> list[Any]:
     """Two open instruments of the default world with different price scales and empty books."""
-    trading = world.simulation.exchange.trading
+    trading = world.trading
     by_scale: dict[tuple[int, int], Any] = {}
-    for instrument in world.simulation.exchange.instruments:
+    for instrument in world.core.instruments:
         if trading.state(instrument.symbol).name == "OPEN":
             book = trading.book(instrument.symbol)
             if not book.bids and not book.offers:
@@ -358,11 +359,11 @@ def scaled_pair(world: Connection) -> list[Any]:
 
 @pytest.mark.spec("S1-2", "S2.6-1", "S2.6-2", "S2.6-3", "S2.7-1", "S2.7-2", "S2.7-4")
 def test_scales_of_an_instrument_turn_integers_into_dollars_and_contracts_on_every_surface(
-    world: Connection,
+    world: Desk,
 ) -> None:
     """For each pair of scales: the order, its fill, its fee and what left the account agree."""
     for instrument in scaled_pair(world):
-        listed = trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}").json()
+        listed = world.trader().get(f"/v1/refdata/instruments/{instrument.symbol}").json()
         shown = listed["instrument"]
         price_scale, qty_scale = int(shown["priceScale"]), int(shown["fractionalQtyScale"])
         assert int(shown["minimumTradeQty"]) >= 1
@@ -372,28 +373,28 @@ def test_scales_of_an_instrument_turn_integers_into_dollars_and_contracts_on_eve
         price, qty = 40 * price_scale // 100 // tick * tick, 3 * max(qty_scale, 1)
         capture = streams.drop_copy(world)
         body = order(instrument, "sell", 40, 5) | {"price": str(price)}
-        assert trader(world, 1).post("/v1/trading/orders", json=body).status == 200
-        account = firm(world.simulation).users[0].account
+        assert world.trader(1).post("/v1/trading/orders", json=body).status == 200
+        account = world.account()
         asked = {"name": account, "currency": "USD"}
 
         def dollars(asked: dict[str, str] = asked) -> float:
-            balance = trader(world).post("/v1/positions/balance", json=asked).json()
+            balance = world.trader().post("/v1/positions/balance", json=asked).json()
             return float(balance["balance"])
 
         before = dollars()
         body = order(instrument, "buy", 40, 3) | {"price": str(price)}
-        bought = trader(world).post("/v1/trading/orders", json=body).json()["orderId"]
-        row = trader(world).get(f"/v1/report/orders/{bought}").json()["order"]
+        bought = world.trader().post("/v1/trading/orders", json=body).json()["orderId"]
+        row = world.reported(bought)
         assert (row["orderQty"], row["cumQty"], row["leavesQty"]) == (str(qty), str(qty), "0")
         assert row["fractionalQuantityScale"] == str(qty_scale)
         assert row["priceToQuantityFilled"] == {str(price): str(qty)}
-        found = trader(world).post("/v1/report/executions/search", json={"orderId": bought})
+        found = world.trader().post("/v1/report/executions/search", json={"orderId": bought})
         entered, fill = found.json()["executions"]
         fee = int(fill["commissionNotionalCollected"]) / (price_scale * qty_scale)
         paid = price / price_scale * qty / qty_scale
         assert fee > 0
         assert before - dollars() == pytest.approx(paid + fee)
-        day = date.fromisoformat(format_instant(world.simulation.now)[:10])
+        day = date.fromisoformat(format_instant(world.now)[:10])
         trade_date = {"year": day.year, "month": day.month, "day": day.day}
         assert fill["transactTradeDate"] == trade_date
         assert (fill["commissionSpreadPx"], fill["lastPx"]) == (str(price), str(price))
@@ -408,15 +409,15 @@ def test_scales_of_an_instrument_turn_integers_into_dollars_and_contracts_on_eve
 
 
 @pytest.mark.spec("S2.7-1")
-def test_quantities_by_price_grow_over_the_life_of_an_order(world: Connection) -> None:
-    instrument = quiet(world.simulation)
+def test_quantities_by_price_grow_over_the_life_of_an_order(world: Desk) -> None:
+    instrument = world.quiet()
     scale, qty = instrument.price_scale, instrument.qty_scale
     for cents, contracts in ((30, 2), (31, 1), (33, 4)):
-        streams.place(world, instrument, "sell", cents, contracts, user=1)
-    bought = streams.place(world, instrument, "buy", 31, 5)
+        world.place(instrument, "sell", cents, contracts, user=1)
+    bought = world.place(instrument, "buy", 31, 5)
 
     def filled() -> dict[str, str]:
-        row = trader(world).get(f"/v1/report/orders/{bought}").json()["order"]
+        row = world.reported(bought)
         assert row["fractionalQuantityScale"] == str(qty)
         by_price: dict[str, str] = row["priceToQuantityFilled"]
         assert sum(map(int, by_price.values())) == int(row["cumQty"])
@@ -424,20 +425,20 @@ def test_quantities_by_price_grow_over_the_life_of_an_order(world: Connection) -
 
     at = {cents: str(cents * scale // 100) for cents in (30, 31)}
     assert filled() == {at[30]: str(2 * qty), at[31]: str(qty)}
-    streams.place(world, instrument, "sell", 31, 1, user=1)
+    world.place(instrument, "sell", 31, 1, user=1)
     assert filled() == {at[30]: str(2 * qty), at[31]: str(2 * qty)}
     assert len(streams.orders(world, symbols=[instrument.symbol]).take()[0].snapshot.orders) == 1
 
 
 @pytest.mark.spec("S2.7-3", "S7.1-5")
 def test_a_client_order_id_is_honoured_on_both_doors_and_free_again_when_its_order_is_done(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    instrument, client = quiet(world.simulation), trader(world)
+    instrument, client = world.quiet(), world.trader()
     body = order(instrument, "buy", 30, 1, clordId="mine")
     assert client.post("/v1/trading/orders", json=body).status == 200
     assert client.post("/v1/trading/orders", json=body).status == 409
-    assert trader(world, 1).post("/v1/trading/orders", json=body).status == 200  # its own
+    assert world.trader(1).post("/v1/trading/orders", json=body).status == 200  # its own
     cancel = {"clordId": "mine", "symbol": instrument.symbol}
     assert client.post("/v1/trading/orders/cancel", json=cancel).status == 200
     assert client.post("/v1/trading/orders", json=body).status == 200
@@ -457,12 +458,12 @@ def test_a_client_order_id_is_honoured_on_both_doors_and_free_again_when_its_ord
     ],
 )
 def test_an_intent_and_a_pair_of_side_and_action_make_the_same_order(
-    world: Connection, intent: str, side: str, action: str
+    world: Desk, intent: str, side: str, action: str
 ) -> None:
-    instrument, retail = quiet(world.simulation), world.retail(key(world.simulation))
+    instrument, retail = world.quiet(), world.customer()
     if action == "SELL":  # what is sold is held first
         own = "BUY_LONG" if side == "YES" else "BUY_SHORT"
-        streams.place(world, instrument, "sell" if side == "YES" else "buy", 50, 3)
+        world.place(instrument, "sell" if side == "YES" else "buy", 50, 3)
         retail.post("/v1/orders", json=retail_order(instrument, own, 50, 3))
     by_intent = retail_order(
         instrument, intent, 70 if intent in ("SELL_LONG", "BUY_SHORT") else 30, 1

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from sim.run.client.client import Connection, Http
+from sim.run.client.client import Http
 from tests.api.retail_world import BUY_YES, FINE, SELL_YES, RetailWorld, usd
-from tests.journeys import key, quiet, retail_order
-from tests.kit import streams
-from tests.spec.worlds import world_of
+from tests.kit import Desk, begin, retail_order, streams
 
 # ---- §2.8, positions of the retail API
 
@@ -172,8 +170,8 @@ world:
 def test_rewards_are_narrowed_by_dates_market_and_program(
     params: dict[str, str], found: list[str] | None
 ) -> None:
-    world = world_of(REWARDS)
-    client = world.retail(key(world.simulation))
+    world = begin(more=REWARDS, limits=False)
+    client = world.customer()
     answer = client.get("/v1/incentives/earnings", params=params)
     if found is None:
         assert (answer.status, answer.json()["status"]) == (400, 400)
@@ -200,10 +198,10 @@ def test_rewards_are_narrowed_by_dates_market_and_program(
     ],
 )
 def test_an_order_that_does_not_say_what_it_means_is_refused(
-    world: Connection, fields: dict[str, Any], words: str
+    world: Desk, fields: dict[str, Any], words: str
 ) -> None:
-    client = world.retail(key(world.simulation))
-    body = retail_order(quiet(world.simulation), "BUY_LONG", 10, 1)
+    client = world.customer()
+    body = retail_order(world.quiet(), "BUY_LONG", 10, 1)
     del body["intent"]
     for path, sent in (("/v1/orders", body | fields), ("/v1/order/preview", body | fields)):
         given = {"request": sent} if "preview" in path else sent
@@ -215,9 +213,9 @@ def test_an_order_that_does_not_say_what_it_means_is_refused(
 
 @pytest.mark.spec("S4.2-13", "S7.1-1")
 @pytest.mark.parametrize("what", ["", "/modify", "/cancel"])
-def test_a_batch_that_cannot_be_read_is_refused_whole(world: Connection, what: str) -> None:
+def test_a_batch_that_cannot_be_read_is_refused_whole(world: Desk, what: str) -> None:
     """Too many, none, one without a market, one of an unknown market: nothing is done."""
-    instrument, client = quiet(world.simulation), world.retail(key(world.simulation))
+    instrument, client = world.quiet(), world.customer()
     placed = retail_order(instrument, "BUY_LONG", 10, 1)
     resting = client.post("/v1/orders", json=placed).json()["id"]
     named = {"orderId": resting, "marketSlug": instrument.symbol}
@@ -234,17 +232,15 @@ def test_a_batch_that_cannot_be_read_is_refused_whole(world: Connection, what: s
 
 
 @pytest.mark.spec("S7.2-7", "S4.2-13")
-def test_the_stopgap_meets_orders_of_batches_and_changes_in_them_and_no_cancel(
-    world: Connection,
-) -> None:
-    instrument, client = quiet(world.simulation), world.retail(key(world.simulation))
+def test_the_stopgap_meets_orders_of_batches_and_changes_in_them_and_no_cancel(world: Desk) -> None:
+    instrument, client = world.quiet(), world.customer()
 
     def placed(cents: int) -> str:
         body = retail_order(instrument, "BUY_LONG", cents, 1)
         return str(client.post("/v1/orders", json=body).json()["id"])
 
     changed, canceled = placed(20), placed(21)
-    world.simulation.control("assumption.set", "engine.latency", {"value": "6s"})
+    world.assume("engine.latency", "6s")
     made = client.post(
         "/v1/orders/batched", json={"orders": [retail_order(instrument, "BUY_LONG", 10, 1)] * 2}
     ).json()["createdOrderIds"]

@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, parse_instant
-from sim.run.client.client import Connection, connect
-from tests.journeys import FEW_GAMES, firm, operate, rpc_trader, trader
+from tests.kit import FEW_GAMES, Desk, begin
 
 SYMBOL = "weekly"
 
 
-def scheduled(start: str, *segments: dict[str, Any]) -> Connection:
+def scheduled(start: str, *segments: dict[str, Any]) -> Desk:
     """The quickstart with one instrument that follows these segments all year."""
-    world = connect(Simulation(load_scenario(FEW_GAMES), start=parse_instant(start)))
+    world = begin(FEW_GAMES, start=start)
     terms = {
         "symbol": SYMBOL,
         "tick_size": "0.01",
@@ -27,11 +25,11 @@ def scheduled(start: str, *segments: dict[str, Any]) -> Connection:
         "expiration": "2027-12-30T00:00:00Z",
         "schedule": list(segments),
     }
-    operate(world, "instrument.create", **terms)
+    world.operate("instrument.create", **terms)
     return world
 
 
-def bid(world: Connection) -> str:
+def bid(world: Desk) -> str:
     body = {
         "type": "ORDER_TYPE_LIMIT",
         "side": "SIDE_BUY",
@@ -40,12 +38,12 @@ def bid(world: Connection) -> str:
         "orderQty": "1",
         "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
     }
-    order_id: str = trader(world).post("/v1/trading/orders", json=body).json()["orderId"]
+    order_id: str = world.trader().post("/v1/trading/orders", json=body).json()["orderId"]
     return order_id
 
 
-def state(world: Connection, order_id: str, user: int = 0) -> str:
-    found: str = trader(world, user).get(f"/v1/report/orders/{order_id}").json()["order"]["state"]
+def state(world: Desk, order_id: str, user: int = 0) -> str:
+    found: str = world.reported(order_id, user)["state"]
     return found.removeprefix("ORDER_STATE_")
 
 
@@ -84,7 +82,7 @@ def test_l3_a_segment_opens_and_closes_by_eastern_wall_clocks_on_the_days_they_c
     world = scheduled(
         start, {"days": ["saturday", "sunday", "monday"], "start": "09:00", "length": "8h"}
     )
-    changes = rpc_trader(world).stream(
+    changes = world.rpc_trader().stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription",
         wire.CreateInstrumentStateChangeSubscriptionRequest(),
     )
@@ -110,10 +108,10 @@ def test_l5_the_schedule_is_right_in_the_hour_that_autumn_repeats() -> None:
     )
 
     def move(to: str) -> None:
-        operate(world, "instrument.state", SYMBOL, state=to)
+        world.move(SYMBOL, to)
 
     def book() -> Any:
-        return trader(world).get(f"/v1/orderbook/{SYMBOL}").json()["state"]
+        return world.book(SYMBOL)["state"]
 
     for at, found in (
         ("05:29:59", "CLOSED"),
@@ -137,7 +135,7 @@ def test_l3_a_segment_in_the_hour_that_spring_leaves_out_begins_when_the_clocks_
     world = scheduled(
         "2026-03-08T06:00:00Z", {"days": ["sunday"], "start": "02:15", "length": "6h"}
     )
-    book = lambda: trader(world).get(f"/v1/orderbook/{SYMBOL}").json()["state"]  # noqa: E731
+    book = lambda: world.book(SYMBOL)["state"]  # noqa: E731
     for at, found in (
         ("06:59:59", "CLOSED"),
         ("07:00:00", "OPEN"),
@@ -164,8 +162,8 @@ def test_l3_a_segment_expires_all_orders_as_it_begins_and_at_no_other_instant() 
     world.advance_to("2026-10-03T22:00:00-04:00")
     assert state(world, early) == "EXPIRED"
     late = bid(world)
-    world.simulation.control("instrument.state", SYMBOL, {"state": "SUSPENDED"})
-    world.simulation.control("instrument.state", SYMBOL, {"state": "SCHEDULE"})
+    world.move(SYMBOL, "SUSPENDED")
+    world.move(SYMBOL, "SCHEDULE")
     assert state(world, late) == "NEW"
     world.advance_to("2026-10-05T01:00:00-04:00")
     assert state(world, late) == "NEW"
@@ -190,9 +188,9 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
     None
 ):
     """P22: positions, their ledger and their stream name one instant."""
-    world = connect(Simulation(load_scenario(FEW_GAMES)))
-    operate(world, "instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
-    changes = rpc_trader(world).stream(
+    world = begin(FEW_GAMES)
+    world.operate("instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
+    changes = world.rpc_trader().stream(
         "DropCopyAPI.CreatePositionChangeSubscription",
         wire.CreatePositionChangeSubscriptionRequest(),
     )
@@ -204,12 +202,12 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
             "price": "40",
             "orderQty": "5",
         }
-        assert trader(world, user).post("/v1/trading/orders", json=body).status == 200
-    account = firm(world.simulation).users[0].account
+        assert world.trader(user).post("/v1/trading/orders", json=body).status == 200
+    account = world.account()
 
     def position() -> tuple[str, str, str]:
         rows = (
-            trader(world)
+            world.trader()
             .get("/v1/positions", params={"name": account, "symbol": SYMBOL})
             .json()["positions"]
         )
@@ -219,7 +217,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
     world.advance_to("2026-09-09T10:00:00-04:00")
     assert position() == ("5", "5", "2026-09-08T18:00:00Z")
     changes.take()
-    operate(world, "instrument.settle", SYMBOL, price="1")
+    world.settle(SYMBOL, "1")
     assert position() == ("0", "5", "2026-09-09T14:00:00Z")
     (told,) = [
         row.position
@@ -228,7 +226,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
         if row.position.account == account
     ]
     (row,) = (
-        trader(world)
+        world.trader()
         .get(
             "/v1/positions/ledger",
             params={"account": account, "symbol": SYMBOL, "startTime": "2026-09-09T00:00:00Z"},
@@ -264,12 +262,12 @@ def test_l23_an_order_good_till_the_opening_does_not_trade_in_it(known_first: st
         "goodTillTime": "2026-10-06T15:00:00Z",
     }
     ids = [
-        trader(world, user).post("/v1/trading/orders", json=sent).json()["orderId"]
+        world.trader(user).post("/v1/trading/orders", json=sent).json()["orderId"]
         for user, sent in enumerate((ending, {**body, "side": "SIDE_SELL"}))
     ]
     if known_first == "order":
         for to in ("SUSPENDED", "SCHEDULE"):
-            operate(world, "instrument.state", SYMBOL, state=to)
+            world.move(SYMBOL, to)
     world.advance_to(parse_instant("2026-10-06T15:00:00Z") - 1)
     assert [state(world, order_id, user) for user, order_id in enumerate(ids)] == ["NEW", "NEW"]
     world.advance_to("2026-10-06T15:00:00Z")
@@ -287,17 +285,17 @@ def test_l12_a_trade_day_ends_before_what_begins_at_its_end() -> None:
         {"start": "17:00", "length": "2h"},
     )
     for to in ("SUSPENDED", "SCHEDULE"):  # so that the opening is known last
-        operate(world, "instrument.state", SYMBOL, state=to)
+        world.move(SYMBOL, to)
     body = {"type": "ORDER_TYPE_LIMIT", "symbol": SYMBOL, "price": "50", "orderQty": "5"}
     bids = [
         {**body, "side": "SIDE_BUY", "timeInForce": f"TIME_IN_FORCE_{tif}"}
         for tif in ("DAY", "GOOD_TILL_CANCEL")
     ]
-    ids = [trader(world).post("/v1/trading/orders", json=sent).json()["orderId"] for sent in bids]
+    ids = [world.trader().post("/v1/trading/orders", json=sent).json()["orderId"] for sent in bids]
     world.advance_to("2026-09-08T20:59:58Z")
-    world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
+    world.assume("engine.latency", "2s")
     late = (
-        trader(world)
+        world.trader()
         .post(
             "/v1/trading/orders",
             json={**body, "side": "SIDE_SELL", "timeInForce": "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"},
@@ -313,9 +311,7 @@ def test_l6_what_moves_at_one_instant_moves_by_symbol() -> None:
     """Whatever was listed, held or released first; a step of a script at that instant finds it
     done.
     """
-    world = connect(
-        Simulation(load_scenario(FEW_GAMES), start=parse_instant("2026-10-06T14:00:00Z"))
-    )
+    world = begin(FEW_GAMES, start="2026-10-06T14:00:00Z")
     for name in ("zz-last", "aa-first", "mm-middle"):
         terms = {
             "symbol": name,
@@ -324,10 +320,10 @@ def test_l6_what_moves_at_one_instant_moves_by_symbol() -> None:
             "expiration": "2027-12-30T00:00:00Z",
             "schedule": list(OPENING),
         }
-        operate(world, "instrument.create", **terms)
+        world.operate("instrument.create", **terms)
     for to in ("SUSPENDED", "SCHEDULE"):
-        operate(world, "instrument.state", "aa-first", state=to)
-    changes = rpc_trader(world).stream(
+        world.move("aa-first", to)
+    changes = world.rpc_trader().stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription",
         wire.CreateInstrumentStateChangeSubscriptionRequest(),
     )

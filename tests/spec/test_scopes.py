@@ -16,8 +16,7 @@ import pytest
 from sim import Simulation
 from sim.contract.contract import Operation, load_contract
 from sim.core.identity.firms import Firm
-from sim.run.client.client import Connection
-from tests.spec.worlds import world_of
+from tests.kit import Desk, begin
 
 # scope: the operations that need it and no other scope, with the § that says so.
 GUARDED = {
@@ -110,7 +109,7 @@ def _firm(name: str, scopes: list[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
+def world() -> Desk:
     """A firm for each scope alone, one for each scope left out, and one without any."""
     firms = "".join(
         _firm(f"only-{scope.replace(':', '-')}", [scope])
@@ -118,7 +117,7 @@ def world() -> Connection:
         for scope in SCOPES
     )
     text = f"world:\n  firms:\n{firms}{_firm('none', [])}"
-    return world_of(text, WHILE_FUNDED_ORDERS_EXIST)
+    return begin(more=text, start=WHILE_FUNDED_ORDERS_EXIST, limits=False)
 
 
 def named(sim: Simulation, kind: str, scope: str = "") -> Firm:
@@ -127,7 +126,7 @@ def named(sim: Simulation, kind: str, scope: str = "") -> Firm:
     return sim.exchange.firms.require(name)
 
 
-def answers(world: Connection, operation: Operation, firm: Firm) -> list[tuple[int, str]]:
+def answers(world: Desk, operation: Operation, firm: Firm) -> list[tuple[int, str]]:
     """(status or code, message) of the operation on every surface that has it."""
     caller = world.bearer(firm, firm.users[0].name)
     found = []
@@ -177,7 +176,7 @@ def test_the_table_has_every_operation_of_the_exchange_once() -> None:
 @pytest.mark.spec("S5.1-9", "S7.1-3", "S4.3-1", "S4.3-2", "S4.3-16")
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_the_right_scope_alone_is_enough_and_every_other_is_refused(
-    world: Connection, operation: Operation
+    world: Desk, operation: Operation
 ) -> None:
     """With each wrong one, with all others together and with none, the answer names the right
     one.
@@ -194,9 +193,7 @@ def test_the_right_scope_alone_is_enough_and_every_other_is_refused(
 
 
 @pytest.mark.spec("S5.1-3", "S5.1-9")
-def test_a_token_request_cannot_ask_for_more_scopes_than_the_firm_was_granted(
-    world: Connection,
-) -> None:
+def test_a_token_request_cannot_ask_for_more_scopes_than_the_firm_was_granted(world: Desk) -> None:
     firm = named(world.simulation, "only", "read:orders")
     issued = world.token(firm, scope="read:accounts write:kyc")
     assert issued.status == 200
@@ -223,7 +220,7 @@ OF_A_PARTICIPANT = {
 @pytest.mark.spec("S5.1-9")
 @pytest.mark.parametrize("scope", SCOPES)
 def test_a_participants_token_has_no_scope_over_what_belongs_to_others(scope: str) -> None:
-    rich = world_of(f"world:\n  firms:\n{_firm('rich', SCOPES)}")
+    rich = begin(more=f"world:\n  firms:\n{_firm('rich', SCOPES)}", limits=False)
     firm = named(rich.simulation, "rich")
     body = {"participant_id": firm.users[0].name, "scopes": [scope]}
     for kind in ("tokens", "admin-tokens"):

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from sim.run.client.client import Connection
-from tests.spec.worlds import world_of
+from tests.kit import Desk, begin
 
 # Field: type, as §2.10 lists them.
 SUBJECT = {
@@ -42,13 +41,13 @@ DEPRECATED = {
 
 
 @pytest.fixture(scope="module")
-def june() -> Connection:
+def june() -> Desk:
     """The day before the removals."""
-    return world_of(start="2026-06-28T12:00:00-04:00")
+    return begin(start="2026-06-28T12:00:00-04:00", limits=False)
 
 
 @pytest.fixture(scope="module")
-def markets(june: Connection) -> list[dict[str, Any]]:
+def markets(june: Desk) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = june.gateway.get("/v1/markets", params={"limit": 400}).json()[
         "markets"
     ]
@@ -57,7 +56,7 @@ def markets(june: Connection) -> list[dict[str, Any]]:
 
 @pytest.mark.spec("S2.10-1", "S2.10-2", "S9-3")
 def test_deprecated_fields_have_their_types_while_they_last(
-    june: Connection, markets: list[dict[str, Any]]
+    june: Desk, markets: list[dict[str, Any]]
 ) -> None:
     assert len(markets) == 400
     for market in markets:
@@ -104,7 +103,7 @@ def test_sides_teams_and_quotes_are_nested_as_documented(markets: list[dict[str,
 
 @pytest.mark.long
 @pytest.mark.spec("S2.11-1", "S4.1-10")
-def test_an_event_is_one_whichever_way_it_is_asked_for(june: Connection) -> None:
+def test_an_event_is_one_whichever_way_it_is_asked_for(june: Desk) -> None:
     """By number, by slug and in lists; what is live or ended says so in every filter."""
     events = june.gateway.get("/v1/events", params={"limit": 60}).json()["events"]
     for event in events[:5]:

@@ -11,39 +11,27 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
-from sim.run.client.client import Connection, RpcError
-from tests.journeys import (
-    PERSON,
-    enter,
-    firm,
-    key,
-    operate,
-    order,
-    retail_order,
-    rpc_trader,
-    trader,
-)
-from tests.kit import streams
-from tests.spec.worlds import world_of
+from sim.run.client.client import RpcError
+from tests.kit import PERSON, Desk, begin, order, retail_order, streams
 
 SYMBOL = "stated"
 
 
 @pytest.fixture
-def world() -> Connection:
-    found = world_of()
+def world() -> Desk:
+    found = begin(limits=False)
     made = {"symbol": SYMBOL, "tick_size": "0.01", "state": "OPEN"}
     found.simulation.control("instrument.create", "", made)
     return found
 
 
-def instrument(world: Connection) -> Any:
-    return world.simulation.exchange.instruments.require(SYMBOL)
+def instrument(world: Desk) -> Any:
+    return world.instrument(SYMBOL)
 
 
-def move(world: Connection, *states: str) -> None:
+def move(world: Desk, *states: str) -> None:
     for state in states:
-        operate(world, "instrument.state", SYMBOL, state=state)
+        world.move(SYMBOL, state)
 
 
 def fills(stream: Any) -> list[tuple[int, int]]:
@@ -74,15 +62,15 @@ ROUTES = {"PREOPEN": ("CLOSED", "PREOPEN"), "EXPIRED": ("CLOSED", "EXPIRED"), "O
 @pytest.mark.spec("S3.1-7", "S3.1-8", "S3.1-9", "S3.1-10", "S3.1-11", "S3.1-12", "S7.1-7", "S7.1-5")
 @pytest.mark.parametrize(("state", "entry", "modify", "cancel"), PERMITS)
 def test_retail_and_grpc_permit_in_a_state_what_rest_permits(
-    world: Connection, state: str, entry: bool, modify: bool, cancel: bool | None
+    world: Desk, state: str, entry: bool, modify: bool, cancel: bool | None
 ) -> None:
-    found, rpc = instrument(world), rpc_trader(world)
-    retail = world.retail(key(world.simulation))
+    found, rpc = instrument(world), world.rpc_trader()
+    retail = world.customer()
     first, second = (
         retail.post("/v1/orders", json=retail_order(found, "BUY_LONG", cents, 5)).json()["id"]
         for cents in (40, 39)
     )
-    third = streams.place(world, found, "buy", 38, 5)
+    third = world.place(found, "buy", 38, 5)
     move(world, *ROUTES.get(state, (state,)))
     told = streams.drop_copy(world)
 
@@ -132,52 +120,50 @@ def test_retail_and_grpc_permit_in_a_state_what_rest_permits(
 @pytest.mark.spec("S3.1-8", "S3.1-9", "S3.1-10", "S3.1-11", "S3.1-12")
 @pytest.mark.parametrize("state", ["PREOPEN", "SUSPENDED", "HALTED", "CLOSED"])
 def test_nothing_matches_where_matching_stands_still_whatever_tries(
-    world: Connection, state: str
+    world: Desk, state: str
 ) -> None:
     """After the change of state, crossing orders, replaces and waits produce no fill."""
     found = instrument(world)
-    resting = streams.place(world, found, "sell", 50, 5, user=1)
-    bid = streams.place(world, found, "buy", 45, 5)
+    resting = world.place(found, "sell", 50, 5, user=1)
+    bid = world.place(found, "buy", 45, 5)
     told = streams.drop_copy(world)
     move(world, *ROUTES.get(state, (state,)))
     for _ in range(2):
-        enter(world, found, "buy", 60, 2)
+        world.enter(found, "buy", 60, 2)
         replace = {"orderId": bid, "symbol": SYMBOL, "price": "55"}
-        trader(world).post("/v1/trading/orders/replace", json=replace)
+        world.trader().post("/v1/trading/orders/replace", json=replace)
         retail = retail_order(found, "BUY_LONG", 60, 1)
-        world.retail(key(world.simulation)).post("/v1/orders", json=retail)
+        world.customer().post("/v1/orders", json=retail)
         world.advance("1m")
     assert fills(told) == []
     asked = {"symbol": SYMBOL}
-    trades = trader(world).post("/v1/report/trades/search", json=asked).json()
+    trades = world.trader().post("/v1/report/trades/search", json=asked).json()
     assert trades.get("trade", []) == []
-    row = trader(world, 1).get(f"/v1/report/orders/{resting}").json()["order"]
+    row = world.reported(resting, 1)
     assert (row["cumQty"], row["leavesQty"]) == ("0", str(5 * found.qty_scale))
 
 
 @pytest.mark.spec("S3.1-7")
-def test_an_open_market_matches_continuously_at_the_price_of_the_resting_order(
-    world: Connection,
-) -> None:
+def test_an_open_market_matches_continuously_at_the_price_of_the_resting_order(world: Desk) -> None:
     found = instrument(world)
     told = streams.drop_copy(world)
     scale = found.price_scale // 100
     for cents in (50, 52):
-        streams.place(world, found, "sell", cents, 2, user=1)
-    bid = streams.place(world, found, "buy", 51, 3)
+        world.place(found, "sell", cents, 2, user=1)
+    bid = world.place(found, "buy", 51, 3)
     assert fills(told) == [(50 * scale, 2 * found.qty_scale)]
     replace = {"orderId": bid, "symbol": SYMBOL, "price": str(52 * scale)}
-    assert trader(world).post("/v1/trading/orders/replace", json=replace).status == 200
+    assert world.trader().post("/v1/trading/orders/replace", json=replace).status == 200
     assert fills(told) == [(52 * scale, found.qty_scale)]
 
 
 @pytest.mark.spec("S3.1-5", "S3.1-11")
 @pytest.mark.parametrize("state", ["CLOSED", "SUSPENDED", "HALTED"])
-def test_orders_of_a_pre_open_that_never_opens_do_not_match(world: Connection, state: str) -> None:
+def test_orders_of_a_pre_open_that_never_opens_do_not_match(world: Desk, state: str) -> None:
     found = instrument(world)
     move(world, "CLOSED", "PREOPEN")
-    streams.place(world, found, "buy", 60, 3)
-    streams.place(world, found, "sell", 50, 3, user=1)
+    world.place(found, "buy", 60, 3)
+    world.place(found, "sell", 50, 3, user=1)
     told = streams.drop_copy(world)
     move(world, state)
     assert fills(told) == []
@@ -188,15 +174,15 @@ def test_orders_of_a_pre_open_that_never_opens_do_not_match(world: Connection, s
     "target", ["OPEN", "PREOPEN", "CLOSED", "SUSPENDED", "HALTED", "EXPIRED", "TERMINATED"]
 )
 def test_a_closing_auction_trades_at_one_price_on_its_way_to_every_state(
-    world: Connection, target: str
+    world: Desk, target: str
 ) -> None:
     found = instrument(world)
     move(world, "MATCH_AND_CLOSE_AUCTION")
     told = streams.drop_copy(world)
     for cents, contracts in ((55, 2), (52, 4)):
-        streams.place(world, found, "buy", cents, contracts)
+        world.place(found, "buy", cents, contracts)
     for cents, contracts in ((48, 3), (51, 2), (58, 9)):
-        streams.place(world, found, "sell", cents, contracts, user=1)
+        world.place(found, "sell", cents, contracts, user=1)
     assert fills(told) == []
     move(world, target)
     traded = fills(told)
@@ -212,10 +198,10 @@ def test_a_closing_auction_trades_at_one_price_on_its_way_to_every_state(
 @pytest.mark.spec("S1-1", "S2.6-4", "S2.6-5", "S2.10-6")
 def test_sides_of_a_matchup_are_named_from_their_date_and_a_future_has_a_tournament_only() -> None:
     """§2.6: instruments created after 2026-07-20; long and short do not mean home and away."""
-    world, rows, token = world_of(), [], ""
+    world, rows, token = begin(limits=False), [], ""
     while True:
         asked = {"pageSize": 1000, "pageToken": token}
-        page = trader(world).post("/v1/refdata/instruments", json=asked).json()
+        page = world.trader().post("/v1/refdata/instruments", json=asked).json()
         rows += page["instruments"]
         token = page.get("nextPageToken", "")
         if not token:
@@ -245,10 +231,10 @@ def test_a_market_type_that_nobody_knows_comes_from_a_scenario_to_every_surface(
     entry = (
         "{symbol: novel, tick_size: '0.01', state: OPEN, sports_market_type: curling_end_winner}"
     )
-    world = world_of(f"world: {{instruments: [{entry}]}}\n")
+    world = begin(more=f"world: {{instruments: [{entry}]}}\n", limits=False)
     market = world.gateway.get("/v1/market/slug/novel").json()["market"]
     assert market["sportsMarketType"] == "curling_end_winner"
-    listed = trader(world).get("/v1/refdata/instruments/novel").json()["instrument"]
+    listed = world.trader().get("/v1/refdata/instruments/novel").json()["instrument"]
     assert listed["metadata"]["market_sport_type"] == "curling_end_winner"
     params = {"sportsMarketTypes": "curling_end_winner"}
     found = world.gateway.get("/v1/markets", params=params).json()["markets"]
@@ -258,29 +244,29 @@ def test_a_market_type_that_nobody_knows_comes_from_a_scenario_to_every_surface(
 # ---- verification
 
 
-def started(world: Connection, **changes: Any) -> dict[str, Any]:
-    client = world.exchange(firm(world.simulation))
+def started(world: Desk, **changes: Any) -> dict[str, Any]:
+    client = world.partner
     found: dict[str, Any] = client.post("/v1/kyc/start", json=PERSON | changes).json()
     return found
 
 
-def status(world: Connection) -> dict[str, Any]:
-    client = world.exchange(firm(world.simulation))
+def status(world: Desk) -> dict[str, Any]:
+    client = world.partner
     params = {"external_id": PERSON["external_id"]}
     found: dict[str, Any] = client.get("/v1/kyc/status", params=params).json()
     return found
 
 
 @pytest.mark.spec("S3.5-1", "S3.5-2", "S4.3-21")
-def test_nobody_trades_in_the_window_between_approval_and_webhook(world: Connection) -> None:
+def test_nobody_trades_in_the_window_between_approval_and_webhook(world: Desk) -> None:
     """Neither by the name in the later webhook nor by the account; both work right after it."""
-    other = world_of()  # a run with the same seed has the same name
+    other = begin(limits=False)  # a run with the same seed has the same name
     started(other)
     other.advance("26m")
     participant = status(other)["participantId"]
     account = status(other)["provisionedAccount"]
     assert participant
-    mine = firm(world.simulation)
+    mine = world.firm
     client = world.exchange(mine)
     client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
     assert started(world)["participantId"] == ""
@@ -307,11 +293,11 @@ def test_nobody_trades_in_the_window_between_approval_and_webhook(world: Connect
         assert refused.value.code == 7
         due = world.simulation.next_due()
         assert due is not None
-        world.advance_to(max(due, world.simulation.now + 10_000_000_000))
+        world.advance_to(max(due, world.now + 10_000_000_000))
     event = json.loads(world.webhooks[-1].body)
     assert (event["type"], event["participant_id"]) == ("kyc.approved", participant)
     fund = {"amount": "10"}
-    operate(world, "account.fund", account, **fund)
+    world.operate("account.fund", account, **fund)
     assert world.exchange(mine, participant).post("/v1/trading/orders", json=body).status == 200
     assert participant in client.get("/v1/users").json()["users"]
 
@@ -319,9 +305,9 @@ def test_nobody_trades_in_the_window_between_approval_and_webhook(world: Connect
 @pytest.mark.spec("S3.5-4", "S3.5-5", "S3.5-6")
 @pytest.mark.parametrize("eligible", [True, False])
 def test_a_document_is_asked_for_only_where_the_application_says_that_one_can_be_shown(
-    world: Connection, eligible: bool
+    world: Desk, eligible: bool
 ) -> None:
-    client = world.exchange(firm(world.simulation))
+    client = world.partner
     client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
     case = started(world, date_of_birth="1985-09-02", docv_eligible=eligible)
     shown = case["status"]
@@ -339,8 +325,8 @@ def test_a_document_is_asked_for_only_where_the_application_says_that_one_can_be
 
 
 @pytest.mark.spec("S3.5-3")
-def test_a_rejection_says_nothing_of_its_reason_anywhere(world: Connection) -> None:
-    client = world.exchange(firm(world.simulation))
+def test_a_rejection_says_nothing_of_its_reason_anywhere(world: Desk) -> None:
+    client = world.partner
     client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
     case = started(world, email="reject@example.com")
     world.advance("1m")
@@ -358,11 +344,11 @@ def test_a_rejection_says_nothing_of_its_reason_anywhere(world: Connection) -> N
 
 @pytest.mark.spec("S4.4-4", "S3.1-1", "S6.2-4")
 def test_every_change_of_state_is_an_instrument_on_the_stream_without_a_resume_token(
-    world: Connection,
+    world: Desk,
 ) -> None:
     stream = streams.instruments(world, SYMBOL)
     (first,) = stream.take()
-    listed = trader(world).get(f"/v1/refdata/instruments/{SYMBOL}").json()["instrument"]
+    listed = world.reference(SYMBOL)
     assert first.instruments[0].symbol == listed["symbol"]
     seen = []
     for state in ("SUSPENDED", "OPEN", "HALTED", "CLOSED", "EXPIRED", "TERMINATED"):

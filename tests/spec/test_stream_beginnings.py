@@ -13,25 +13,23 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Stream
-from tests.journeys import firm, key, quiet, retail_order, rpc_trader
-from tests.kit import streams
-from tests.spec.worlds import world_of
+from sim.run.client.client import Stream
+from tests.kit import Desk, begin, retail_order, streams
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "streams.md"
 TABLE = dict(re.findall(r"^\| (`[^|]*) \| ([^|]*) \| [^|]* \| [^|]* \|$", PAGE.read_text(), re.M))
 
-Open = Callable[[Connection, Instrument], Stream]
+Open = Callable[[Desk, Instrument], Stream]
 
 
-def _rpc(operation: str, request: Callable[[Connection, str], Any]) -> Open:
-    return lambda world, instrument: rpc_trader(world).stream(
+def _rpc(operation: str, request: Callable[[Desk, str], Any]) -> Open:
+    return lambda world, instrument: world.rpc_trader().stream(
         operation, request(world, instrument.symbol)
     )
 
 
 def _socket(path: str, kind: str, *, market: bool = True) -> Open:
-    def opened(world: Connection, instrument: Instrument) -> Stream:
+    def opened(world: Desk, instrument: Instrument) -> Stream:
         stream = streams.socket(world, path)
         slugs = [instrument.symbol] if market else []
         stream.frames = streams.subscribe(stream, "r", kind, slugs)
@@ -40,8 +38,8 @@ def _socket(path: str, kind: str, *, market: bool = True) -> Open:
     return opened
 
 
-def _bidirectional(world: Connection, instrument: Instrument) -> Stream:
-    stream = world.rpc(firm(world.simulation)).stream(streams.BIDIRECTIONAL)
+def _bidirectional(world: Desk, instrument: Instrument) -> Stream:
+    stream = world.rpc_partner.stream(streams.BIDIRECTIONAL)
     command = wire.SubscribeCommand(symbols=[instrument.symbol])
     stream.frames = streams.talk(stream, subscribe=command)
     return stream
@@ -87,7 +85,7 @@ ROWS: dict[str, tuple[Open, Callable[[list[Any]], object]]] = {
         _rpc(
             "FundingAPI.CreateBalanceLedgerSubscription",
             lambda world, symbol: wire.CreateBalanceLedgerSubscriptionRequest(
-                account=firm(world.simulation).users[0].account, resume_time=world.simulation.start
+                account=world.account(), resume_time=world.simulation.start
             ),
         ),
         lambda frames: frames[0].entries,
@@ -151,26 +149,24 @@ ROWS: dict[str, tuple[Open, Callable[[list[Any]], object]]] = {
 
 
 @pytest.fixture(scope="module")
-def busy() -> tuple[Connection, Instrument]:
+def busy() -> tuple[Desk, Instrument]:
     """A firm and a retail account each with a trade, a position and an open order."""
-    world = world_of()
-    instrument = quiet(world.simulation)
-    streams.trade(world, instrument, 50, 4)
-    retail = world.retail(key(world.simulation))
+    world = begin(limits=False)
+    instrument = world.quiet()
+    world.trade(instrument, 50, 4)
+    retail = world.customer()
     for intent, cents in (("BUY_LONG", 60), ("BUY_LONG", 31)):
         if cents == 60:
-            streams.place(world, instrument, "sell", 60, 2, user=1)
+            world.place(instrument, "sell", 60, 2, user=1)
         body = retail_order(instrument, intent, cents, 2)
         assert retail.post("/v1/orders", json=body).status == 200
-    streams.place(world, instrument, "buy", 30, 1)
-    streams.place(world, instrument, "sell", 70, 1, user=1)
+    world.place(instrument, "buy", 30, 1)
+    world.place(instrument, "sell", 70, 1, user=1)
     world.advance("1s")
     return world, instrument
 
 
-def test_the_page_and_the_table_above_have_the_same_streams(
-    busy: tuple[Connection, Instrument],
-) -> None:
+def test_the_page_and_the_table_above_have_the_same_streams(busy: tuple[Desk, Instrument]) -> None:
     assert set(TABLE) == set(ROWS)
     operations = busy[0].simulation.contract.operations
     served = {f"`{one.rpc}`" for one in operations if one.kind != "unary" and one.grpc}
@@ -180,7 +176,7 @@ def test_the_page_and_the_table_above_have_the_same_streams(
 
 @pytest.mark.spec("S6.2-1", "S6.2-2", "S6.2-3", "S6.2-4", "S6.2-5", "S6.2-6", "S6.2-8")
 @pytest.mark.parametrize("name", ROWS)
-def test_a_stream_begins_as_the_page_says(busy: tuple[Connection, Instrument], name: str) -> None:
+def test_a_stream_begins_as_the_page_says(busy: tuple[Desk, Instrument], name: str) -> None:
     world, instrument = busy
     opened, state = ROWS[name]
     stream = opened(world, instrument)
@@ -194,13 +190,13 @@ def test_a_stream_begins_as_the_page_says(busy: tuple[Connection, Instrument], n
 
 @pytest.mark.spec("S6.2-2", "S6.2-6")
 def test_position_changes_begin_with_the_positions_where_that_is_wanted(
-    busy: tuple[Connection, Instrument],
+    busy: tuple[Desk, Instrument],
 ) -> None:
     world, instrument = busy
-    world.simulation.control("assumption.set", "stream.position_change_snapshot", {"value": True})
+    world.assume("stream.position_change_snapshot", True)
     (frame,) = ROWS["`CreatePositionChangeSubscription`"][0](world, instrument).take()
     held = [change.position for change in frame.position_changes]
-    account = firm(world.simulation).users[0].account
+    account = world.account()
     rows = {row.symbol: row.net_position for row in held if row.account == account}
     assert rows[instrument.symbol] == 4 * instrument.qty_scale
-    world.simulation.control("assumption.set", "stream.position_change_snapshot", {"value": False})
+    world.assume("stream.position_change_snapshot", False)

@@ -8,22 +8,20 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
-from sim.run.client.client import Connection, connect
-from tests.journeys import key, operate, retail_order, trader
+from tests.kit import Desk, begin, retail_order
 from tests.kit.streams import subscribe
 
 SYMBOL = "agreed"
 
 
 @pytest.fixture
-def world() -> Connection:
-    world = connect(Simulation(load_scenario("quickstart")))
-    operate(world, "instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
+def world() -> Desk:
+    world = begin()
+    world.operate("instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
     return world
 
 
-def enter(world: Connection, user: int, side: str, price: int, qty: int) -> None:
+def enter(world: Desk, user: int, side: str, price: int, qty: int) -> None:
     body = {
         "type": "ORDER_TYPE_LIMIT",
         "side": f"SIDE_{side}",
@@ -31,32 +29,28 @@ def enter(world: Connection, user: int, side: str, price: int, qty: int) -> None
         "price": str(price),
         "orderQty": str(qty),
     }
-    assert trader(world, user).post("/v1/trading/orders", json=body).status == 200
+    assert world.trader(user).post("/v1/trading/orders", json=body).status == 200
 
 
-def market(world: Connection) -> dict[str, dict[str, Any]]:
+def market(world: Desk) -> dict[str, dict[str, Any]]:
     """Return the trades of the market from the book, reports, retail API and gateway."""
     window = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z"}
     points = {"symbol": SYMBOL, "fidelity": 1, "fixedInterval": "INTERVAL_1H"}
     return {
-        "book": trader(world).get(f"/v1/orderbook/{SYMBOL}").json()["stats"],
+        "book": world.book(SYMBOL)["stats"],
         "report": (
-            trader(world)
+            world.trader()
             .post("/v1/report/trades/stats", json={"symbol": SYMBOL, **window})
             .json()["stats"]
         ),
-        "bbo": (
-            world.retail(key(world.simulation))
-            .get(f"/v1/markets/{SYMBOL}/bbo")
-            .json()["marketData"]
-        ),
+        "bbo": (world.customer().get(f"/v1/markets/{SYMBOL}/bbo").json()["marketData"]),
         "gateway": world.gateway.get(f"/v1/market/slug/{SYMBOL}").json()["market"],
         "history": world.gateway.get("/v1/price-history", params=points).json().get("history", []),
     }
 
 
 @pytest.mark.spec("S2.4-1", "S2.5-1")
-def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
+def test_m42_an_undone_trade_counts_nowhere(world: Desk) -> None:
     """This holds for the first trade, the highest, the last, and the last of a session that is
     over.
     """
@@ -68,15 +62,13 @@ def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
         world.advance("1m")
     ids = {
         int(row["aggressor"]["lastPx"]): row["id"]
-        for row in (
-            trader(world).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json()["trade"]
-        )
+        for row in (world.search("trades", symbol=SYMBOL))
     }
     for undone in (None, 50, 60, 55, 45):
         if undone == 55:
-            operate(world, "instrument.state", SYMBOL, state="CLOSED")
+            world.move(SYMBOL, "CLOSED")
         if undone is not None:
-            operate(world, "trade.bust", ids[undone])
+            world.operate("trade.bust", ids[undone])
             standing.remove(undone)
         seen, qty, dollars = market(world), 2 * len(standing), sum(standing) * 2 / 100
         wanted = (
@@ -114,22 +106,22 @@ def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
 
 @pytest.mark.spec("S4.2-14", "S4.2-7")
 def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_account_is(
-    world: Connection,
+    world: Desk,
 ) -> None:
     """P2, P22: money, margin, reservations and time of change, over orders, fills, a settlement and
     its correction.
     """
-    mine = world.retail(key(world.simulation))
-    socket = world.web_socket(key(world.simulation), "/v1/ws/private")
+    mine = world.customer()
+    socket = world.web_socket(world.keys[0], "/v1/ws/private")
     begun = subscribe(socket, "money", "ACCOUNT_BALANCE")
     held = mine.get("/v1/account/balances").json()["balances"][0]
     assert begun[0]["accountBalancesSnapshot"]["balances"] == [held]
-    instrument = world.simulation.exchange.instruments.require(SYMBOL)
+    instrument = world.instrument(SYMBOL)
     enter(world, 1, "BUY", 40, 3)
     enter(world, 1, "BUY", 39, 4)
 
     def settle(price: str) -> None:
-        operate(world, "instrument.settle", SYMBOL, price=price)
+        world.settle(SYMBOL, price)
 
     def sell() -> None:
         assert (
@@ -159,11 +151,11 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
 
 
 @pytest.mark.spec("S4.2-14")
-def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(world: Connection) -> None:
-    mine = world.retail(key(world.simulation))
-    socket = world.web_socket(key(world.simulation), "/v1/ws/private")
+def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(world: Desk) -> None:
+    mine = world.customer()
+    socket = world.web_socket(world.keys[0], "/v1/ws/private")
     subscribe(socket, "money", "ACCOUNT_BALANCE")
-    instrument = world.simulation.exchange.instruments.require(SYMBOL)
+    instrument = world.instrument(SYMBOL)
     assert mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 10)).status == 200
     before = mine.get("/v1/account/balances").json()["balances"][0]
     assert before["openOrders"] == 4

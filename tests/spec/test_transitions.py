@@ -11,9 +11,7 @@ import pytest
 from sim.api.pipeline.inputs import Post
 from sim.core.model.refusals import IllegalTransition
 from sim.kernel.instants import NS_PER_S
-from sim.run.client.client import Connection
-from tests.journeys import PERSON, firm, operate, quiet, trader
-from tests.spec.worlds import world_of
+from tests.kit import PERSON, Desk, begin
 
 # From where to where, in the words of rule L10: open, suspended and halted change with each other;
 # what has not begun or was halted may open or pre-open; anything tradable closes; what closed may
@@ -39,18 +37,18 @@ ROUTES = {
 }
 
 
-def move(world: Connection, state: str) -> None:
-    operate(world, "instrument.state", "moved", state=state)
+def move(world: Desk, state: str) -> None:
+    world.move("moved", state)
 
 
-def shown(world: Connection) -> str:
+def shown(world: Desk) -> str:
     """The state that reference data show."""
-    row = world.exchange(firm(world.simulation)).get("/v1/refdata/instruments/moved").json()
+    row = world.partner.get("/v1/refdata/instruments/moved").json()
     return str(row["instrument"]["state"]).removeprefix("INSTRUMENT_STATE_")
 
 
-def instrument_in(state: str) -> Connection:
-    world = world_of()
+def instrument_in(state: str) -> Desk:
+    world = begin(limits=False)
     made: dict[str, Any] = {"symbol": "moved", "tick_size": "0.01", "state": "OPEN"}
     if state == "PENDING":
         made = {"symbol": "moved", "tick_size": "0.01", "start": "2026-12-01T12:00:00Z"}
@@ -87,19 +85,19 @@ def test_an_unfiltered_trade_search_fails_about_two_times_in_three_and_a_filtere
     None
 ):
     """§4.3: 504 after 30 s "about two thirds of the time"; filtered by symbol, about 130 ms."""
-    world = world_of()
-    client = trader(world)
-    symbol = quiet(world.simulation).symbol
+    world = begin(limits=False)
+    client = world.trader()
+    symbol = world.quiet().symbol
     failed = 0
     for _ in range(150):
-        begun = world.simulation.now
+        begun = world.now
         answer = client.post("/v1/report/trades/search", json={})
         assert answer.status in (200, 504)
         if answer.status == 504:
             failed += 1
             assert answer.reply.ready_at - begun == 30 * NS_PER_S
         narrow = client.post("/v1/report/trades/search", json={"symbol": symbol})
-        assert (narrow.status, narrow.reply.ready_at - world.simulation.now) == (200, 130_000_000)
+        assert (narrow.status, narrow.reply.ready_at - world.now) == (200, 130_000_000)
     assert 85 <= failed <= 115  # two thirds of 150 is 100; four deviations are 23
 
 
@@ -109,16 +107,16 @@ def test_an_unfiltered_trade_search_fails_about_two_times_in_three_and_a_filtere
 @pytest.mark.spec("S3.5-1")
 def test_the_window_without_a_participant_is_from_half_a_second_to_26_minutes_long() -> None:
     """§3.5. Of 120 windows some are near each bound."""
-    world = world_of()
-    client = world.exchange(firm(world.simulation))
+    world = begin(limits=False)
+    client = world.partner
     client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
-    begun, windows = world.simulation.now, []
+    begun, windows = world.now, []
     for number in range(120):
         person = PERSON | {"external_id": f"w-{number}", "ssn": f"4{number:08d}"}
         assert client.post("/v1/kyc/start", json=person).json()["participantId"] == ""
 
     def receive(post: Post) -> int:
-        windows.append(world.simulation.now - begun)
+        windows.append(world.now - begun)
         return 200
 
     world.receive = receive

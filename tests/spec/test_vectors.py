@@ -10,7 +10,8 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.model.refusals import Conflict, NotFound
-from sim.run.client.client import Response, connect
+from sim.run.client.client import Response
+from tests.kit import Desk
 
 GTC, DAY, IOC, FOK = (
     f"TIME_IN_FORCE_{name}"
@@ -47,7 +48,7 @@ class Pit:
                 SCENARIO.replace("ASSUMPTIONS", "" if fees else NO_FEES).replace("CASH", cash)
             )
         )
-        self.world = connect(self.sim)
+        self.world = Desk(self.sim)
         firm = next(found for found in self.sim.exchange.firms.all() if found.name == "firms/vec")
         self.users = [self.world.exchange(firm, user.name) for user in firm.users]
         self.accounts = [user.account for user in firm.users]

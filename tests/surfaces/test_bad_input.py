@@ -17,8 +17,7 @@ from sim.api.codecs.codecs import Field, fields_of
 from sim.api.codecs.protobuf import descriptor_pool
 from sim.contract.contract import Binding, Operation, Plane
 from sim.contract.messages import Message, find_message
-from sim.run.client.client import Connection
-from tests.journeys import firm, key, poor_firm, rpc_trader
+from tests.kit import Desk
 from tests.surfaces.callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
 
 ROUTES = routes()
@@ -28,7 +27,7 @@ LENIENT = {"RefDataAPI", "RefDataSportsAPI"}
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
+def world() -> Desk:
     return unlimited()
 
 
@@ -57,7 +56,7 @@ NO_OBJECT = {
 @pytest.mark.spec("S7.1-1")
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
 def test_a_body_that_is_no_json_object_is_refused(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, _, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
@@ -114,7 +113,7 @@ def bodies(
 @pytest.mark.spec("S7.1-1")
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
 def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, operation, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
@@ -135,7 +134,7 @@ ODD_KEYS = ["", "[", "[0]", ".", "a.b", "__class__", "\u0000", "ü" * 50]
 
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
 def test_fields_nobody_knows_are_ignored_wherever_they_stand(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     """Public clients send some (design §3); however they are called, they never make a call fail
     inside.
@@ -155,7 +154,7 @@ def test_fields_nobody_knows_are_ignored_wherever_they_stand(
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if not route[2][2]], ids=named)
 def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, operation, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
@@ -200,7 +199,7 @@ ODD_PATHS = [
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if "{" in route[2][1]], ids=named)
 def test_odd_names_in_a_path_are_not_found_or_refused(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, _, binding = route
     client, before = caller(world, plane), kept(world)
@@ -222,7 +221,7 @@ def test_odd_names_in_a_path_are_not_found_or_refused(
 @pytest.mark.spec("S7.1-6")
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
 def test_a_body_over_the_limit_is_refused_by_its_size(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, _, binding = route
     before = kept(world)
@@ -246,12 +245,12 @@ GUARDED = [
 @pytest.mark.spec("S7.1-2")
 @pytest.mark.parametrize("route", GUARDED, ids=named)
 def test_whoever_is_not_known_is_refused_with_401(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, operation, binding = route
     path, before = path_of(world, binding), kept(world)
     if plane == "exchange":
-        good = world.bearer(firm(world.simulation))["authorization"].removeprefix("Bearer ")
+        good = world.bearer(world.firm)["authorization"].removeprefix("Bearer ")
         head, payload, signature = good.split(".")
         tokens = [
             "",
@@ -264,7 +263,7 @@ def test_whoever_is_not_known_is_refused_with_401(
         ]
         attempts = [{}, *({"authorization": text} for text in tokens)]
     else:
-        good_headers = world.retail_headers(key(world.simulation), binding[0], path)
+        good_headers = world.retail_headers(world.keys[0], binding[0], path)
         attempts = [
             {},
             good_headers | {"x-pm-signature": "AAAA"},
@@ -285,7 +284,7 @@ def test_whoever_is_not_known_is_refused_with_401(
     assert kept(world) == before
 
 
-def _raw(world: Connection, plane: Plane, verb: str, path: str, headers: dict[str, str]) -> Any:
+def _raw(world: Desk, plane: Plane, verb: str, path: str, headers: dict[str, str]) -> Any:
     from sim.run.client.client import Response
 
     reply = world.simulation.rest(
@@ -296,9 +295,9 @@ def _raw(world: Connection, plane: Plane, verb: str, path: str, headers: dict[st
 
 
 @pytest.mark.spec("S5.1-5", "S7.1-2")
-def test_a_token_ends_by_the_virtual_clock(world: Connection) -> None:
+def test_a_token_ends_by_the_virtual_clock(world: Desk) -> None:
     fresh = unlimited()
-    headers = fresh.bearer(firm(fresh.simulation))
+    headers = fresh.bearer(fresh.firm)
     path = "/v1/whoami"
     assert _raw(fresh, "exchange", "GET", path, headers).status == 200
     fresh.advance("179s")
@@ -312,10 +311,10 @@ def test_a_token_ends_by_the_virtual_clock(world: Connection) -> None:
     "route", [route for route in GUARDED if route[0] == "exchange" and route[1].scope], ids=named
 )
 def test_a_missing_scope_is_refused_with_403_and_named(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, operation, binding = route
-    poor = poor_firm(world.simulation)
+    poor = world.poor_firm
     if operation.scope in poor.scopes:
         return
     answer = world.exchange(poor, poor.users[0].name).request(
@@ -330,15 +329,13 @@ def test_a_missing_scope_is_refused_with_403_and_named(
     "route", [route for route in GUARDED if route[1].participant == "required"], ids=named
 )
 def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: tuple[Plane, Operation, Binding]
 ) -> None:
     plane, _, binding = route
-    found, before = firm(world.simulation), kept(world)
+    found, before = world.firm, kept(world)
     path, body = path_of(world, binding), {} if binding[2] else None
     foreign = next(
-        other
-        for other in world.simulation.exchange.firms.all()
-        if other.client_id and other.name != found.name
+        other for other in world.core.firms.all() if other.client_id and other.name != found.name
     )
     for participant in (
         None,
@@ -361,7 +358,7 @@ def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(
 
 @pytest.mark.spec("S7.1-4", "S7.1-5")
 @pytest.mark.parametrize("plane", ["gateway", "retail", "exchange", "auth"])
-def test_unknown_paths_and_wrong_methods_are_told_apart(world: Connection, plane: Plane) -> None:
+def test_unknown_paths_and_wrong_methods_are_told_apart(world: Desk, plane: Plane) -> None:
     """E1."""
     client = caller(world, plane)
     for path in (
@@ -389,8 +386,8 @@ RPCS = [operation for operation in SERVED if operation.grpc and operation.kind =
 
 
 @pytest.mark.parametrize("operation", RPCS, ids=lambda operation: operation.name)
-def test_bytes_that_are_no_message_are_invalid(world: Connection, operation: Operation) -> None:
-    client, before = rpc_trader(world), kept(world)
+def test_bytes_that_are_no_message_are_invalid(world: Desk, operation: Operation) -> None:
+    client, before = world.rpc_trader(), kept(world)
     for message in (b"\xff" * 8, b"\x0a\xff\xff\xff\xff\x0f", b"\x00", b"\x07", b"\x0f\x01"):
         reply = client.raw(operation.full_methods[0], message)
         assert reply.code == 3, (message, reply.message)
@@ -414,7 +411,7 @@ def _varint(number: int) -> bytes:
 @pytest.mark.parametrize("operation", RPCS, ids=lambda operation: operation.name)
 def test_random_bytes_never_fail_inside(operation: Operation, data: st.DataObject) -> None:
     world = _shared()
-    reply = rpc_trader(world).raw(operation.full_methods[0], data.draw(st.binary(max_size=40)))
+    reply = world.rpc_trader().raw(operation.full_methods[0], data.draw(st.binary(max_size=40)))
     assert reply.code not in (2, 13), reply.message
     assert reply.code != 13
 
@@ -428,11 +425,11 @@ _shared = cache(unlimited)
     ids=lambda operation: operation.name,
 )
 def test_over_grpc_the_unknown_the_poor_and_the_foreign_are_refused(
-    world: Connection, operation: Operation
+    world: Desk, operation: Operation
 ) -> None:
     before = kept(world)
     assert world.rpc(None).raw(operation.full_methods[0], b"").code == 16
-    poor, found = poor_firm(world.simulation), firm(world.simulation)
+    poor, found = world.poor_firm, world.firm
     if operation.scope and operation.scope not in poor.scopes:
         reply = world.rpc(poor, poor.users[0].name).raw(operation.full_methods[0], b"")
         assert (reply.code, operation.scope in reply.message) == (7, True)

@@ -21,8 +21,8 @@ from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.enums import OrderType, Side, TimeInForce
 from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
-from sim.run.client.client import Connection, RpcError
-from tests.journeys import account, firm, quiet, rpc_trader, trader
+from sim.run.client.client import RpcError
+from tests.kit import Desk
 from tests.surfaces.callers import counted, unlimited
 
 TRADES = 1600
@@ -38,14 +38,11 @@ class Download(NamedTuple):
     operation: str
     request: type[Message]
     text: str
-    rows: Callable[[Connection], tuple[Any, str]]
+    rows: Callable[[Desk], tuple[Any, str]]
 
 
-def _ledger_rows(component: str) -> Callable[[Connection], tuple[Any, str]]:
-    return lambda world: (
-        getattr(world.simulation.exchange.trading, component)._rows_of,
-        account(world),
-    )
+def _ledger_rows(component: str) -> Callable[[Desk], tuple[Any, str]]:
+    return lambda world: (getattr(world.trading, component)._rows_of, world.account())
 
 
 DOWNLOADS = [
@@ -55,7 +52,7 @@ DOWNLOADS = [
         "ReportAPI.DownloadOrders",
         wire.DownloadOrdersRequest,
         "filechunk",
-        lambda world: (world.simulation.exchange.trading.orders.rows, "rows"),
+        lambda world: (world.trading.orders.rows, "rows"),
     ),
     Download(
         "POST",
@@ -63,7 +60,7 @@ DOWNLOADS = [
         "ReportAPI.DownloadExecutions",
         wire.DownloadExecutionsRequest,
         "filechunk",
-        lambda world: (world.simulation.exchange.trading.executions, "rows"),
+        lambda world: (world.trading.executions, "rows"),
     ),
     Download(
         "POST",
@@ -71,7 +68,7 @@ DOWNLOADS = [
         "ReportAPI.DownloadTrades",
         wire.DownloadTradesRequest,
         "filechunk",
-        lambda world: (world.simulation.exchange.trading.trades, "rows"),
+        lambda world: (world.trading.trades, "rows"),
     ),
     Download(
         "GET",
@@ -96,12 +93,12 @@ every_download = pytest.mark.parametrize(
 REPORTS = DOWNLOADS[:3]
 
 
-def busy(count: int) -> Connection:
+def busy(count: int) -> Desk:
     """Two participants trade one contract back and forth, `count` times."""
     world = unlimited()
-    trading = world.simulation.exchange.trading
-    symbol = quiet(world.simulation).symbol
-    users = firm(world.simulation).users
+    trading = world.trading
+    symbol = world.quiet().symbol
+    users = world.firm.users
     for number in range(count):
         for user, side in (
             (users[0], (Side.BUY, Side.SELL)[number % 2]),
@@ -120,27 +117,27 @@ def busy(count: int) -> Connection:
                     clord_id=f"{number}",
                 )
             )
-        world.simulation.exchange.take_events()
+        world.core.take_events()
     world.advance("1m")
     return world
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
+def world() -> Desk:
     return busy(TRADES)
 
 
 @pytest.fixture(scope="module")
-def little() -> Connection:
+def little() -> Desk:
     return busy(2 * CHUNK_ROWS)
 
 
-def by_rest(world: Connection, download: Download, **fields: Any) -> Iterator[bytes]:
+def by_rest(world: Desk, download: Download, **fields: Any) -> Iterator[bytes]:
     """Chunks as they leave, out of the JSON around them where there is some."""
-    client = trader(world)
+    client = world.trader()
     if download.verb == "GET":
         chunks = client.get(
-            download.path, params={"account": account(world), **fields}
+            download.path, params={"account": world.account(), **fields}
         ).reply.chunks
         assert chunks is not None
         return chunks
@@ -149,10 +146,10 @@ def by_rest(world: Connection, download: Download, **fields: Any) -> Iterator[by
     return (msgspec.json.decode(line)["result"]["filechunk"].encode() for line in lines)
 
 
-def by_grpc(world: Connection, download: Download, **fields: Any) -> Iterator[bytes]:
+def by_grpc(world: Desk, download: Download, **fields: Any) -> Iterator[bytes]:
     if download.text == "data":
-        fields = {"account": account(world), **fields}
-    for part in rpc_trader(world).download(download.operation, download.request(**fields)):
+        fields = {"account": world.account(), **fields}
+    for part in world.rpc_trader().download(download.operation, download.request(**fields)):
         text = getattr(part, download.text)
         yield text if isinstance(text, bytes) else text.encode()
 
@@ -164,7 +161,7 @@ both = pytest.mark.parametrize("ask", [by_rest, by_grpc])
 @both
 @every_download
 def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(
-    world: Connection, download: Download, ask: Any
+    world: Desk, download: Download, ask: Any
 ) -> None:
     next(iter(ask(world, download)))  # indexes catch up with rows that are new to them, once
     with counted(*download.rows(world)) as rows:
@@ -180,13 +177,13 @@ def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(
 @both
 @pytest.mark.parametrize("download", DOWNLOADS[::3], ids=lambda download: download.operation)
 def test_memory_does_not_grow_with_the_number_of_rows(
-    world: Connection, little: Connection, download: Download, ask: Any
+    world: Desk, little: Desk, download: Download, ask: Any
 ) -> None:
     few, many = peak(little, download, ask), peak(world, download, ask)
     assert many < few * 5 // 4
 
 
-def peak(world: Connection, download: Download, ask: Any) -> int:
+def peak(world: Desk, download: Download, ask: Any) -> int:
     """Most bytes that were in use at once from asking to the last chunk, which the reader does not
     keep.
     """
@@ -200,7 +197,7 @@ def peak(world: Connection, download: Download, ask: Any) -> int:
 
 
 @every_download
-def test_both_protocols_send_the_same_text(world: Connection, download: Download) -> None:
+def test_both_protocols_send_the_same_text(world: Desk, download: Download) -> None:
     text = b"".join(by_rest(world, download))
     assert b"".join(by_grpc(world, download)) == text
     assert len(csv_rows(text)) == text.count(b"\r\n") - 1 >= TRADES
@@ -208,15 +205,15 @@ def test_both_protocols_send_the_same_text(world: Connection, download: Download
 
 @both
 @pytest.mark.parametrize("download", REPORTS, ids=lambda download: download.operation)
-def test_a_window_without_rows_is_a_header(world: Connection, download: Download, ask: Any) -> None:
-    start = world.simulation.now + minutes(5)
+def test_a_window_without_rows_is_a_header(world: Desk, download: Download, ask: Any) -> None:
+    start = world.now + minutes(5)
     given = start if ask is by_grpc else "2030-01-01T00:00:00Z"
     assert b"".join(ask(world, download, start_time=given)).count(b"\r\n") == 1
 
 
-def test_a_refused_download_is_a_status(world: Connection) -> None:
+def test_a_refused_download_is_a_status(world: Desk) -> None:
     with pytest.raises(RpcError) as refused:
-        rpc_trader(world).download(
+        world.rpc_trader().download(
             "FundingAPI.DownloadBalanceLedger",
             wire.DownloadBalanceLedgerRequest(account="firms/nobody/accounts/x"),
         )
@@ -225,9 +222,9 @@ def test_a_refused_download_is_a_status(world: Connection) -> None:
 
 def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_are_read() -> None:
     world = busy(2 * CHUNK_ROWS)
-    trading = world.simulation.exchange.trading
-    symbol = quiet(world.simulation).symbol
-    user = firm(world.simulation).users[0]
+    trading = world.trading
+    symbol = world.quiet().symbol
+    user = world.firm.users[0]
     resting = PlaceOrder(
         account=user.account,
         participant=user.name,
@@ -258,7 +255,7 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
         trading.order_service.cancel(CancelOrder(accounts=(user.account,), order_id=old))
 
     def trade() -> None:
-        other = firm(world.simulation).users[1]
+        other = world.firm.users[1]
         trading.order_service.enter(
             PlaceOrder(
                 account=other.account,
@@ -282,8 +279,8 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
 
 @both
 @every_download
-def test_a_journey_in_time_ends_a_download(world: Connection, download: Download, ask: Any) -> None:
-    trader(world).get("/v1/whoami")  # a token got later would be gone afterwards
+def test_a_journey_in_time_ends_a_download(world: Desk, download: Download, ask: Any) -> None:
+    world.trader().get("/v1/whoami")  # a token got later would be gone afterwards
     world.simulation.snapshot("before")
     chunks = ask(world, download)
     next(chunks)

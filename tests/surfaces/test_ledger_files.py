@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.run.client.client import Connection
-from tests.journeys import account, order, quiet, trader
+from tests.kit import Desk, order
 
 
 def camel(name: str) -> str:
@@ -19,25 +18,23 @@ def camel(name: str) -> str:
 
 @pytest.mark.spec("S4.3-17", "S4.3-18")
 @pytest.mark.parametrize("path", ["/v1/positions/ledger", "/v1/funding/balance-ledger"])
-def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(
-    world: Connection, path: str
-) -> None:
+def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(world: Desk, path: str) -> None:
     """Enumerations too: what JSON calls DEPOSIT is DEPOSIT in the file."""
-    sim, instrument = world.simulation, quiet(world.simulation)
-    client, other = trader(world), trader(world, 1)
+    sim, instrument = world.simulation, world.quiet()
+    client, other = world.trader(), world.trader(1)
     assert (
         other.post(
-            "/v1/trading/orders", json=order(instrument, "sell", 40, 3, account=account(world, 1))
+            "/v1/trading/orders", json=order(instrument, "sell", 40, 3, account=world.account(1))
         ).status
         == 200
     )
     assert (
         client.post(
-            "/v1/trading/orders", json=order(instrument, "buy", 40, 2, account=account(world, 0))
+            "/v1/trading/orders", json=order(instrument, "buy", 40, 2, account=world.account())
         ).status
         == 200
     )
-    asked = {"account": account(world, 0)}
+    asked = {"account": world.account()}
     rows: list[dict[str, Any]] = client.get(path, params=asked).json()["entries"]
     answer = client.get(f"{path}/download", params=asked)
     told = [
@@ -45,14 +42,14 @@ def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(
         for row in csv.DictReader(io.StringIO(answer.body.decode()))
     ]
     assert rows and told == rows
-    assert sim.exchange.trading.positions.net(account(world, 0), instrument.symbol)
+    assert sim.exchange.trading.positions.net(world.account(), instrument.symbol)
 
 
 @pytest.mark.spec("S4.3-17", "S4.3-18")
 @pytest.mark.parametrize("path", ["/v1/positions/ledger", "/v1/funding/balance-ledger"])
-def test_a_ledger_file_without_rows_is_an_empty_body(world: Connection, path: str) -> None:
+def test_a_ledger_file_without_rows_is_an_empty_body(world: Desk, path: str) -> None:
     """P24."""
-    answer = trader(world).get(
-        f"{path}/download", params={"account": account(world, 0), "endTime": "2026-05-02T00:00:00Z"}
+    answer = world.trader().get(
+        f"{path}/download", params={"account": world.account(), "endTime": "2026-05-02T00:00:00Z"}
     )
     assert (answer.status, answer.body) == (200, b"")

@@ -11,8 +11,8 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
-from sim.run.client.client import Connection
-from tests.journeys import enter, firm, operate, quiet, rpc_trader, trader
+from tests.journeys import enter
+from tests.kit import Desk
 
 SYMBOL = "aec-nba-bos-nyk-2026-09-09"
 DATES = {
@@ -23,22 +23,20 @@ DATES = {
 OPEN_FOR_AN_HOUR = [{"start": "15:00", "length": "1h", "state": "OPEN"}]
 
 
-def listed(world: Connection, **terms: Any) -> Instrument:
+def listed(world: Desk, **terms: Any) -> Instrument:
     """An instrument made by a tester."""
-    world.simulation.control(
-        "instrument.create", "", {"symbol": SYMBOL, "tick_size": "0.01", **terms}
-    )
-    return world.simulation.exchange.instruments.require(SYMBOL)
+    world.operate("instrument.create", symbol=SYMBOL, tick_size="0.01", **terms)
+    return world.instrument(SYMBOL)
 
 
-def move(world: Connection, state: str) -> None:
-    operate(world, "instrument.state", SYMBOL, state=state)
+def move(world: Desk, state: str) -> None:
+    world.move(SYMBOL, state)
 
 
-def states(world: Connection) -> Any:
+def states(world: Desk) -> Any:
     """An instrument state stream on the symbol, its first message taken."""
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL])
-    stream = world.rpc(firm(world.simulation)).stream(
+    stream = world.rpc_partner.stream(
         "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
     )
     stream.take()
@@ -68,8 +66,8 @@ def executions(stream: Any) -> list[tuple[str, str, int]]:
     ]
 
 
-def follow(world: Connection, user: int = 0) -> Any:
-    stream = rpc_trader(world, user).stream(
+def follow(world: Desk, user: int = 0) -> Any:
+    stream = world.rpc_trader(user).stream(
         "OrderEntryAPI.CreateOrderSubscription",
         wire.CreateOrderSubscriptionRequest(symbols=[SYMBOL]),
     )
@@ -77,15 +75,15 @@ def follow(world: Connection, user: int = 0) -> Any:
     return stream
 
 
-def book(world: Connection) -> Any:
-    return world.exchange(firm(world.simulation)).get(f"/v1/orderbook/{SYMBOL}")
+def book(world: Desk) -> Any:
+    return world.partner.get(f"/v1/orderbook/{SYMBOL}")
 
 
-def open_ids(world: Connection, user: int = 0) -> list[str]:
+def open_ids(world: Desk, user: int = 0) -> list[str]:
     return [
         row["clordId"]
         for row in (
-            trader(world, user)
+            world.trader(user)
             .get("/v1/trading/orders/open", params={"symbols": SYMBOL})
             .json()["orders"]
         )
@@ -96,31 +94,27 @@ def open_ids(world: Connection, user: int = 0) -> list[str]:
 
 
 @pytest.mark.spec("S3.1-1", "S3.1-13")
-def test_trading_starts_with_a_notification_and_a_pending_book_never_appears(
-    world: Connection,
-) -> None:
+def test_trading_starts_with_a_notification_and_a_pending_book_never_appears(world: Desk) -> None:
     instrument = listed(world, **DATES)
     stream = states(world)
     assert book(world).status == 404
-    assert enter(world, instrument, "buy", 40, 1).status == 422
+    assert world.enter(instrument, "buy", 40, 1).status == 422
     world.advance_to(DATES["start"])
     assert told(stream) == ["OPEN"]
     assert book(world).json()["state"] == "INSTRUMENT_STATE_OPEN"
-    assert enter(world, instrument, "buy", 40, 1).status == 200
+    assert world.enter(instrument, "buy", 40, 1).status == 200
 
 
 @pytest.mark.spec("S3.1-2", "S3.1-8", "S3.4-1")
-def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(
-    world: Connection,
-) -> None:
+def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(world: Desk) -> None:
     instrument = listed(world, schedule=OPEN_FOR_AN_HOUR, **DATES)
     world.advance_to(DATES["start"])
-    enter(world, instrument, "buy", 40, 2, clordId="day", timeInForce="TIME_IN_FORCE_DAY")
-    gtc = enter(world, instrument, "buy", 41, 3, clordId="gtc").json()["orderId"]
+    world.enter(instrument, "buy", 40, 2, clordId="day", timeInForce="TIME_IN_FORCE_DAY")
+    gtc = world.enter(instrument, "buy", 41, 3, clordId="gtc").json()["orderId"]
     orders, stream = follow(world), states(world)
-    account = firm(world.simulation).users[0].account
+    account = world.account()
     before = (
-        trader(world).get("/v1/positions/ledger", params={"account": account}).json(),
+        world.trader().get("/v1/positions/ledger", params={"account": account}).json(),
         balance(world),
     )
     world.advance_to("2026-09-08T16:00:00-04:00")
@@ -129,18 +123,18 @@ def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(
     assert open_ids(world) == ["gtc"]
     # An expired order yields no fill, no ledger entry, no position change.
     assert (
-        trader(world).get("/v1/positions/ledger", params={"account": account}).json(),
+        world.trader().get("/v1/positions/ledger", params={"account": account}).json(),
         balance(world),
     ) == before
-    assert enter(world, instrument, "buy", 40, 1).status == 422
+    assert world.enter(instrument, "buy", 40, 1).status == 422
     assert (
-        trader(world)
+        world.trader()
         .post("/v1/trading/orders/replace", json={"orderId": gtc, "symbol": SYMBOL, "price": "42"})
         .status
         == 422
     )
     assert (
-        trader(world)
+        world.trader()
         .post("/v1/trading/orders/cancel", json={"orderId": gtc, "symbol": SYMBOL})
         .status
         == 422
@@ -148,38 +142,38 @@ def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(
     assert open_ids(world) == ["gtc"]
 
 
-def balance(world: Connection) -> Any:
-    account = firm(world.simulation).users[0].account
+def balance(world: Desk) -> Any:
+    account = world.account()
     return (
-        trader(world)
+        world.trader()
         .post("/v1/positions/balance", json={"name": account, "currency": "USD"})
         .json()["balance"]
     )
 
 
 @pytest.mark.spec("S3.1-3", "S3.1-12", "S3.1-13")
-def test_expiration_expires_what_rests_and_refuses_entry(world: Connection) -> None:
+def test_expiration_expires_what_rests_and_refuses_entry(world: Desk) -> None:
     instrument = listed(world, schedule=OPEN_FOR_AN_HOUR, **DATES)
     world.advance_to(DATES["start"])
-    enter(world, instrument, "buy", 41, 3, clordId="gtc")
+    world.enter(instrument, "buy", 41, 3, clordId="gtc")
     world.advance_to("2026-09-08T16:00:00-04:00")
     orders, stream = follow(world), states(world)
     world.advance_to(DATES["expiration"])
     assert told(stream) == ["EXPIRED"]
     assert executions(orders) == [("gtc", "EXPIRED", 0)]
     assert open_ids(world) == []
-    assert enter(world, instrument, "buy", 40, 1).status == 422
+    assert world.enter(instrument, "buy", 40, 1).status == 422
     assert book(world).json()["bids"] == []
 
 
 @pytest.mark.spec("S3.1-4")
-def test_termination_removes_the_book_closes_positions_and_keeps_history(world: Connection) -> None:
+def test_termination_removes_the_book_closes_positions_and_keeps_history(world: Desk) -> None:
     instrument = listed(world, schedule=OPEN_FOR_AN_HOUR, **DATES)
     world.advance_to(DATES["start"])
-    enter(world, instrument, "sell", 40, 5, user=1)
-    enter(world, instrument, "buy", 40, 5)
-    account = firm(world.simulation).users[0].account
-    client = trader(world)
+    world.enter(instrument, "sell", 40, 5, user=1)
+    world.enter(instrument, "buy", 40, 5)
+    account = world.account()
+    client = world.trader()
 
     def held() -> list[Any]:
         rows = client.get("/v1/positions", params={"name": account, "symbol": SYMBOL}).json()[
@@ -192,7 +186,7 @@ def test_termination_removes_the_book_closes_positions_and_keeps_history(world: 
     world.advance_to(DATES["termination"])
     assert told(stream) == ["CLOSED", "EXPIRED", "TERMINATED"]
     assert book(world).status == 404
-    assert enter(world, instrument, "buy", 40, 1).status in (404, 422)
+    assert world.enter(instrument, "buy", 40, 1).status in (404, 422)
     assert held() == []
     history = client.get(
         "/v1/positions/ledger", params={"account": account, "symbol": SYMBOL}
@@ -203,7 +197,7 @@ def test_termination_removes_the_book_closes_positions_and_keeps_history(world: 
 
 
 @pytest.mark.spec("S3.1-13")
-def test_a_schedule_moves_an_instrument_day_by_day(world: Connection) -> None:
+def test_a_schedule_moves_an_instrument_day_by_day(world: Desk) -> None:
     listed(
         world,
         schedule=[
@@ -230,17 +224,17 @@ PERMITS = [
 @pytest.mark.spec("S3.1-7", "S3.1-8", "S3.1-9", "S3.1-10", "S3.1-11", "S3.1-13")
 @pytest.mark.parametrize(("state", "entry", "modify", "cancel", "matching"), PERMITS)
 def test_what_a_state_permits(
-    world: Connection, state: str, entry: bool, modify: bool, cancel: bool, matching: bool
+    world: Desk, state: str, entry: bool, modify: bool, cancel: bool, matching: bool
 ) -> None:
     instrument = listed(world, state="OPEN")
-    first = enter(world, instrument, "buy", 40, 5, clordId="a").json()["orderId"]
-    second = enter(world, instrument, "buy", 39, 5, clordId="b").json()["orderId"]
+    first = world.enter(instrument, "buy", 40, 5, clordId="a").json()["orderId"]
+    second = world.enter(instrument, "buy", 39, 5, clordId="b").json()["orderId"]
     if state != "OPEN":
         move(world, "CLOSED" if state == "PREOPEN" else state)
         if state == "PREOPEN":
             move(world, state)
-    client = trader(world)
-    assert (enter(world, instrument, "buy", 38, 1, clordId="c").status == 200) is entry
+    client = world.trader()
+    assert (world.enter(instrument, "buy", 38, 1, clordId="c").status == 200) is entry
     replaced = client.post(
         "/v1/trading/orders/replace", json={"orderId": first, "symbol": SYMBOL, "price": "41"}
     )
@@ -252,23 +246,17 @@ def test_what_a_state_permits(
     assert book(world).json()["state"] == f"INSTRUMENT_STATE_{state}"
     if entry:
         before = (
-            world.exchange(firm(world.simulation))
-            .post("/v1/report/trades/search", json={"symbol": SYMBOL})
+            world.partner.post("/v1/report/trades/search", json={"symbol": SYMBOL})
             .json()
             .get("trade", [])
         )
-        enter(world, instrument, "sell", 30, 1, user=1)
-        after = (
-            trader(world, 1)
-            .post("/v1/report/trades/search", json={"symbol": SYMBOL})
-            .json()
-            .get("trade", [])
-        )
+        world.enter(instrument, "sell", 30, 1, user=1)
+        after = world.search("trades", 1, symbol=SYMBOL)
         assert (len(after) > len(before)) is matching
     # Another way in is refused or taken alike.
-    reply = rpc_trader(world).raw("/exchange.v1.OrderEntryAPI/InsertOrder", b"")
+    reply = world.rpc_trader().raw("/exchange.v1.OrderEntryAPI/InsertOrder", b"")
     assert reply.code == 3
-    over_grpc = rpc_trader(world)
+    over_grpc = world.rpc_trader()
     request = wire.InsertOrderRequest(type=2, side=1, symbol=SYMBOL, order_qty=1, price=20)
     if entry:
         assert over_grpc.call("OrderEntryAPI.InsertOrder", request).order_id
@@ -280,16 +268,14 @@ def test_what_a_state_permits(
 
 @pytest.mark.spec("S3.1-9", "S3.1-10", "S3.1-13")
 @pytest.mark.parametrize("state", ["SUSPENDED", "HALTED"])
-def test_orders_outlive_an_exception_state_and_trade_after_it(
-    world: Connection, state: str
-) -> None:
+def test_orders_outlive_an_exception_state_and_trade_after_it(world: Desk, state: str) -> None:
     instrument = listed(world, state="OPEN")
-    enter(world, instrument, "buy", 40, 5, clordId="rests")
+    world.enter(instrument, "buy", 40, 5, clordId="rests")
     orders, stream = follow(world), states(world)
     move(world, state)
     move(world, "OPEN")
     assert (told(stream), executions(orders)) == ([state, "OPEN"], [])
-    enter(world, instrument, "sell", 40, 5, user=1)
+    world.enter(instrument, "sell", 40, 5, user=1)
     assert executions(orders) == [("rests", "FILL", 5)]
 
 
@@ -297,7 +283,7 @@ def test_orders_outlive_an_exception_state_and_trade_after_it(
 
 
 @pytest.mark.spec("S3.1-5")
-def test_orders_of_the_pre_open_trade_at_one_price_that_maximises_volume(world: Connection) -> None:
+def test_orders_of_the_pre_open_trade_at_one_price_that_maximises_volume(world: Desk) -> None:
     instrument = listed(world, state="PREOPEN")
     for number, (side, cents, contracts) in enumerate(
         [("buy", 60, 10), ("buy", 55, 10), ("sell", 50, 8), ("sell", 54, 8), ("sell", 58, 10)]
@@ -317,29 +303,20 @@ def test_orders_of_the_pre_open_trade_at_one_price_that_maximises_volume(world: 
     filled = executions(orders)
     # at 54 or 55; no other price trades more
     assert sum(shares for _, kind, shares in filled if kind in ("FILL", "PARTIAL_FILL")) == 16
-    trades = (
-        trader(world, 2).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json()["trade"]
-    )
+    trades = world.search("trades", 2, symbol=SYMBOL)
     prices = {row["aggressor"]["lastPx"] for row in trades}
     assert len(prices) == 1
     assert prices <= {"54", "55"}
-    assert (
-        world.exchange(firm(world.simulation))
-        .get(f"/v1/orderbook/{SYMBOL}")
-        .json()["stats"]["openPx"]
-        in prices
-    )
+    assert world.book(SYMBOL)["stats"]["openPx"] in prices
 
 
 @pytest.mark.spec("S3.1-6")
 @pytest.mark.parametrize("target", ["OPEN", "CLOSED", "SUSPENDED", "HALTED"])
-def test_leaving_the_closing_auction_matches_whatever_comes_next(
-    world: Connection, target: str
-) -> None:
+def test_leaving_the_closing_auction_matches_whatever_comes_next(world: Desk, target: str) -> None:
     instrument = listed(world, state="OPEN")
     move(world, "MATCH_AND_CLOSE_AUCTION")
-    enter(world, instrument, "buy", 50, 5, clordId="crosses")
-    enter(world, instrument, "sell", 45, 3, user=1)
+    world.enter(instrument, "buy", 50, 5, clordId="crosses")
+    world.enter(instrument, "sell", 45, 3, user=1)
     orders = follow(world)
     assert executions(orders) == []
     move(world, target)
@@ -348,21 +325,21 @@ def test_leaving_the_closing_auction_matches_whatever_comes_next(
 
 
 @pytest.mark.spec("S3.1-13")
-def test_edges_that_do_not_exist_are_refused_and_say_where_one_can_go(world: Connection) -> None:
+def test_edges_that_do_not_exist_are_refused_and_say_where_one_can_go(world: Desk) -> None:
     listed(world, state="OPEN")
     for illegal in ("PENDING", "TERMINATED"):
         with pytest.raises(Exception, match="cannot become") as refused:
             move(world, illegal)
         assert "SUSPENDED" in getattr(refused.value, "remedy", "")
     assert book(world).json()["state"] == "INSTRUMENT_STATE_OPEN"
-    assert format_instant(world.simulation.now) == "2026-09-08T18:00:00Z"
+    assert format_instant(world.now) == "2026-09-08T18:00:00Z"
 
 
 def test_l27_a_correction_is_read_from_book_and_quote_at_the_instant_it_is_made(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    symbol, client = quiet(world.simulation).symbol, trader(world)
+    symbol, client = world.quiet().symbol, world.trader()
     for price, shown in (("1", "100"), ("0.4", "40"), ("0", "0")):
-        operate(world, "instrument.settle", symbol, price=price)
+        world.settle(symbol, price)
         for path in (f"/v1/orderbook/{symbol}", f"/v1/orderbook/{symbol}/bbo"):
             assert client.get(path).json()["stats"]["settlementPx"] == shown

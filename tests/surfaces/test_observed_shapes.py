@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.core.catalogue.observations import READINGS
-from sim.run.client.client import Connection, Http, Stream, connect
+from sim.run.client.client import Http, Stream
 from tests.journeys import quiet
+from tests.kit import Desk
 from tests.surfaces.shapes import (
     ABSENT,
     ANY,
@@ -230,7 +231,7 @@ class Traded:
     def __init__(self, reading: str) -> None:
         self.reading = reading
         self.sim = Simulation(replace(load_scenario("quickstart"), reading=reading))
-        self.world: Connection = connect(self.sim)
+        self.world: Desk = Desk(self.sim)
         keys = {key.account: key for key in self.sim.exchange.firms.api_keys()}.values()
         self.keys = list(keys)[:2]
         self.taker, self.maker = (self.world.retail(key) for key in self.keys)

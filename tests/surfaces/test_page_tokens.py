@@ -23,8 +23,9 @@ from sim.api.pipeline.cursor import write_cursor
 from sim.contract.contract import Operation
 from sim.contract.messages.exchange_v1 import UserFilter
 from sim.core.service.rate_limits import LIMITS
-from sim.run.client.client import Http, Rpc, RpcError, connect
-from tests.journeys import firm, order, quiet, retail_order
+from sim.run.client.client import Http, Rpc, RpcError
+from tests.journeys import firm, quiet
+from tests.kit import Desk, order, retail_order
 from tests.surfaces.callers import SERVED, check_refusal
 
 TOKENS = ("page_token", "cursor")
@@ -72,7 +73,7 @@ class World:
     """An exchange in which two callers of each kind have rows in (nearly) every list."""
 
     def __init__(self, reading: str) -> None:
-        self.connection = connect(Simulation(replace(QUICKSTART, reading=reading)))
+        self.connection = Desk(Simulation(replace(QUICKSTART, reading=reading)))
         for name in LIMITS:
             self.connection.simulation.exchange.rate_limits.replace(name, "off")
         self.connection.simulation.control("preset.set", "", {"name": "ideal"})
@@ -106,7 +107,7 @@ class World:
         others = [one.symbol for one in self.connection.simulation.exchange.instruments]
         for other in [one for one in others if one != self.symbol][:40]:
             for buyer in (ann, bob):
-                terms = world.simulation.exchange.instruments.require(other)
+                terms = world.instrument(other)
                 offer = order(terms, "sell", 60, 1)
                 if first.post("/v1/trading/orders", json=offer).status == 200:
                     buyer.post("/v1/orders", json=retail_order(terms, "BUY_LONG", 60, 1))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from sim.run.client.client import Connection
-from tests.journeys import firm, order, quiet, trader
+from tests.kit import Desk, order
 
 
 @pytest.mark.spec("S5.1-6", "S4.3-9", "S4.3-11")
-def test_single_records_are_as_private_as_the_lists_they_are_in(world: Connection) -> None:
+def test_single_records_are_as_private_as_the_lists_they_are_in(world: Desk) -> None:
     """R8: what a participant's search does not show, its single reads do not show either."""
-    mine, theirs = trader(world), trader(world, 1)
-    instrument = quiet(world.simulation)
+    mine, theirs = world.trader(), world.trader(1)
+    instrument = world.quiet()
     placed = mine.post(
-        "/v1/trading/orders",
-        json=order(instrument, "buy", 20, 1, account=firm(world.simulation).users[0].account),
+        "/v1/trading/orders", json=order(instrument, "buy", 20, 1, account=world.account())
     ).json()["orderId"]
     execution = mine.post("/v1/report/executions/search", json={"orderId": placed}).json()[
         "executions"

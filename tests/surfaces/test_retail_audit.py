@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
-from sim.run.client.client import Connection, Http, Stream, connect
+from sim.run.client.client import Http, Stream
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import key, operate, retail_order
+from tests.kit import Desk, begin, retail_order
 
 
 @pytest.fixture
-def client(world: Connection) -> Http:
-    return world.retail(key(world.simulation))
+def client(world: Desk) -> Http:
+    return world.customer()
 
 
-def subscribed(world: Connection, path: str, type: str, *slugs: str) -> Stream:
-    socket = world.web_socket(key(world.simulation), path)
+def subscribed(world: Desk, path: str, type: str, *slugs: str) -> Stream:
+    socket = world.web_socket(world.keys[0], path)
     subscribe = {
         "requestId": "1",
         "subscriptionType": f"SUBSCRIPTION_TYPE_{type}",
@@ -35,16 +35,9 @@ def subscribed(world: Connection, path: str, type: str, *slugs: str) -> Stream:
 
 
 def other_side(
-    world: Connection,
-    instrument: Instrument,
-    side: str,
-    price: str,
-    qty: str,
-    *,
-    who: str = "maker",
+    world: Desk, instrument: Instrument, side: str, price: str, qty: str, *, who: str = "maker"
 ) -> None:
-    operate(
-        world,
+    world.operate(
         "order.place",
         **{"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty},
     )
@@ -57,7 +50,7 @@ def balance(client: Http) -> dict[str, Any]:
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
 def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_that_is(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     """Both are complete balances with the reservations before and after the change, not the present
     balance with another amount of cash.
@@ -89,7 +82,7 @@ def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_t
 
 @pytest.mark.spec("S4.2-14")
 def test_a_balance_change_begins_from_what_a_lost_market_left(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     """A position that settles at zero changes the balance without a movement of cash."""
     other_side(world, instrument, "sell", "0.40", "5")
@@ -101,7 +94,7 @@ def test_a_balance_change_begins_from_what_a_lost_market_left(
     assert socket.take() == []
     lost = balance(client)
     assert lost["assetNotional"] == 0
-    world.absorb(control("account.fund", key(world.simulation).account, {"amount": "5"}))
+    world.absorb(control("account.fund", world.keys[0].account, {"amount": "5"}))
     (frame,) = socket.take()
     change = frame["accountBalancesUpdate"]["balanceChange"]
     assert (change["beforeBalance"], change["afterBalance"]) == (lost, balance(client))
@@ -109,7 +102,7 @@ def test_a_balance_change_begins_from_what_a_lost_market_left(
 
 @pytest.mark.spec("S4.2-14")
 def test_several_moves_of_one_input_chain(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     for price in ("0.40", "0.41", "0.42"):
         other_side(world, instrument, "sell", price, "1")
@@ -129,7 +122,7 @@ def test_several_moves_of_one_input_chain(
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.2-15")
 def test_the_current_price_of_a_market_is_one_wherever_it_stands(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     lite = subscribed(world, "/v1/ws/markets", "MARKET_DATA_LITE", instrument.symbol)
     full = subscribed(world, "/v1/ws/markets", "MARKET_DATA", instrument.symbol)
@@ -158,7 +151,7 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
     ):
         other_side(world, instrument, side, price, "1", who=who)
         look()
-    operate(world, "instrument.settle", instrument.symbol, price="1")
+    world.settle(instrument, "1")
     look()
     # one side has no midpoint; REST rounds the midpoint down to the price unit
     assert rest == ["", "", "0.3500", "0.4000", "0.3300", "0.3300"]
@@ -167,11 +160,11 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
 
 @pytest.mark.spec("S8-8", "S7.1-9")
 def test_maintenance_announced_for_now_is_on_before_the_clock_moves(
-    world: Connection, client: Http
+    world: Desk, client: Http
 ) -> None:
     """W9."""
     socket = subscribed(world, "/v1/ws/private", "ORDER")
-    made = operate(world, "maintenance.add", length="10m").value
+    made = world.operate("maintenance.add", length="10m").value
     assert isinstance(made, dict) and made["begins"] == "2026-09-08T18:00:00Z"
     assert socket.end is not None and socket.end[1] == "service unavailable"
     refused = client.get("/v1/orders/open")
@@ -187,10 +180,8 @@ def test_maintenance_announced_for_now_is_on_before_the_clock_moves(
 
 
 @pytest.mark.spec("S7.1-8")
-def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http) -> None:
-    world.simulation.control(
-        "fault.add", "", {"match": {"plane": "retail"}, "act": {"status": 429}}
-    )
+def test_an_injected_429_says_when_to_come_back(world: Desk, client: Http) -> None:
+    world.operate("fault.add", match={"plane": "retail"}, act={"status": 429})
     refused = client.get("/v1/orders/open")
     assert (refused.status, refused.headers["retry-after"]) == (429, "1")
     assert refused.json() == {"status": 429, "message": "Too Many Requests"}
@@ -199,13 +190,11 @@ def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http)
 @pytest.mark.spec("S7.1-9")
 @pytest.mark.parametrize(("delay", "status"), [("30s", 200), ("30.001s", 504), ("10m", 504)])
 def test_the_edge_waits_thirty_seconds_for_an_answer(
-    world: Connection, client: Http, instrument: Instrument, delay: str, status: int
+    world: Desk, client: Http, instrument: Instrument, delay: str, status: int
 ) -> None:
     """The request is executed all the same, as after any answer that was lost."""
-    world.simulation.control(
-        "fault.add", "", {"match": {"operation": "CreateOrder"}, "act": {"delay": delay}}
-    )
-    start = world.simulation.now
+    world.operate("fault.add", match={"operation": "CreateOrder"}, act={"delay": delay})
+    start = world.now
     answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert (answer.status, answer.reply.ready_at - start) == (status, 30 * 10**9)
     assert status == 200 or answer.json() == {"status": 504, "message": "upstream timeout"}
@@ -232,12 +221,12 @@ def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothin
 
 @pytest.mark.spec("S4.2-5", "S4.2-6", "S2.8-3")
 def test_a_settled_short_position_stays_the_position_that_it_was(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     other_side(world, instrument, "buy", "0.40", "3")
     client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 40, 3))
     held = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
-    operate(world, "instrument.settle", instrument.symbol, price="0")
+    world.settle(instrument, "0")
     settled = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
     assert (settled["netPositionDecimal"], settled["expired"]) == ("0.0000", True)
     assert settled["positionId"] == held["positionId"] and settled["positionId"].endswith(
@@ -249,7 +238,7 @@ def test_a_settled_short_position_stays_the_position_that_it_was(
 @pytest.mark.spec("S4.1-10", "S4.1-11", "S9-3")
 @pytest.mark.parametrize("listed", ["markets", "events"])
 def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(
-    world: Connection, listed: str
+    world: Desk, listed: str
 ) -> None:
     def found(*types: str) -> list[Any]:
         return [
@@ -271,10 +260,10 @@ def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(
     "purpose", ["TAKER_FEE_REBATE", "LIQUIDITY_PROGRAM", "REFERRAL_BONUS", "TRANSFER"]
 )
 def test_money_of_every_kind_is_an_activity_of_its_own(
-    world: Connection, client: Http, purpose: str
+    world: Desk, client: Http, purpose: str
 ) -> None:
-    account = key(world.simulation).account
-    operate(world, "account.fund", account, amount="12.34", purpose=purpose)
+    account = world.keys[0].account
+    world.operate("account.fund", account, amount="12.34", purpose=purpose)
     (activity,) = client.get(
         "/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}
     ).json()["activities"]
@@ -311,11 +300,11 @@ world:
 @pytest.mark.spec("S2.3-3", "S3.3-1", "S4.2-3")
 def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
     """The entry is PAID once all payouts are; a skipped one is no payout."""
-    world = connect(Simulation(load_scenario(PAYOUTS)))
+    world = begin(PAYOUTS)
 
     def entries() -> list[tuple[str, float, str]]:
         found = (
-            world.retail(key(world.simulation))
+            world.customer()
             .get("/v1/incentives/earnings", params={"market_slug": "paying"})
             .json()["rewards"]
         )
@@ -333,11 +322,7 @@ def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
 @pytest.mark.spec("S8-1", "S8-9")
 @pytest.mark.parametrize("count", [3, 7, 11, 20, 30, 70])
 def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) -> None:
-    world = connect(
-        Simulation(
-            load_scenario(f"name: limited\nextends: quickstart\nlimits: {{public: '{count}/s'}}\n")
-        )
-    )
+    world = begin(f"name: limited\nextends: quickstart\nlimits: {{public: '{count}/s'}}\n")
 
     def burst() -> list[int]:
         return [world.gateway.get("/v1/health").status for _ in range(count + 1)]
@@ -349,7 +334,7 @@ def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) ->
 
 @pytest.mark.spec("S4.2-10")
 def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     other_side(world, instrument, "sell", "0.50", "10")
     body = {
@@ -373,7 +358,7 @@ def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(
 
 @pytest.mark.spec("S4.2-4", "S4.2-2", "S4.1-7", "S4.1-10")
 def test_an_empty_parameter_filters_nothing(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert len(client.get("/v1/orders/open", params={"slugs": ""}).json()["orders"]) == 1
@@ -425,7 +410,7 @@ world:
 
 @pytest.mark.spec("S4.1-10", "S2.11-1")
 def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
-    world = connect(Simulation(load_scenario(EVENTS)))
+    world = begin(EVENTS)
 
     def event(slug: str) -> dict[str, Any]:
         return dict(world.gateway.get(f"/v1/events/slug/{slug}").json()["event"])
@@ -498,11 +483,7 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
         and len(renamed["markets"]) == 3
         and renamed["startTime"] == "2026-09-11T00:20:00Z"
     )
-    untouched = (
-        connect(Simulation(load_scenario("quickstart")))
-        .gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10")
-        .json()["event"]
-    )
+    untouched = begin().gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json()["event"]
     assert untouched["title"] == "Dallas Cowboys vs. Philadelphia Eagles"
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Stream
-from tests.journeys import key, quiet, retail_order, trader
+from sim.run.client.client import Stream
+from tests.journeys import key, quiet
+from tests.kit import Desk, retail_order
 
 
 def told(socket: Stream) -> list[dict[str, Any]]:
@@ -22,8 +23,8 @@ def told(socket: Stream) -> list[dict[str, Any]]:
     ]
 
 
-def listening(world: Connection) -> Stream:
-    socket = world.web_socket(key(world.simulation), "/v1/ws/private")
+def listening(world: Desk) -> Stream:
+    socket = world.web_socket(world.keys[0], "/v1/ws/private")
     socket.send(b'{"subscribe":{"requestId":"1","subscriptionType":"SUBSCRIPTION_TYPE_ORDER"}}')
     socket.take()
     return socket
@@ -41,11 +42,11 @@ def listening(world: Connection) -> Stream:
     ],
 )
 def test_a_price_or_quantity_cut_down_to_nothing_is_rejected_by_execution(
-    world: Connection, instrument: Instrument, fields: dict[str, Any], reason: str
+    world: Desk, instrument: Instrument, fields: dict[str, Any], reason: str
 ) -> None:
     """M4, M5."""
     body = retail_order(instrument, "BUY_LONG", 30, 5, synchronousExecution=True)
-    answer = world.retail(key(world.simulation)).post(
+    answer = world.customer().post(
         "/v1/orders",
         json={name: value for name, value in {**body, **fields}.items() if value is not None},
     )
@@ -61,9 +62,9 @@ def test_a_price_or_quantity_cut_down_to_nothing_is_rejected_by_execution(
 @pytest.mark.spec("S7.1-1")
 @pytest.mark.parametrize("quantity", [0, -1])
 def test_no_quantity_at_all_is_a_bad_request_in_the_words_of_the_plane(
-    world: Connection, instrument: Instrument, quantity: int
+    world: Desk, instrument: Instrument, quantity: int
 ) -> None:
-    answer = world.retail(key(world.simulation)).post(
+    answer = world.customer().post(
         "/v1/orders", json=retail_order(instrument, "BUY_LONG", 30, quantity)
     )
     assert (
@@ -75,10 +76,10 @@ def test_no_quantity_at_all_is_a_bad_request_in_the_words_of_the_plane(
 
 @pytest.mark.spec("S7.2-7", "S4.2-12")
 def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M33: the REST answer says only that the change was passed on."""
-    client, socket = world.retail(key(world.simulation)), listening(world)
+    client, socket = world.customer(), listening(world)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
         "id"
     ]
@@ -98,7 +99,7 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
         and now["state"] == "ORDER_STATE_NEW"
         and float(now["price"]["value"]) == 0.2
     )
-    world.simulation.control("assumption.set", "retail.change_rejects", {"value": "silent"})
+    world.assume("retail.change_rejects", "silent")
     assert client.post(f"/v1/order/{placed}/modify", json=too_dear).status == 200
     assert told(socket) == []
 
@@ -106,9 +107,9 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
 @pytest.mark.spec("S7.1-5")
 @pytest.mark.parametrize("verb", ["modify", "cancel"])
 def test_an_order_that_is_done_conflicts_with_any_further_wish(
-    world: Connection, instrument: Instrument, verb: str
+    world: Desk, instrument: Instrument, verb: str
 ) -> None:
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
         "id"
     ]
@@ -120,10 +121,10 @@ def test_an_order_that_is_done_conflicts_with_any_further_wish(
     assert (again.status, again.json()["status"]) == (409, 409)
 
 
-def test_a_cancel_of_an_order_that_nobody_knows_leaves_sockets_alone(world: Connection) -> None:
+def test_a_cancel_of_an_order_that_nobody_knows_leaves_sockets_alone(world: Desk) -> None:
     sim = world.simulation
     socket = world.web_socket(key(sim), "/v1/ws/private")
     body = {"symbol": quiet(sim).symbol, "clordId": "nobody-knows-it"}
-    assert trader(world).post("/v1/trading/orders/cancel", json=body).status == 404
-    assert trader(world).get("/v1/trading/orders/open").status == 200
+    assert world.trader().post("/v1/trading/orders/cancel", json=body).status == 404
+    assert world.trader().get("/v1/trading/orders/open").status == 200
     assert socket.end is None
