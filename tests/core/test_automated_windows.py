@@ -20,7 +20,7 @@ from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import trader
-from tests.kit import Desk, begin, retail_order
+from tests.kit import Desk, begin, retail_order, streams
 
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
 EVENT = WINDOW.removeprefix("cpc-")
@@ -477,10 +477,7 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Desk) -> None:
 
 
 def follow(world: Desk, *symbols: str) -> Any:
-    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
-    stream = world.rpc_partner.stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
-    )
+    stream = streams.instruments(world, *symbols)
     stream.take()
     return stream
 
@@ -512,10 +509,7 @@ def test_whoever_names_a_window_hears_of_it(world: Desk) -> None:
 def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_settlement(
     world: Desk,
 ) -> None:
-    stream = world.rpc_partner.stream(
-        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-        wire.CreateMarketDataSubscriptionRequest(),
-    )
+    stream = streams.books(world)
     stream.take()
     to(world, "2026-09-08T18:31:01Z")
     books = [
@@ -861,10 +855,7 @@ def _stages(world: Desk, touch: bool) -> dict[str, list[tuple[object, ...]]]:
     `touch` reads every window as soon as it is listed.
     """
     begins, windows = world.now, world.core.recurring
-    stream = world.rpc_partner.stream(
-        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-        wire.CreateMarketDataSubscriptionRequest(),
-    )
+    stream = streams.books(world)
     stages: dict[str, list[tuple[object, ...]]] = {}
     for number in range(61):
         world.advance_to(begins + number * MINUTE)

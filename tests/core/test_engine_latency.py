@@ -10,7 +10,7 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from tests.kit import Desk, order, retail_order
+from tests.kit import Desk, order, retail_order, streams
 
 STOPGAP = "Global Rate Limit Exceeded"
 
@@ -164,10 +164,7 @@ def test_dollars_wait_like_contracts_do(world: Desk, instrument: Instrument) -> 
 
 
 def test_firms_wait_too_but_are_not_stopped(world: Desk, instrument: Instrument) -> None:
-    stream = world.rpc_trader().stream(
-        "OrderEntryAPI.CreateOrderSubscription",
-        wire.CreateOrderSubscriptionRequest(symbols=[instrument.symbol]),
-    )
+    stream = streams.orders(world, symbols=[instrument.symbol])
     stream.take()
     slow(world, "7s")
     client = world.trader()

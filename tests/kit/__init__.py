@@ -8,7 +8,7 @@
 | `streams` | each gRPC stream and WebSocket opened in one line |
 """
 
-from tests.kit.bodies import APPLICATION, PERSON, order, retail_order, usd
+from tests.kit.bodies import APPLICATION, PERSON, order, partner_order, retail_order, transfer, usd
 from tests.kit.desk import FEW_GAMES, Desk, begin
 from tests.kit.journals import JournalReader
 
@@ -20,6 +20,8 @@ __all__ = [
     "JournalReader",
     "begin",
     "order",
+    "partner_order",
     "retail_order",
+    "transfer",
     "usd",
 ]

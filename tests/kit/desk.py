@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.settings import Settings
+from sim.contract.messages.exchange_cashmovement_v1 import CashMovement
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import ApiKey, Firm, User
 from sim.core.model.enums import InstrumentState, Side
@@ -30,7 +31,7 @@ from sim.core.service.rate_limits import LIMITS
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import Instant, parse_instant
 from sim.run.client.client import Connection, Http, Response, Rpc
-from tests.kit.bodies import order, retail_order
+from tests.kit.bodies import PERSON, order, retail_order, transfer
 from tests.kit.journals import JournalReader
 
 # The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
@@ -290,6 +291,45 @@ class Desk(Connection):
         value = self.operate("account.fund", self.account(user), amount=amount, **how).value
         assert isinstance(value, dict)
         return value
+
+    def balance(self, user: int = 0) -> dict[str, Any]:
+        """The balance of a participant, as the exchange answers it."""
+        asked = {"name": self.account(user), "currency": "USD"}
+        return dict(self.trader(user).post("/v1/positions/balance", json=asked).json())
+
+    def positions(self, user: int = 0, **filters: object) -> list[dict[str, Any]]:
+        """The positions of a participant, as the exchange answers them."""
+        asked = {"name": self.account(user), **filters}
+        return list(self.trader(user).get("/v1/positions", params=asked).json()["positions"])
+
+    def ledger(self, of: str, user: int = 0, **filters: object) -> list[dict[str, Any]]:
+        """The first page of a participant's ledger of "cash" or "positions"."""
+        path = {"cash": "/v1/funding/balance-ledger", "positions": "/v1/positions/ledger"}[of]
+        answer = self.trader(user).get(path, params={"account": self.account(user), **filters})
+        assert answer.status == 200, answer
+        return list(answer.json()["entries"])
+
+    def transfer(self, amount: str, key: str = "k", to: str = "") -> CashMovement:
+        """A transfer of the partner to a participant's account, or to another one (gRPC)."""
+        request = transfer(to or self.account(), amount, key)
+        moved = self.rpc_partner.call("CashMovementService.CreateCashMovement", request)
+        assert isinstance(moved.cash_movement, CashMovement)
+        return moved.cash_movement
+
+    # ---- verification
+
+    def start_kyc(self, **fields: Any) -> Response:
+        """The answer to the partner's start of the verification of a person."""
+        return self.partner.post("/v1/kyc/start", json=PERSON | fields)
+
+    def kyc_status(self, external_id: str = str(PERSON["external_id"])) -> dict[str, Any]:
+        """The verification of a person, as the partner reads it."""
+        asked = {"external_id": external_id}
+        return dict(self.partner.get("/v1/kyc/status", params=asked).json())
+
+    def register_webhook(self, url: str = "https://127.0.0.1:9/hook", **fields: str) -> Response:
+        """The answer to the registration of the partner's webhook."""
+        return self.partner.post("/v1/kyc/webhook", json={"webhook_url": url, **fields})
 
     # ---- the operator
 

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
 
 import pytest
 
-from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.run.client.client import Response, RpcError
 from tests.journeys import key, quiet
-from tests.kit import PERSON, Desk, begin, retail_order
+from tests.kit import PERSON, Desk, retail_order
 
 # ---- tokens
 
@@ -129,28 +127,22 @@ def test_one_url_of_a_firm_gets_terminal_events_with_the_secret_of_the_last_regi
     world: Desk,
 ) -> None:
     """Old secret, new secret, none."""
-    client = world.partner
-    signed = []
+    reviewed = {"first_name": "Paulina", "last_name": "Gizela"}
+    secrets = []
     for number, secret in enumerate((OLD, NEW, "")):
-        body = {"webhook_url": f"https://127.0.0.1:9/{number}"}
-        body |= {"signing_secret": secret} if secret else {}
-        assert client.post("/v1/kyc/webhook", json=body).json()["validated"] is True
-        person = {"external_id": f"p-{number}", "ssn": f"77777777{number}"}
-        client.post("/v1/kyc/start", json=PERSON | person)
-        client.post(
-            "/v1/kyc/start",
-            json=PERSON
-            | {"external_id": f"r-{number}", "ssn": f"66666666{number}"}
-            | {"first_name": "Paulina", "last_name": "Gizela"},
-        )
+        url = f"https://127.0.0.1:9/{number}"
+        body = {"signing_secret": secret} if secret else {}
+        assert world.register_webhook(url, **body).json()["validated"] is True
+        world.start_kyc(external_id=f"p-{number}", ssn=f"77777777{number}")
+        world.start_kyc(external_id=f"r-{number}", ssn=f"66666666{number}", **reviewed)
         world.advance("30m")
         posts, world.webhooks = world.webhooks, []
-        assert {post.url for post in posts} == {body["webhook_url"]}
+        assert {post.url for post in posts} == {url}
         kinds = [json.loads(post.body)["type"] for post in posts]
         assert kinds == ["webhook.test", "kyc.approved"]  # the review told nothing
-        signed.append((secret, posts[-1]))
+        secrets.append(posts[-1].secret)
     # What is sent names its secret by a fingerprint, and none where none was registered.
-    first, second, none = (post.secret for _, post in signed)
+    first, second, none = secrets
     assert first != second
     assert (bool(first), bool(second), none) == (True, True, "")
 
@@ -161,30 +153,15 @@ def test_one_url_of_a_firm_gets_terminal_events_with_the_secret_of_the_last_regi
 @pytest.mark.spec("S7.2-3")
 def test_an_ssn_that_is_used_again_breaks_the_transfers_of_the_second_user(world: Desk) -> None:
     """§7.2: with `kyc.ssn_reuse: accepted` the second person is verified as the first was."""
-    mine = world.firm
-    client = world.exchange(mine)
-    again = PERSON | {"external_id": "p-2", "first_name": "Grace"}
-    assert client.post("/v1/kyc/start", json=PERSON).status == 200
-    assert client.post("/v1/kyc/start", json=again).status == 400
+    again = {"external_id": "p-2", "first_name": "Grace"}
+    assert world.start_kyc().status == 200
+    assert world.start_kyc(**again).status == 400
     world.assume("kyc.ssn_reuse", "accepted")
-    assert client.post("/v1/kyc/start", json=again).status == 200
+    assert world.start_kyc(**again).status == 200
     world.advance("26m")
-
-    def deposited(external_id: str) -> None:
-        case = client.get("/v1/kyc/status", params={"external_id": external_id}).json()
-        transfer = cash.Transfer(
-            reason=1,
-            participant_account_id=case["provisionedAccount"],
-            amount="1.00",
-            currency="USD",
-            external_reference="r",
-        )
-        request = cash.CreateCashMovementRequest(idempotency_key=external_id, transfer=transfer)
-        world.rpc(mine).call("CashMovementService.CreateCashMovement", request)
-
-    deposited(PERSON["external_id"])
+    world.transfer("1.00", to=world.kyc_status()["provisionedAccount"])
     with pytest.raises(RpcError) as refused:
-        deposited("p-2")
+        world.transfer("1.00", "p-2", world.kyc_status("p-2")["provisionedAccount"])
     assert refused.value.code == 5
 
 
@@ -193,37 +170,22 @@ def test_one_person_has_one_account_and_another_number_for_them_is_code_9_in_a_4
     world: Desk,
 ) -> None:
     """§7.2: who is provisioned under one SSN cannot start again under another, nor lend it."""
-    client = world.partner
-    client.post("/v1/kyc/start", json=PERSON)
+    world.start_kyc()
     world.advance("30m")
-    found = client.get("/v1/kyc/status", params={"external_id": PERSON["external_id"]}).json()
-    assert found["provisionedAccount"]
-    other_firm = next(
-        one
-        for one in world.core.firms.all()
-        if one.client_id and one.name != world.firm.name and len(one.scopes) > 9
-    )
+    assert world.kyc_status()["provisionedAccount"]
+    other = next(firm for firm in world.firms if firm is not world.firm and len(firm.scopes) > 9)
     for caller, person in (
-        (client, PERSON | {"ssn": "987650000"}),
-        (client, PERSON | {"external_id": "somebody-else"}),
-        (world.exchange(other_firm), PERSON | {"external_id": "elsewhere"}),
+        (world.partner, PERSON | {"ssn": "987650000"}),
+        (world.partner, PERSON | {"external_id": "somebody-else"}),
+        (world.exchange(other), PERSON | {"external_id": "elsewhere"}),
     ):
         refused = caller.post("/v1/kyc/start", json=person)
         assert (refused.status, refused.json()["code"]) == (400, 9)
         assert refused.json()["message"] == "user already provisioned with a different SSN"
-    asked = {"external_id": "somebody-else"}
-    second = client.get("/v1/kyc/status", params=asked).json()
+    second = world.kyc_status("somebody-else")
     assert (second["participantId"], second["status"]["status"]) == ("", "NOT_STARTED")
-    transfer = cash.Transfer(
-        reason=1,
-        participant_account_id="firms/atlas/accounts/of-the-second-id",
-        amount="1.00",
-        currency="USD",
-        external_reference="r",
-    )
-    request = cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer)
     with pytest.raises(RpcError) as not_found:
-        world.rpc_partner.call("CashMovementService.CreateCashMovement", request)
+        world.transfer("1.00", to="firms/atlas/accounts/of-the-second-id")
     assert not_found.value.code == 5
 
 
@@ -240,6 +202,7 @@ def test_one_person_has_one_account_and_another_number_for_them_is_code_9_in_a_4
 def test_reflection_is_denied_to_a_caller_with_every_scope_and_unknown_services_are_unknown(
     world: Desk, method: str, code: int
 ) -> None:
+    """K7: verification is unknown over gRPC."""
     mine = world.firm
     headers = world.bearer(mine, mine.users[0].name)
     for outcome in (
@@ -248,24 +211,3 @@ def test_reflection_is_denied_to_a_caller_with_every_scope_and_unknown_services_
     ):
         assert outcome.reply is not None
         assert outcome.reply.code == code
-
-
-# ---- bodies of refusals
-
-BODIES: dict[str, dict[str, Any]] = {
-    "retail": {"status": 429, "message": "Too Many Requests"},
-    "gateway": {"status": 429, "message": "Too Many Requests"},
-}
-
-
-@pytest.mark.spec("S7.2-1", "S8-1")
-@pytest.mark.parametrize("plane", BODIES)
-def test_a_429_of_the_public_planes_is_a_status_and_a_message_and_nothing_else(plane: str) -> None:
-    world = begin()
-    client = world.gateway if plane == "gateway" else world.customer()
-    path = "/v1/events" if plane == "gateway" else "/v1/account/balances"
-    refused = [answer for _ in range(25) if (answer := client.get(path)).status != 200]
-    assert len(refused) == 5
-    for answer in refused:
-        assert (answer.status, answer.json()) == (429, BODIES[plane])
-        assert answer.headers["retry-after"] == "1"

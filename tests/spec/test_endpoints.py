@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from sim.contract.messages import exchange_orderfunding_v1 as funding
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import RpcError
-from tests.kit import Desk, begin, retail_order, streams
+from tests.kit import Desk, begin, partner_order, retail_order, streams
 
 # ---- public trades
 
@@ -211,12 +212,8 @@ def test_a_path_without_its_version_or_with_another_is_unknown(world: Desk) -> N
 
 @pytest.mark.spec("S9-4", "S4.3-15")
 def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_stays() -> None:
-    from sim.contract.messages import exchange_cashmovement_v1 as cash
-    from sim.contract.messages import exchange_orderfunding_v1 as funding
-
     world = begin(start="2026-08-05T23:59:59-04:00", limits=False)
     instrument = world.quiet()
-    mine = world.account()
     removed = {
         "CreateFundedOrder": funding.CreateFundedOrderRequest(),
         "GetFundedOrder": funding.GetFundedOrderRequest(),
@@ -235,35 +232,10 @@ def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_sta
     world.advance("1s")
     assert codes() == [12, 12, 12]
     world.place(instrument, "sell", 50, 1, user=1)
-    vendor = wire.InsertOrderRequest(
-        type=2,
-        side=1,
-        order_qty=instrument.qty_scale,
-        symbol=instrument.symbol,
-        price=50 * instrument.price_scale // 100,
-        time_in_force=5,
-        clord_id="replaces-it",
-        account=mine,
-        manual_order_indicator=2,
-    )
-    rpc = world.rpc_partner
-    placed = rpc.call(
-        "OrderFundingService.CreateVendorOrder",
-        funding.CreateVendorOrderRequest(
-            order=vendor,
-            vendor_fee=funding.MoneyAmount(value="0.05", currency="USD"),
-            idempotency_key="one",
-        ),
-    )
-    transfer = cash.Transfer(
-        reason=1, participant_account_id=mine, amount="1.00", currency="USD", external_reference="r"
-    )
-    moved = rpc.call(
-        "CashMovementService.CreateCashMovement",
-        cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer),
-    )
+    request = partner_order(instrument, world.account())
+    placed = world.rpc_partner.call("OrderFundingService.CreateVendorOrder", request)
     assert placed.id
-    assert moved.cash_movement.workflow_id
+    assert world.transfer("1.00").workflow_id
 
 
 @pytest.mark.spec("S7.2-9")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from tests.kit import FEW_GAMES, Desk, begin
+from tests.kit import FEW_GAMES, Desk, begin, streams
 
 NUMBERS = {
     "CLOSED": 0,
@@ -181,14 +181,8 @@ def test_l28_settlement_is_told_by_the_position_change_stream_and_never_by_the_i
     instrument = listed(world)
     for user, side in ((0, "buy"), (1, "sell")):
         world.enter(instrument, side, 40, 10, user=user)
-    instruments = world.rpc_partner.stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=["asked"]),
-    )
-    positions = world.rpc_trader().stream(
-        "DropCopyAPI.CreatePositionChangeSubscription",
-        wire.CreatePositionChangeSubscriptionRequest(symbols=["asked"]),
-    )
+    instruments = streams.instruments(world, "asked")
+    positions = streams.position_changes(world, symbols=["asked"])
     (before,) = [found for message in instruments.take() for found in message.instruments]
     positions.take()
     world.settle("asked", "1")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Http, Response, RpcError
+from sim.run.client.client import Http, Response, RpcError, Stream
 from tests.journeys import key
-from tests.kit import Desk, begin
+from tests.kit import Desk, begin, streams
 
 Caller = Callable[[Desk], Http]
 
@@ -28,7 +28,7 @@ def _partner(number: int) -> Caller:
     """A firm with every scope, as its first user; another firm for another number."""
 
     def client(world: Desk) -> Http:
-        partners = [one for one in world.core.firms.all() if one.client_id and len(one.scopes) > 9]
+        partners = [firm for firm in world.firms if len(firm.scopes) > 9]
         return world.exchange(partners[number], partners[number].users[0].name)
 
     return client
@@ -92,6 +92,8 @@ def test_so_many_calls_are_answered_and_the_next_is_told_when_to_come_back(rate:
     refused = rate.ask(mine)
     wait = int(refused.headers["retry-after"])
     assert (refused.status, 1 <= wait <= rate.seconds) == (429, True)
+    body = {"status": 429, "message": "Too Many Requests"}
+    assert refused.json() == body if rate.of is _retail else refused.json()["code"] == 8
     # The limit is each caller's own.
     assert admitted(lambda: rate.ask(another), rate.calls + 1) == rate.calls
     world.advance(f"{wait}s")
@@ -214,6 +216,9 @@ def test_all_authenticated_calls_of_a_key_count_together_on_the_retail_api() -> 
 
     assert [public(number, "192.0.2.1") for number in range(21)] == [200] * 20 + [429]
     assert public(0, "192.0.2.2") == 200
+    answers = [world.gateway.get("/v1/events") for _ in range(21)]
+    assert answers[-1].json() == {"status": 429, "message": "Too Many Requests"}
+    assert answers[-1].headers["retry-after"] == "1"
 
 
 @pytest.mark.spec("S8-2", "S8-3")
@@ -234,20 +239,12 @@ def test_an_order_book_has_three_levels_unless_more_are_asked_for_and_ten_at_mos
     depth: int | None, levels: int
 ) -> None:
     world = begin(limits=False)
-    client = _partner(0)(world)
     instrument = world.quiet()
     for step in range(12):
-        for side, cents in (("SIDE_BUY", 20 + step), ("SIDE_SELL", 60 + step)):
-            body: dict[str, Any] = {
-                "type": "ORDER_TYPE_LIMIT",
-                "side": side,
-                "symbol": instrument.symbol,
-                "orderQty": str(instrument.qty_scale),
-                "price": str(cents * instrument.price_scale // 100),
-            }
-            assert client.post("/v1/trading/orders", json=body).status == 200
+        world.place(instrument, "buy", 20 + step)
+        world.place(instrument, "sell", 60 + step)
     params = {} if depth is None else {"depth": depth}
-    book = client.get(f"/v1/orderbook/{instrument.symbol}", params=params).json()
+    book = world.book(instrument, **params)
     assert (len(book["bids"]), len(book["offers"])) == (levels, levels)
     request = wire.GetOrderBookRequest(symbol=instrument.symbol, depth=depth or 0)
     over_grpc = world.rpc_trader().call("OrderBookAPI.GetOrderBook", request)
@@ -312,31 +309,21 @@ def test_assets_of_a_request_are_at_most_ten_and_spelled_as_documented(
 @pytest.mark.spec("S8-4")
 def test_a_firm_has_twenty_streams_over_all_kinds_and_gets_a_place_back_when_one_ends() -> None:
     world = begin(limits=False)
-    rpc = world.rpc_trader()
-    symbols = [world.quiet().symbol]
-    kinds: list[tuple[str, Any]] = [
-        (
-            "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-            wire.CreateMarketDataSubscriptionRequest(symbols=symbols),
-        ),
-        (
-            "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-            wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=symbols),
-        ),
-        (
-            "OrderEntryAPI.CreateOrderSubscription",
-            wire.CreateOrderSubscriptionRequest(symbols=symbols),
-        ),
-        ("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData", None),
+    symbol = world.quiet().symbol
+    kinds: list[Callable[[], Stream]] = [
+        lambda: streams.books(world, symbol),
+        lambda: streams.instruments(world, symbol),
+        lambda: streams.orders(world, symbols=[symbol]),
+        lambda: world.rpc_trader().stream(streams.BIDIRECTIONAL),
     ]
-    streams = [rpc.stream(*kinds[number % 4]) for number in range(20)]
+    opened = [kinds[number % 4]() for number in range(20)]
     for kind in kinds:
         with pytest.raises(RpcError) as refused:
-            rpc.stream(*kind)
+            kind()
         assert refused.value.code == 8
-    streams[7].close()
-    rpc.stream(*kinds[0])
-    assert all(stream.end is None for stream in streams)
+    opened[7].close()
+    kinds[0]()
+    assert all(stream.end is None for stream in opened)
 
 
 @pytest.mark.spec("S5.1-3", "S5.1-4")

@@ -9,11 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sim.contract.messages import exchange_cashmovement_v1 as cash
-from sim.contract.messages import exchange_orderfunding_v1 as funding
-from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Response, RpcError
-from tests.kit import APPLICATION, Desk, begin, order
+from tests.kit import APPLICATION, Desk, begin, order, partner_order, retail_order
 
 PREFILL = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
 
@@ -52,45 +49,16 @@ def _order_list(world: Desk, count: int) -> Response:
 
 
 def _batch(world: Desk, count: int) -> Response:
-    good = {
-        "marketSlug": world.quiet().symbol,
-        "intent": "ORDER_INTENT_BUY_LONG",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": {"value": "0.30", "currency": "USD"},
-        "quantity": 1,
-    }
-    client = world.customer()
-    return client.post("/v1/orders/batched", json={"orders": [good] * count})
+    good = retail_order(world.quiet(), "BUY_LONG", 30)
+    return world.customer().post("/v1/orders/batched", json={"orders": [good] * count})
 
 
 def _transfer(world: Desk, length: int) -> None:
-    transfer = cash.Transfer(
-        reason=cash.TransferReason.TRANSFER_REASON_DEPOSIT,
-        participant_account_id=world.account(),
-        amount="1",
-        currency="USD",
-        external_reference="r",
-    )
-    asked = cash.CreateCashMovementRequest(idempotency_key="x" * length, transfer=transfer)
-    name = "CashMovementService.CreateCashMovement"
-    world.rpc_partner.call(name, asked)
+    world.transfer("1", "x" * length)
 
 
 def _partner_order(world: Desk, key: int = 1, clord_id: int = 1) -> None:
-    instrument = world.quiet()
-    sent = wire.InsertOrderRequest(
-        type=wire.OrderType.ORDER_TYPE_LIMIT,
-        side=wire.Side.SIDE_BUY,
-        symbol=instrument.symbol,
-        price=instrument.price_scale // 2,
-        order_qty=instrument.qty_scale,
-        time_in_force=wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
-        clord_id="x" * clord_id,
-        account=world.account(),
-        manual_order_indicator=wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
-    )
-    fee = funding.MoneyAmount(value="0", currency="USD")
-    asked = funding.CreateVendorOrderRequest(order=sent, vendor_fee=fee, idempotency_key="k" * key)
+    asked = partner_order(world.quiet(), world.account(), key="k" * key, clord_id="x" * clord_id)
     world.rpc_partner.call("OrderFundingService.CreateVendorOrder", asked)
 
 

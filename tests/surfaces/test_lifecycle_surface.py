@@ -12,7 +12,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from tests.journeys import enter
-from tests.kit import Desk
+from tests.kit import Desk, streams
 
 SYMBOL = "aec-nba-bos-nyk-2026-09-09"
 DATES = {
@@ -35,10 +35,7 @@ def move(world: Desk, state: str) -> None:
 
 def states(world: Desk) -> Any:
     """An instrument state stream on the symbol, its first message taken."""
-    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL])
-    stream = world.rpc_partner.stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
-    )
+    stream = streams.instruments(world, SYMBOL)
     stream.take()
     return stream
 
@@ -67,10 +64,7 @@ def executions(stream: Any) -> list[tuple[str, str, int]]:
 
 
 def follow(world: Desk, user: int = 0) -> Any:
-    stream = world.rpc_trader(user).stream(
-        "OrderEntryAPI.CreateOrderSubscription",
-        wire.CreateOrderSubscriptionRequest(symbols=[SYMBOL]),
-    )
+    stream = streams.orders(world, user=user, symbols=[SYMBOL])
     stream.take()
     return stream
 

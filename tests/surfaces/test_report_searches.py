@@ -18,7 +18,7 @@ from sim.core.model.enums import Side, TimeInForce
 from sim.kernel.instants import format_instant
 from sim.run.client.client import RpcError, Stream
 from tests.journeys import firm, quiet
-from tests.kit import Desk
+from tests.kit import Desk, streams
 from tests.surfaces.callers import caller, counted, unlimited
 
 SIDES = (Side.BUY, Side.SELL)
@@ -364,10 +364,7 @@ def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -
         world.advance("1s")
 
     def stream(token: bytes = b"") -> Stream:
-        return world.rpc_trader().stream(
-            "DropCopyAPI.CreatePositionChangeSubscription",
-            wire.CreatePositionChangeSubscriptionRequest(resume_token=token),
-        )
+        return streams.position_changes(world, resume_token=token)
 
     trade(30)
     world.advance("24h")

@@ -10,7 +10,7 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
-from tests.kit import Desk, begin
+from tests.kit import Desk, begin, streams
 
 UNLIMITED = (
     'name: times\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off",'
@@ -41,10 +41,7 @@ def updated(world: Desk, symbol: str) -> int:
     assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json()[
         "instruments"
     ] == [found]
-    stream = world.rpc_partner.stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[symbol]),
-    )
+    stream = streams.instruments(world, symbol)
     (first,) = stream.take()
     at = parse_instant(found["updateTime"])
     assert [one.update_time for one in first.instruments] == [at]
@@ -98,10 +95,7 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Desk) -> None:
 
 def test_maintenance_moves_it_too(world: Desk) -> None:
     symbol = SYMBOL.replace("min-nyk-2026-09-08", "nyk-bos-2026-10-20")
-    follower = world.rpc_partner.stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
-    )
+    follower = streams.instruments(world, SYMBOL)
     follower.close()
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
@@ -137,10 +131,7 @@ def test_a_window_says_when_its_index_was_last_read(world: Desk) -> None:
 
 
 def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Desk) -> None:
-    follower = world.rpc_partner.stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
-    )
+    follower = streams.instruments(world, SYMBOL)
     follower.take()
     over = world.core.games.plan.event_end(SYMBOL[4:])
     world.advance_to(over + 10 * MINUTE)
