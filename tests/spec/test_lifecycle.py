@@ -1,91 +1,121 @@
-"""Rules of the lifecycle that are not tested elsewhere: numbers on the wire, the trade day, what
-works in every state, names on other surfaces.
+"""The lifecycle of §3.1 as firms live through it: by dates and segments, in auctions, at the edges
+of a trade day, and in its settlement.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
-from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from tests.kit import FEW_GAMES, Desk, begin, streams
 
-NUMBERS = {
-    "CLOSED": 0,
-    "OPEN": 1,
-    "PREOPEN": 2,
-    "SUSPENDED": 3,
-    "EXPIRED": 4,
-    "TERMINATED": 5,
-    "HALTED": 6,
-    "MATCH_AND_CLOSE_AUCTION": 7,
-    "PENDING": 8,
+SYMBOL = "lived"
+DATES = {
+    "start": "2026-09-08T15:00:00-04:00",
+    "expiration": "2026-09-08T16:30:00-04:00",
+    "termination": "2026-09-08T16:45:00-04:00",
 }
-LIVED = [
-    "PREOPEN",
-    "OPEN",
-    "SUSPENDED",
-    "HALTED",
-    "MATCH_AND_CLOSE_AUCTION",
-    "CLOSED",
-    "EXPIRED",
-    "TERMINATED",
-]
+OPEN_FOR_AN_HOUR = [{"start": "15:00", "length": "1h", "state": "OPEN"}]
 
 
-def listed(world: Desk, state: str = "OPEN", **terms: Any) -> Instrument:
-    """A new instrument that came to a state by way of OPEN."""
-    world.operate(
-        "instrument.create",
-        symbol="asked",
-        tick_size="0.01",
-        state="PENDING" if state == "PENDING" else "OPEN",
-        **terms,
-    )
-    for step in (
-        ("CLOSED", "EXPIRED", "TERMINATED")[: ("CLOSED", "EXPIRED", "TERMINATED").index(state) + 1]
-        if state in LIVED[-3:]
-        else (state,)
-    ):
-        if step not in ("OPEN", "PENDING", "PREOPEN"):
-            move(world, step)
-    if state == "PREOPEN":
-        move(world, "SUSPENDED")
-        move(world, "PREOPEN")
-    return world.instrument("asked")
+def states(desk: Desk) -> streams.Stream:
+    """The instrument's state stream, its first message taken."""
+    stream = streams.instruments(desk, SYMBOL)
+    stream.take()
+    return stream
 
 
-def move(world: Desk, state: str) -> None:
-    world.move("asked", state)
+def passed(stream: streams.Stream) -> list[str]:
+    """The states that came on it."""
+    return [state for _, state in streams.states_on(stream)]
 
 
-@pytest.mark.spec("S2.5-1")
-@pytest.mark.parametrize("state", LIVED)
-def test_l1_states_have_their_numbers_on_the_wire_and_none_reads_as_closed(
-    world: Desk, state: str
-) -> None:
-    listed(world, state)
-    rpc = world.rpc_partner
-    (found,) = rpc.call(
-        "RefDataAPI.ListInstruments", wire.ListInstrumentsRequest(symbols=["asked"])
-    ).instruments
-    assert found.state == NUMBERS[state]
-    assert wire.Instrument().state == wire.InstrumentState.INSTRUMENT_STATE_CLOSED == 0
+def orders(desk: Desk) -> streams.Stream:
+    """The order stream of a participant, its snapshot taken."""
+    stream = streams.orders(desk, symbols=[SYMBOL])
+    stream.take()
+    return stream
 
 
-def test_l7_trading_ends_with_its_segment_or_at_an_operators_word(world: Desk) -> None:
-    listed(world, schedule=[{"start": "09:00", "length": "7h"}])
+# ---- driven by the clock
+
+
+@pytest.mark.spec("S3.1-1", "S3.1-13")
+def test_trading_starts_with_a_notification_and_a_pending_book_never_appears(world: Desk) -> None:
+    instrument = world.listed(SYMBOL, **DATES)
+    stream, path = states(world), f"/v1/orderbook/{SYMBOL}"
+    assert world.partner.get(path).status == 404
+    assert world.enter(instrument, "buy", 40).status == 422
+    world.advance_to(DATES["start"])
+    assert passed(stream) == ["OPEN"]
+    assert world.book(SYMBOL)["state"] == "INSTRUMENT_STATE_OPEN"
+    assert world.enter(instrument, "buy", 40).status == 200
+
+
+@pytest.mark.spec("S3.1-2", "S3.1-8", "S3.4-1")
+def test_l7_trading_ends_with_its_segment_which_expires_day_orders(world: Desk) -> None:
+    """An expired order yields no fill, no ledger entry, no position change."""
+    instrument = world.listed(SYMBOL, schedule=OPEN_FOR_AN_HOUR, **DATES)
+    world.advance_to(DATES["start"])
+    world.place(instrument, "buy", 40, 2, clordId="day", timeInForce="TIME_IN_FORCE_DAY")
+    world.place(instrument, "buy", 41, 3, clordId="gtc")
+    reports, stream = orders(world), states(world)
+    before = world.ledger("positions"), world.ledger("cash"), world.balance()["balance"]
     world.advance_to("2026-09-08T15:59:59-04:00")
-    book = "/v1/orderbook/asked"
-    assert world.trader().get(book).json()["state"] == "INSTRUMENT_STATE_OPEN"
+    assert world.book(SYMBOL)["state"] == "INSTRUMENT_STATE_OPEN"
     world.advance_to("2026-09-08T16:00:00-04:00")
-    assert world.trader().get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
-    world.advance_to("2026-09-09T10:00:00-04:00")
-    move(world, "CLOSED")
-    assert world.trader().get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert passed(stream) == ["CLOSED"]
+    assert streams.kinds_on(reports) == [("day", "EXPIRED", 0)]
+    assert [row["clordId"] for row in world.open_orders()] == ["gtc"]
+    after = world.ledger("positions"), world.ledger("cash"), world.balance()["balance"]
+    assert after == before
+
+
+@pytest.mark.spec("S3.1-3", "S3.1-12", "S3.1-13")
+def test_expiration_expires_what_rests_and_refuses_entry(world: Desk) -> None:
+    instrument = world.listed(SYMBOL, schedule=OPEN_FOR_AN_HOUR, **DATES)
+    world.advance_to(DATES["start"])
+    world.place(instrument, "buy", 41, 3, clordId="gtc")
+    world.advance_to("2026-09-08T16:00:00-04:00")
+    reports, stream = orders(world), states(world)
+    world.advance_to(DATES["expiration"])
+    assert passed(stream) == ["EXPIRED"]
+    assert streams.kinds_on(reports) == [("gtc", "EXPIRED", 0)]
+    assert world.open_orders() == []
+    assert world.enter(instrument, "buy", 40).status == 422
+    assert world.book(SYMBOL)["bids"] == []
+
+
+@pytest.mark.spec("S3.1-4")
+def test_termination_removes_the_book_closes_positions_and_keeps_history(world: Desk) -> None:
+    instrument = world.listed(SYMBOL, schedule=OPEN_FOR_AN_HOUR, **DATES)
+    world.advance_to(DATES["start"])
+    world.trade(instrument, 40, 5)
+
+    def held() -> list[str]:
+        rows = world.positions(symbol=SYMBOL)
+        return [row["netPosition"] for row in rows if row["netPosition"] != "0"]
+
+    assert len(held()) == 1
+    stream = states(world)
+    world.advance_to(DATES["termination"])
+    assert passed(stream) == ["CLOSED", "EXPIRED", "TERMINATED"]
+    assert world.partner.get(f"/v1/orderbook/{SYMBOL}").status == 404
+    assert world.enter(instrument, "buy", 40).status in (404, 422)
+    assert held() == []
+    assert len(world.ledger("positions", symbol=SYMBOL)) >= 2
+    assert world.search("trades", symbol=SYMBOL)
+
+
+@pytest.mark.spec("S3.1-13")
+def test_a_schedule_moves_an_instrument_day_by_day(world: Desk) -> None:
+    segments = [{"start": "15:00", "length": "30m", "state": "PREOPEN"}]
+    segments += [{"start": "15:30", "length": "30m", "state": "OPEN"}]
+    world.listed(SYMBOL, schedule=segments)
+    stream = states(world)
+    world.advance("50h")
+    assert passed(stream)[:6] == ["PREOPEN", "OPEN", "CLOSED"] * 2
 
 
 @pytest.mark.parametrize(
@@ -102,62 +132,71 @@ def test_l11_an_execution_at_or_after_five_eastern_belongs_to_the_next_trade_dat
     at: str, date: tuple[int, int, int]
 ) -> None:
     world = begin(FEW_GAMES)
-    instrument = listed(world, expiration="2027-01-31T00:00:00-05:00")
+    instrument = world.listed(SYMBOL, expiration="2027-01-31T00:00:00-05:00")
     world.advance_to(at)
-    assert world.enter(instrument, "buy", 40, 1).status == 200
-    (row,) = world.search("executions", symbol="asked")
+    world.place(instrument, "buy", 40)
+    (row,) = world.search("executions", symbol=SYMBOL)
     assert tuple(row["transactTradeDate"][part] for part in ("year", "month", "day")) == date
 
 
-@pytest.mark.parametrize("state", LIVED)
-def test_l14_positions_ledgers_balances_reports_and_verification_work_in_every_state(
-    world: Desk, state: str
+# ---- auctions
+
+
+def collecting(desk: Desk, state: str = "PREOPEN") -> Instrument:
+    """An instrument that an operator led from OPEN to a state that collects orders."""
+    instrument = desk.listed(SYMBOL)
+    desk.move(instrument, *(("CLOSED", state) if state == "PREOPEN" else (state,)))
+    return instrument
+
+
+@pytest.mark.spec("S3.1-5")
+def test_orders_of_the_pre_open_trade_at_one_price_that_maximises_volume(world: Desk) -> None:
+    instrument = collecting(world)
+    for number, (side, cents, contracts) in enumerate(
+        [("buy", 60, 10), ("buy", 55, 10), ("sell", 50, 8), ("sell", 54, 8), ("sell", 58, 10)]
+    ):
+        user = number % 2 if side == "buy" else 2
+        world.place(instrument, side, cents, contracts, user=user)
+    copy = streams.drop_copy(world, user=2)
+    world.move(instrument, "OPEN")
+    fills = streams.fills_on(copy)
+    # at 54 or 55; no other price trades more
+    assert sum(qty for _, qty in fills) == 16 * instrument.qty_scale
+    (price,) = {price for price, _ in fills}
+    assert price in (54, 55)
+    assert world.book(instrument)["stats"]["openPx"] == str(price)
+
+
+@pytest.mark.spec("S3.1-5", "S3.1-11")
+@pytest.mark.parametrize("state", ["CLOSED", "SUSPENDED", "HALTED"])
+def test_orders_of_a_pre_open_that_never_opens_do_not_match(world: Desk, state: str) -> None:
+    instrument = collecting(world)
+    world.place(instrument, "buy", 60, 3)
+    world.place(instrument, "sell", 50, 3, user=1)
+    copy = streams.drop_copy(world)
+    world.move(instrument, state)
+    assert streams.fills_on(copy) == []
+
+
+@pytest.mark.spec("S3.1-6")
+@pytest.mark.parametrize(
+    "target", ["OPEN", "PREOPEN", "CLOSED", "SUSPENDED", "HALTED", "EXPIRED", "TERMINATED"]
+)
+def test_a_closing_auction_trades_at_one_price_on_its_way_to_every_state(
+    world: Desk, target: str
 ) -> None:
-    listed(world, state)
-    account = world.account()
-    client = world.trader()
-    calls = [
-        client.get("/v1/positions", params={"name": account, "symbol": "asked"}),
-        client.post("/v1/positions/balance", json={"name": account, "currency": "USD"}),
-        client.get("/v1/positions/ledger", params={"account": account, "symbol": "asked"}),
-        client.post("/v1/report/trades/search", json={"symbol": "asked"}),
-        client.post("/v1/report/orders/search", json={"symbol": "asked"}),
-        client.post(
-            "/v1/report/trades/stats",
-            json={
-                "symbol": "asked",
-                "startTime": "2026-09-08T00:00:00Z",
-                "endTime": "2026-09-09T00:00:00Z",
-            },
-        ),
-        world.partner.get("/v1/kyc/status", params={"external_id": "somebody"}),
-    ]
-    assert [call.status for call in calls] == [200] * len(calls), calls
-
-
-@pytest.mark.parametrize("state", LIVED[:-1])
-def test_l15_retail_names_a_state_alike_also_where_its_enumeration_lacks_the_name(
-    world: Desk, state: str
-) -> None:
-    listed(world, state)
-    assert (
-        world.customer().get("/v1/markets/asked/book").json()["marketData"]["state"]
-        == f"MARKET_STATE_{state}"
-    )
-
-
-def test_l15_what_a_closed_market_is_called_is_a_switch(world: Desk) -> None:
-    world.assume("retail.closed_state_name", "MARKET_STATE_SUSPENDED")
-    listed(world, "CLOSED")
-    client = world.customer()
-    assert (
-        client.get("/v1/markets/asked/book").json()["marketData"]["state"]
-        == "MARKET_STATE_SUSPENDED"
-    )
-    assert (
-        client.get("/v1/markets/asked/bbo").json()["marketData"]["state"]
-        == "MARKET_STATE_SUSPENDED"
-    )
+    instrument = collecting(world, "MATCH_AND_CLOSE_AUCTION")
+    copy = streams.drop_copy(world)
+    for cents, contracts in ((55, 2), (52, 4)):
+        world.place(instrument, "buy", cents, contracts)
+    for cents, contracts in ((48, 3), (51, 2), (58, 9)):
+        world.place(instrument, "sell", cents, contracts, user=1)
+    assert streams.fills_on(copy) == []
+    world.move(instrument, target)
+    fills = streams.fills_on(copy)
+    assert sum(qty for _, qty in fills) == 5 * instrument.qty_scale  # 51 or 52 trade the most
+    (price,) = {price for price, _ in fills}
+    assert price in (51, 52)
 
 
 @pytest.mark.parametrize(("choice", "cents"), [("reference", 55), ("lowest", 50), ("highest", 60)])
@@ -165,87 +204,76 @@ def test_l17_what_decides_between_equal_auction_prices_is_a_switch(
     world: Desk, choice: str, cents: int
 ) -> None:
     world.assume("auction.tiebreak", choice)
-    instrument = listed(world, "PREOPEN")
-    world.enter(instrument, "buy", 60, 10)
-    world.enter(instrument, "sell", 50, 10, user=1)
-    assert world.book("asked")["stats"]["indicativeOpenPx"] == str(cents)
-    move(world, "OPEN")
-    (trade,) = world.search("trades", symbol="asked")
+    instrument = collecting(world)
+    world.place(instrument, "buy", 60, 10)
+    world.place(instrument, "sell", 50, 10, user=1)
+    assert world.book(instrument)["stats"]["indicativeOpenPx"] == str(cents)
+    world.move(instrument, "OPEN")
+    (trade,) = world.search("trades", symbol=SYMBOL)
     assert trade["aggressor"]["lastPx"] == str(cents)
+
+
+# ---- settlement
 
 
 @pytest.mark.spec("S6.2-2", "S6.2-4")
 def test_l28_settlement_is_told_by_the_position_change_stream_and_never_by_the_instrument_stream(
     world: Desk,
 ) -> None:
-    instrument = listed(world)
-    for user, side in ((0, "buy"), (1, "sell")):
-        world.enter(instrument, side, 40, 10, user=user)
-    instruments = streams.instruments(world, "asked")
-    positions = streams.position_changes(world, symbols=["asked"])
-    (before,) = [found for message in instruments.take() for found in message.instruments]
+    instrument = world.listed(SYMBOL)
+    world.trade(instrument, 40, 10)
+    stream, positions = streams.instruments(world, SYMBOL), streams.position_changes(world)
+    (before,) = [row for frame in stream.take() for row in frame.instruments]
     positions.take()
-    world.settle("asked", "1")
-    (after,) = [found for message in instruments.take() for found in message.instruments]
-    assert after.state == NUMBERS["CLOSED"]
+    world.settle(instrument)
+    (after,) = [row for frame in stream.take() for row in frame.instruments]
+    assert after.state == 0  # CLOSED
     assert replace(after, state=before.state, update_time=before.update_time) == before
-    changes = [change for message in positions.take() for change in message.position_changes]
+    changes = [change for frame in positions.take() for change in frame.position_changes]
     assert len(changes) == 2
-    assert {
-        (
-            change.settlement_px,
-            change.resolved,
-            change.position.expired,
-            change.position.net_position,
-        )
-        for change in changes
-    } == {(100, True, True, 0)}
+    for change in changes:
+        assert (change.settlement_px, change.resolved) == (100, True)
+        assert (change.position.expired, change.position.net_position) == (True, 0)
+
+
+def test_l27_a_correction_is_read_from_book_and_quote_at_the_instant_it_is_made(
+    world: Desk, instrument: Instrument
+) -> None:
+    for price, shown in (("1", "100"), ("0.4", "40"), ("0", "0")):
+        world.settle(instrument, price)
+        for path in ("", "/bbo"):
+            answer = world.trader().get(f"/v1/orderbook/{instrument.symbol}{path}").json()
+            assert answer["stats"]["settlementPx"] == shown
 
 
 # ---- edges that are due while something else moves the instrument
 
 
+def dated(start: str, expiration: str, more: str = "") -> Desk:
+    """A run with one instrument of its own, "x", that expires on a date."""
+    dates = f"expiration: {expiration}, termination: 2026-10-09T00:00:00-04:00"
+    entry = f"{{symbol: x, tick_size: '0.01', {dates}}}"
+    return begin(more=f"clock: {{start: {start}}}\nworld: {{instruments: [{entry}]}}\n{more}")
+
+
 def test_l8_an_expiration_in_the_instant_in_which_maintenance_suspends_is_not_lost() -> None:
     """W2 comes a minute before 02:00, which is when this one expires."""
-    text = (
-        "name: t\nextends: quickstart\nclock: {start: 2026-07-09T01:50:00-04:00}\nworld:\n "
-        " instruments:\n"
-    )
-    text += (
-        "    - {symbol: x, tick_size: '0.01', expiration: 2026-07-09T01:59:00-04:00, termination:"
-        " 2026-08-09T00:00:00-04:00}\n"
-    )
-    world = begin(text)
-    world.advance_to("2026-07-09T05:59:00Z")
-    assert world.trading.state("x").name == "EXPIRED"
-    world.advance_to("2026-07-09T10:00:00Z")
-    assert world.trading.state("x").name == "EXPIRED"
+    world = dated("2026-07-09T01:50:00-04:00", "2026-07-09T01:59:00-04:00")
+    for moment in ("2026-07-09T05:59:00Z", "2026-07-09T10:00:00Z"):
+        world.advance_to(moment)
+        assert world.trading.state("x").name == "EXPIRED"
 
 
 def test_l8_a_word_of_an_operator_in_the_instant_of_an_expiration_does_not_undo_it() -> None:
-    text = (
-        "name: t\nextends: quickstart\nworld:\n  instruments:\n    - {symbol: x, tick_size: '0.01',"
-        " expiration: 2026-09-08T15:00:00-04:00}\n"
-    )
-    text += (
-        "steps:\n  - {at: 2026-09-08T15:00:00-04:00, state: {symbol: x, state: SUSPENDED}, expect:"
-        " {refused: maybe}}\n"
-    )
-    world = begin(text)
+    at = "2026-09-08T15:00:00-04:00"
+    step = f"{{at: {at}, state: {{symbol: x, state: SUSPENDED}}, expect: {{refused: maybe}}}}"
+    world = dated("2026-09-08T14:00:00-04:00", at, f"steps: [{step}]\n")
     world.advance_to("2026-09-08T19:00:01Z")
     assert world.trading.state("x").name == "EXPIRED"
 
 
 def test_w7_an_expiration_that_waits_for_maintenance_survives_an_operators_word_meanwhile() -> None:
-    text = (
-        "name: t\nextends: quickstart\nclock: {start: 2026-07-09T01:50:00-04:00}\nworld:\n "
-        " instruments:\n"
-    )
-    text += (
-        "    - {symbol: x, tick_size: '0.01', expiration: 2026-07-09T03:00:00-04:00, termination:"
-        " 2026-08-09T00:00:00-04:00}\n"
-    )
-    world = begin(text)
+    world = dated("2026-07-09T01:50:00-04:00", "2026-07-09T03:00:00-04:00")
     world.advance_to("2026-07-09T08:00:00Z")
     assert world.trading.state("x").name == "SUSPENDED"
     world.move("x", "HALTED")

@@ -4,15 +4,13 @@ tests/surfaces/test_limits_and_calendar.py).
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import parse_instant
-from sim.run.client.client import RpcError
-from tests.kit import Desk, begin, order, streams
+from sim.run.client.client import Response, RpcError, Stream
+from tests.kit import Desk, begin, streams
 
 WINDOW = """
 name: window
@@ -39,41 +37,32 @@ def world() -> Desk:
 
 def enter(
     world: Desk, symbol: str, side: str = "buy", cents: int = 40, user: int = 0, **fields: object
-) -> Any:
-    return world.trader(user).post(
-        "/v1/trading/orders", json=order(world.instrument(symbol), side, cents, 5, **fields)
-    )
+) -> Response:
+    """The answer to an order for five contracts."""
+    return world.enter(world.instrument(symbol), side, cents, 5, user=user, **fields)
 
 
-def states(world: Desk, *symbols: str) -> Any:
-    """A stream of instrument states, what there was at its beginning taken."""
+def states(world: Desk, *symbols: str) -> Stream:
+    """A stream of instrument states, its first message taken."""
     stream = streams.instruments(world, *symbols)
     stream.take()
     return stream
 
 
-def told(stream: Any) -> list[tuple[str, str]]:
-    return [
-        (found.symbol, wire.InstrumentState(found.state).name.split("_", 2)[2])
-        for message in stream.take()
-        for found in message.instruments
-    ]
-
-
-def following(world: Desk, since: str = "") -> Any:
+def following(world: Desk, since: str = "") -> Stream:
     """A drop copy, from now on or from an instant."""
     return streams.drop_copy(world, resume_time=parse_instant(since) if since else None)
 
 
-def executions(stream: Any) -> list[tuple[str, str, str]]:
+def executions(stream: Stream) -> list[tuple[str, str, str]]:
+    """(symbol, type, reason of a cancel that nobody asked for) of the executions on a drop copy."""
     return [
         (
-            found.order.symbol,
-            wire.ExecutionType(found.type).name.split("_", 2)[2],
-            wire.UnsolicitedCxlReason(found.unsolicited_cancel_reason).name,
+            row.order.symbol,
+            streams.kind_of(row),
+            wire.UnsolicitedCxlReason(row.unsolicited_cancel_reason).name,
         )
-        for message in stream.take()
-        for found in message.executions
+        for row in streams.executions_on(stream)
     ]
 
 
@@ -88,7 +77,7 @@ def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_a
     assert len(world.trader().get("/v1/trading/orders/open").json()["orders"]) == 2
     world.advance_to("2026-07-09T01:59:00-04:00")
     assert world.trader().get("/v1/trading/orders/open").json()["orders"] == []
-    assert told(stream) == [("always", "SUSPENDED")]
+    assert streams.states_on(stream) == [("always", "SUSPENDED")]
     refused = enter(world, "always")
     assert (refused.status, refused.json()["message"]) == (422, "Book is SUSPENDED")
 
@@ -112,9 +101,9 @@ def test_w2_streams_tell_the_suspension_of_markets_that_nobody_has_touched(world
     assert len(opened) > 2 and others
     every, some = states(world), states(world, *opened[:2], others[0])
     world.advance_to("2026-07-09T01:59:00-04:00")
-    assert told(some) == [(symbol, "SUSPENDED") for symbol in opened[:2]]
+    assert streams.states_on(some) == [(symbol, "SUSPENDED") for symbol in opened[:2]]
     suspended = [(symbol, "SUSPENDED") for symbol in (*opened, "always", "decided")]
-    heard = told(every)
+    heard = streams.states_on(every)
     assert len(heard) == len(set(heard)) and set(heard) >= set(suspended)
     assert not set(heard).intersection((symbol, "SUSPENDED") for symbol in others)
 
@@ -255,14 +244,11 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
     copy, changes = following(world), states(world)
     world.advance_to("2026-07-09T02:00:00-04:00")
     ended = [
-        row.order.id
-        for frame in copy.take()
-        for row in frame.executions
-        if row.type == wire.ExecutionType.EXECUTION_TYPE_CANCELED
+        row.order.id for row in streams.executions_on(copy) if streams.kind_of(row) == "CANCELED"
     ]
     assert sorted(ended) == sorted(ids[: 2 + (latency == "0s")])
     assert copy.end == (14, "service unavailable")
-    assert ("opens-late", "SUSPENDED") in told(changes)
+    assert ("opens-late", "SUSPENDED") in streams.states_on(changes)
     world.advance_to("2026-07-09T06:00:00-04:00")
     last = "CANCELED" if latency == "0s" else "REJECTED"
     found = [world.reported(order_id)["state"] for order_id in ids]
@@ -328,11 +314,10 @@ def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(
     start: str, status: int, state: str | None
 ) -> None:
     """W2: without moving the clock; and open again, with empty books, when the window is over."""
-    listed = (
-        "world: {instruments: [{symbol: always, tick_size: '0.01'}], books: [{symbol: always, mid:"
-        " '0.50'}]}"
-    )
-    world = begin(f"name: inside\nextends: quickstart\nclock: {{start: {start}}}\n{listed}\n")
+    listed = "{symbol: always, tick_size: '0.01'}"
+    books = "{symbol: always, mid: '0.50'}"
+    more = f"clock: {{start: {start}}}\nworld: {{instruments: [{listed}], books: [{books}]}}\n"
+    world = begin(more=more)
     answer = world.trader().get("/v1/orderbook/always")
     assert (answer.status, answer.json().get("state")) == (
         status,

@@ -4,6 +4,7 @@ tests of its component.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -14,7 +15,7 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
 from tests.journeys import trader
-from tests.kit import PERSON, Desk, begin, order, retail_order, streams
+from tests.kit import Desk, begin, order, retail_order, streams
 
 LOWER_CAMEL = re.compile(r"[a-z][a-zA-Z0-9]*")
 SNAKE = re.compile(r"[a-z][a-z0-9_]*")
@@ -120,11 +121,8 @@ def test_a_camel_case_parameter_of_the_retail_api_leaves_the_default(
 def test_a_webhook_is_snake_case_and_has_an_id_and_a_type_and_no_reason(
     world: Desk, person: dict[str, str], kind: str
 ) -> None:
-    import json
-
-    client = world.partner
-    client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
-    client.post("/v1/kyc/start", json=PERSON | person)
+    world.register_webhook()
+    world.start_kyc(**person)
     world.advance("30m")
     test, event = (json.loads(post.body) for post in world.webhooks)
     assert (test["type"], event["type"]) == ("webhook.test", kind)
@@ -487,3 +485,59 @@ def test_an_intent_and_a_pair_of_side_and_action_make_the_same_order(
     neither = {name: value for name, value in by_pair.items() if name != "action"}
     for body in (neither, {**by_intent, "intent": ""}):
         assert retail.post("/v1/orders", json=body).status == 400
+
+
+# ---- games
+
+
+def every_instrument(desk: Desk) -> list[dict[str, Any]]:
+    """The rows of all pages of reference data."""
+    rows: list[dict[str, Any]] = []
+    token = ""
+    while True:
+        asked = {"pageSize": 1000, "pageToken": token}
+        page = desk.trader().post("/v1/refdata/instruments", json=asked).json()
+        rows += page["instruments"]
+        token = page.get("nextPageToken", "")
+        if not token:
+            return rows
+
+
+@pytest.mark.long
+@pytest.mark.spec("S1-1", "S2.6-4", "S2.6-5", "S2.10-6")
+def test_sides_of_a_matchup_are_named_from_their_date_and_a_future_has_a_tournament_only() -> None:
+    """§2.6: instruments created after 2026-07-20; long and short do not mean home and away."""
+    rows = every_instrument(begin(limits=False))
+    kinds = {row["metadata"].get("instrument_product") for row in rows}
+    assert {"futures", "moneyline"} <= kinds
+    categories = {row["metadata"].get("event_category") for row in rows}
+    assert len(categories) > 1  # sports, and event contracts
+    for row in rows:
+        meta = row["metadata"]
+        named = {"home_team_name", "away_team_name", "tournament_name"} & meta.keys()
+        if meta.get("event_category") != "SPR" or row["createTime"] < "2026-07-21T04:00:00Z":
+            assert not named, row["symbol"]
+        elif meta.get("instrument_product") == "futures":
+            assert named == {"tournament_name"}, row["symbol"]
+        else:
+            assert len(named) == 3, row["symbol"]
+            sides = {meta["home_team_name"], meta["away_team_name"]}
+            if meta.get("participant_type") == "team" and meta.get("long_participant_name"):
+                names = {meta["long_participant_name"], meta.get("short_participant_name")}
+                assert names & sides or meta["instrument_product"] != "moneyline"
+    assert not any(row["state"] == "PENDING" for row in rows)
+
+
+@pytest.mark.spec("S2.10-3", "S9-6")
+def test_a_market_type_that_nobody_knows_comes_from_a_scenario_to_every_surface() -> None:
+    entry = (
+        "{symbol: novel, tick_size: '0.01', state: OPEN, sports_market_type: curling_end_winner}"
+    )
+    world = begin(more=f"world: {{instruments: [{entry}]}}\n", limits=False)
+    market = world.gateway.get("/v1/market/slug/novel").json()["market"]
+    assert market["sportsMarketType"] == "curling_end_winner"
+    listed = world.trader().get("/v1/refdata/instruments/novel").json()["instrument"]
+    assert listed["metadata"]["market_sport_type"] == "curling_end_winner"
+    params = {"sportsMarketTypes": "curling_end_winner"}
+    found = world.gateway.get("/v1/markets", params=params).json()["markets"]
+    assert [one["slug"] for one in found] == ["novel"]
