@@ -20,7 +20,7 @@ from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.world.format.yaml_tree import ScenarioError
 from tests.journeys import trader
-from tests.kit import Desk, begin, retail_order, streams
+from tests.kit import Desk, begin, streams
 
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
 EVENT = WINDOW.removeprefix("cpc-")
@@ -324,9 +324,9 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Desk, touche
 def test_trading_in_a_window_pays_out_to_the_cent(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
-    world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
+    world.operate("price.tick", "crypto:btc", price="60000")
     to(world, BEGINS)
-    world.simulation.control("price.tick", "crypto:btc", {"price": "60000.01"})
+    world.operate("price.tick", "crypto:btc", price="60000.01")
     buyer = world.firm.users[0]
 
     def net() -> str:
@@ -353,7 +353,7 @@ def test_trading_in_a_window_pays_out_to_the_cent(world: Desk) -> None:
 @pytest.mark.parametrize(("tie", "paid"), [("up", 1), ("down", 0), ("half", 0.5)])
 def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
     world = world_of(f"assumptions: {{windows.tie: {tie}}}")
-    world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
+    world.operate("price.tick", "crypto:btc", price="60000")
     to(world, SETTLED)
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
 
@@ -366,7 +366,7 @@ def test_no_single_tick_decides_a_window(world: Desk) -> None:
         ("2026-09-08T18:30:00Z", "59500"),
     ):
         to(world, instant)
-        world.simulation.control("price.tick", "crypto:btc", {"price": price})
+        world.operate("price.tick", "crypto:btc", price=price)
     to(world, SETTLED)
     shown = market(world)["metadata"]
     assert (shown["priceToBeat"], shown["cryptoSettlementPrice"]) == ("60000.00", "60001.50")
@@ -387,11 +387,11 @@ def test_ranges_and_levels_pay_by_means_of_a_minute(
 ) -> None:
     """A level stays hit once the mean of a whole minute has reached it."""
     world = world_of('limits: {public: "off"}')
-    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    world.operate("price.tick", "crypto:btc", price="61000")
     to(world, at)
-    world.simulation.control("price.tick", "crypto:btc", {"price": level})
+    world.operate("price.tick", "crypto:btc", price=level)
     to(world, "2026-09-11T16:02:00Z")
-    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    world.operate("price.tick", "crypto:btc", price="61000")
     to(world, "2026-10-08T16:00:00Z")
     for tail, paid in worth.items():
         day = "hit-by-september-30" if tail.isdecimal() else "range-on-september-11"
@@ -461,7 +461,7 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Desk) -> None:
         "",
         {"as": "maker", "symbol": WINDOW, "side": "sell", "price": "0.40", "qty": "5"},
     )
-    assert retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5)).status == 200
+    assert world.retail_enter(instrument, "BUY_LONG", 40, 5).status == 200
     position = retail.get("/v1/portfolio/positions").json()["positions"][WINDOW]
     assert (
         position["netPosition"],

@@ -10,7 +10,7 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
-from tests.kit import Desk, order, retail_order, streams
+from tests.kit import Desk, order, streams
 
 STOPGAP = "Global Rate Limit Exceeded"
 
@@ -48,19 +48,13 @@ def test_a_retail_order_that_waited_more_than_five_seconds_is_rejected_by_execut
     """M36, M37."""
     client, socket = world.customer(), told(world, instrument.symbol)
     slow(world, "6s")
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
+    placed = world.retail_enter(instrument, "BUY_LONG", 20, 1)
     assert placed.status == 200
-    assert (
-        client.get(f"/v1/order/{placed.json()['id']}").json()["order"]["state"]
-        == "ORDER_STATE_PENDING_NEW"
-    )
+    assert world.retail_read(placed.json()["id"])["state"] == "ORDER_STATE_PENDING_NEW"
     assert executions(socket) == []
     world.advance("6s")
     assert executions(socket) == [("REJECTED", STOPGAP)]
-    assert (
-        client.get(f"/v1/order/{placed.json()['id']}").json()["order"]["state"]
-        == "ORDER_STATE_REJECTED"
-    )
+    assert world.retail_read(placed.json()["id"])["state"] == "ORDER_STATE_REJECTED"
     assert client.get("/v1/orders/open").json() == {"orders": []}
 
 
@@ -72,13 +66,11 @@ def test_up_to_five_seconds_an_order_is_only_late(
     """M36, M37."""
     client, socket = world.customer(), told(world, instrument.symbol)
     slow(world, span)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
+    placed = world.retail_place(instrument, "BUY_LONG", 20, 1)
     assert [row["id"] for row in client.get("/v1/orders/open").json()["orders"]] == [placed]
     world.advance(span)
     assert executions(socket) == [("NEW", "")]
-    assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
+    assert world.retail_read(placed)["state"] == "ORDER_STATE_NEW"
 
 
 @pytest.mark.spec("S7.2-7")
@@ -87,9 +79,7 @@ def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(
 ) -> None:
     """M36, M37."""
     client, socket = world.customer(), told(world, instrument.symbol)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
+    placed = world.retail_place(instrument, "BUY_LONG", 20, 1)
     executions(socket)
     slow(world, "8s")
     change = {
@@ -98,23 +88,19 @@ def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(
         "quantity": 1,
     }
     assert client.post(f"/v1/order/{placed}/modify", json=change).status == 200
-    assert (
-        client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_PENDING_REPLACE"
-    )
+    assert world.retail_read(placed)["state"] == "ORDER_STATE_PENDING_REPLACE"
     world.advance("8s")
     assert executions(socket) == [("REJECTED", STOPGAP)]
-    row = client.get(f"/v1/order/{placed}").json()["order"]
+    row = world.retail_read(placed)
     assert (row["state"], float(row["price"]["value"])) == ("ORDER_STATE_NEW", 0.2)
     assert (
         client.post(f"/v1/order/{placed}/cancel", json={"marketSlug": instrument.symbol}).status
         == 200
     )
-    assert (
-        client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_PENDING_CANCEL"
-    )
+    assert world.retail_read(placed)["state"] == "ORDER_STATE_PENDING_CANCEL"
     world.advance("8s")
     assert executions(socket)[-1][0] == "CANCELED"
-    assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_CANCELED"
+    assert world.retail_read(placed)["state"] == "ORDER_STATE_CANCELED"
 
 
 @pytest.mark.spec("S7.2-7")
@@ -124,9 +110,7 @@ def test_a_cancel_before_the_acknowledgement_is_taken_and_waits_behind_the_order
     """M35."""
     client, socket = world.customer(), told(world, instrument.symbol)
     slow(world, "3s")
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
+    placed = world.retail_place(instrument, "BUY_LONG", 20, 1)
     world.advance("1s")
     slow(world, "0s")  # the cancel would be quicker, and still does not overtake
     assert (
@@ -141,8 +125,7 @@ def test_dollars_wait_like_contracts_do(world: Desk, instrument: Instrument) -> 
     """M24, M35, M36: an order of dollars has no quantity yet, and is open, holds its client order
     id and can be canceled all the same.
     """
-    client = world.trader()
-    client.post("/v1/trading/orders", json=order(instrument, "sell", 50, 10))
+    world.enter(instrument, "sell", 50, 10)
     slow(world, "2s")
     other = world.exchange(world.firm, world.user(1).name)
     two = str(2 * instrument.price_scale)
@@ -168,19 +151,12 @@ def test_firms_wait_too_but_are_not_stopped(world: Desk, instrument: Instrument)
     stream.take()
     slow(world, "7s")
     client = world.trader()
-    placed = client.post(
-        "/v1/trading/orders", json=order(instrument, "buy", 30, 1, clordId="late")
-    ).json()["orderId"]
+    placed = world.place(instrument, "buy", 30, 1, clordId="late")
     assert (
         client.get("/v1/trading/orders/open").json()["orders"][0]["state"]
         == "ORDER_STATE_PENDING_NEW"
     )
-    assert (
-        client.post(
-            "/v1/trading/orders", json=order(instrument, "buy", 30, 1, clordId="late")
-        ).status
-        == 409
-    )
+    assert world.enter(instrument, "buy", 30, 1, clordId="late").status == 409
     world.advance("7s")
     kinds = [
         execution.type
@@ -189,7 +165,7 @@ def test_firms_wait_too_but_are_not_stopped(world: Desk, instrument: Instrument)
         for execution in message.update.executions
     ]
     assert kinds == [wire.ExecutionType.EXECUTION_TYPE_NEW]
-    assert client.get(f"/v1/report/orders/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
+    assert world.reported(placed)["state"] == "ORDER_STATE_NEW"
 
 
 def test_the_engine_can_be_late_for_one_market_only(world: Desk, instrument: Instrument) -> None:
@@ -198,10 +174,9 @@ def test_the_engine_can_be_late_for_one_market_only(world: Desk, instrument: Ins
         match={"plane": "engine", "operation": "place", "symbol": instrument.symbol},
         act={"delay": "6s"},
     )
-    client = world.customer()
-    late = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()["id"]
+    late = world.retail_place(instrument, "BUY_LONG", 20, 1)
     world.advance("6s")
-    assert client.get(f"/v1/order/{late}").json()["order"]["state"] == "ORDER_STATE_REJECTED"
+    assert world.retail_read(late)["state"] == "ORDER_STATE_REJECTED"
 
 
 def test_what_waits_survives_a_snapshot_and_is_in_no_book(
@@ -209,9 +184,7 @@ def test_what_waits_survives_a_snapshot_and_is_in_no_book(
 ) -> None:
     slow(world, "4s")
     client = world.trader()
-    placed = client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 5)).json()[
-        "orderId"
-    ]
+    placed = world.place(instrument, "buy", 30, 5)
     sim = world.simulation
     sim.snapshot("waiting")
     assert client.get(f"/v1/orderbook/{instrument.symbol}").json()["bids"] == []
@@ -220,10 +193,7 @@ def test_what_waits_survives_a_snapshot_and_is_in_no_book(
     assert len(after) == 1
     sim.restore("waiting")
     assert client.get(f"/v1/orderbook/{instrument.symbol}").json()["bids"] == []
-    assert (
-        client.get(f"/v1/report/orders/{placed}").json()["order"]["state"]
-        == "ORDER_STATE_PENDING_NEW"
-    )
+    assert world.reported(placed)["state"] == "ORDER_STATE_PENDING_NEW"
     world.advance("4s")
     assert client.get(f"/v1/orderbook/{instrument.symbol}").json()["bids"] == after
 
@@ -235,19 +205,15 @@ def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(
 ) -> None:
     """M36, M41: on both planes."""
     slow(world, "6s" if refused == "late" else "3s")
-    mine, partner = world.customer(), world.trader()
-    retail_id = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
-    partner_id = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 1)).json()[
-        "orderId"
-    ]
+    partner = world.trader()
+    retail_id = world.retail_place(instrument, "BUY_LONG", 20, 1)
+    partner_id = world.place(instrument, "buy", 20, 1)
     world.advance("1s")
     if refused == "halted":
         world.move(instrument, "HALTED")
     world.advance("5s")
     at = f"2026-09-08T18:00:0{6 if refused == 'late' else 3}Z"
-    shown = mine.get(f"/v1/order/{retail_id}").json()["order"]
+    shown = world.retail_read(retail_id)
     assert (shown["state"], shown["createTime"], shown["lastTransactTime"]) == (
         "ORDER_STATE_REJECTED",
         "2026-09-08T18:00:00Z",
@@ -269,9 +235,7 @@ def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
 ) -> None:
     """M32, M33, M36: REPLACED stays REPLACED."""
     partner = world.trader()
-    placed = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 3)).json()[
-        "orderId"
-    ]
+    placed = world.place(instrument, "buy", 20, 3)
     change = lambda cents: partner.post(  # noqa: E731
         "/v1/trading/orders/replace",
         json={
@@ -280,7 +244,7 @@ def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
             "price": str(cents * instrument.price_scale // 100),
         },
     )
-    state = lambda: partner.get(f"/v1/report/orders/{placed}").json()["order"]["state"]  # noqa: E731
+    state = lambda: world.reported(placed)["state"]  # noqa: E731
     assert (change(21).status, state()) == (200, "ORDER_STATE_REPLACED")
     slow(world, "2s")
     assert (change(22).status, state()) == (200, "ORDER_STATE_PENDING_REPLACE")
@@ -295,18 +259,17 @@ def test_a_command_does_not_overtake_an_earlier_one_although_others_have_left_th
     """M36: the engine takes commands of a participant on an instrument in order of receipt, also
     where it has become faster since.
     """
-    first, second = world.trader(), world.trader(1)
     other = next(found for found in world.in_state() if found is not instrument)
     slow(world, "6s")
-    early = first.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1)).json()["orderId"]
+    early = world.place(instrument, "buy", 30, 1)
     slow(world, "1s")
-    assert second.post("/v1/trading/orders", json=order(other, "buy", 2, 1)).status == 200
+    assert world.enter(other, "buy", 2, 1, user=1).status == 200
     world.advance("2s")
     slow(world, "0s")
-    late = first.post("/v1/trading/orders", json=order(instrument, "buy", 31, 1)).json()["orderId"]
+    late = world.place(instrument, "buy", 31, 1)
 
     def states() -> list[str]:
-        found = (first.get(f"/v1/report/orders/{one}").json()["order"] for one in (early, late))
+        found = (world.reported(one) for one in (early, late))
         return [one["state"].removeprefix("ORDER_STATE_") for one in found]
 
     assert states() == ["PENDING_NEW", "PENDING_NEW"]
@@ -316,5 +279,5 @@ def test_a_command_does_not_overtake_an_earlier_one_although_others_have_left_th
     assert states() == ["NEW", "NEW"]
     executions = world.trading.executions
     assert [row.order.id for row in executions if row.order.id in (early, late)] == [early, late]
-    free = first.post("/v1/trading/orders", json=order(instrument, "buy", 32, 1)).json()["orderId"]
-    assert first.get(f"/v1/report/orders/{free}").json()["order"]["state"] == "ORDER_STATE_NEW"
+    free = world.place(instrument, "buy", 32, 1)
+    assert world.reported(free)["state"] == "ORDER_STATE_NEW"

@@ -205,9 +205,7 @@ def test_makers_may_pay_too_and_have_to_have_it() -> None:
     account = two(world)[1].account
     power = world.trading.buying_power(account)
     for dollars, state in ((101.49, "REJECTED"), (101.5, "NEW")):
-        world.simulation.control(
-            "account.fund", account, {"amount": f"{dollars - power / (100 * CENT):.2f}"}
-        )
+        world.operate("account.fund", account, amount=f"{dollars - power / (100 * CENT):.2f}")
         power = round(dollars * 100) * CENT
         answer = post(world, 1, "oth-b", "BUY_SHORT", 50, 200, participateDontInitiate=True)
         assert answer.json()["executions"][0]["order"]["state"] == f"ORDER_STATE_{state}"

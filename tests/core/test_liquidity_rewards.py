@@ -605,7 +605,7 @@ def test_a_cancelled_market_pays_nothing_any_more_even_if_it_opens_again() -> No
     bid(ann, 40, 10)
     world.advance_to("2026-09-09T00:30:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
-    world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
+    world.operate("event.update", "my-game", result="abandoned", ended=True)
     world.move("tst-m", "OPEN")
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
@@ -621,7 +621,7 @@ def test_a_market_cancelled_right_after_a_quote_pays_nothing_when_it_opens_again
     ann = clients(world)[0]
     if quoted:
         bid(ann, 40, 10)
-    world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
+    world.operate("event.update", "my-game", result="abandoned", ended=True)
     world.move("tst-m", "OPEN")
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
@@ -697,7 +697,7 @@ def test_a_taker_earns_from_the_minimum_on_at_prices_that_count(
     world = world_of(f"{VOLUME}{own}}}")
     ann, bob = clients(world)
     for found in two(world):
-        world.simulation.control("account.fund", found.account, {"amount": "50000"})
+        world.operate("account.fund", found.account, amount="50000")
     bid(bob, cents, contracts, "BUY_SHORT")
     bid(ann, cents, contracts)
     world.advance_to("2026-09-09T00:00:00-04:00")

@@ -176,7 +176,7 @@ def test_camel_case_parameters_work_in_observed_whatever_the_preset_says() -> No
         world.preset("realistic")
         world.preset("ideal")
         if reading == "documented":
-            world.simulation.control("reading.set", "", {"name": "documented"})
+            world.operate("reading.set", name="documented")
         key = world.core.firms.api_keys()[0]
         retail = world.retail(key)
         answer = retail.get("/v1/portfolio/activities", params={"sortOrder": "SIDEWAYS"})

@@ -253,6 +253,25 @@ class Desk(Connection):
         body = retail_order(instrument, intent, cents, contracts, **fields)
         return self.customer(index).post("/v1/orders", json=body)
 
+    def retail_place(
+        self,
+        instrument: Instrument,
+        intent: str,
+        cents: int,
+        contracts: float = 1,
+        *,
+        index: int = 0,
+        **fields: object,
+    ) -> str:
+        """The id of an order of a retail customer that was answered with 200."""
+        answer = self.retail_enter(instrument, intent, cents, contracts, index=index, **fields)
+        assert answer.status == 200, answer
+        return str(answer.json()["id"])
+
+    def retail_read(self, order_id: str, index: int = 0) -> dict[str, Any]:
+        """An order of a retail customer, as the retail API reads it."""
+        return dict(self.customer(index).get(f"/v1/order/{order_id}").json()["order"])
+
     # ---- reads
 
     def book(self, instrument: Instrument | str, **params: object) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def test_open_orders_are_those_that_work_and_the_callers_own(world: Desk) -> Non
 
     assert [row["id"] for row in rows()] == [rests, partly]
     for row in rows():
-        single = world.trader().get(f"/v1/report/orders/{row['id']}").json()["order"]
+        single = world.reported(row["id"])
         assert single == row
     assert rows()[1]["leavesQty"] == str(3 * instrument.qty_scale)
     assert rows(1) == []

@@ -197,7 +197,7 @@ def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(worl
         pause = world.operate("maintenance.add", length="1h").value
         world.advance_to("2026-07-09T06:00:00-04:00")
         assert world.trading.state("closes").name == "SUSPENDED"
-        world.simulation.control("maintenance.cancel", pause["name"], {})
+        world.operate("maintenance.cancel", pause["name"])
         world.advance("0s")
         assert [world.trading.state(symbol).name for symbol in ("closes", "always")] == [
             "CLOSED",
@@ -215,14 +215,11 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
     opened by hand, goes as the window begins, told before streams end; what waits for the
     engine is refused.
     """
-    world.simulation.control(
+    world.operate(
         "instrument.create",
-        "",
-        {
-            "symbol": "opens-late",
-            "tick_size": "0.01",
-            "schedule": [{"start": "01:59", "length": "9h"}],
-        },
+        symbol="opens-late",
+        tick_size="0.01",
+        schedule=[{"start": "01:59", "length": "9h"}],
     )
     world.assume("maintenance.cancel_lead", "2m")
     world.advance_to("2026-07-09T01:59:10-04:00")
@@ -261,10 +258,11 @@ def test_w7_a_settlement_due_inside_pays_at_the_end(world: Desk) -> None:
     enter(world, "decided")
     enter(world, "decided", "sell", user=1)
     world.assume("settlement.delay_after_close", "30m")
-    world.simulation.control(
+    world.operate(
         "event.update",
         "the-game",
-        {"periods": {"Q1": [1, 0], "Q2": [1, 0], "Q3": [1, 0], "Q4": [1, 0]}, "ended": True},
+        periods={"Q1": [1, 0], "Q2": [1, 0], "Q3": [1, 0], "Q4": [1, 0]},
+        ended=True,
     )
     account = world.account()
     held = world.trading.ledger.balance(account)

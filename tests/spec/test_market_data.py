@@ -22,7 +22,7 @@ HISTORY = "/v1/asset-prices/history"
 
 @pytest.mark.spec("S2.2-3", "S4.1-5")
 def test_a_series_is_empty_before_the_first_tick_of_its_asset(world: Desk) -> None:
-    world.simulation.control("price.tick", "crypto:silent", {"price": "5"})
+    world.operate("price.tick", "crypto:silent", price="5")
     now = world.now // 1_000_000_000
     params = {"assets": "crypto:silent", "bucket": "ASSET_PRICE_BUCKET_1M"}
     for window, candles in (({"from": now}, 1), ({"from": now - 120, "to": now - 60}, 0)):
@@ -168,14 +168,14 @@ def test_an_expired_order_leaves_nothing_behind_but_word_of_its_end(world: Desk)
     before = left()
     world.advance("1m")
     assert left() == before
-    row = client.get(f"/v1/report/orders/{placed}").json()["order"]
+    row = world.reported(placed)
     assert (row["state"], row["cumQty"], row["leavesQty"]) == ("ORDER_STATE_EXPIRED", "0", "0")
     told = client.post("/v1/report/executions/search", json={"orderId": placed}).json()
     assert [(one["type"], one["lastShares"]) for one in told["executions"]] == [
         ("EXECUTION_TYPE_NEW", "0"),
         ("EXECUTION_TYPE_EXPIRED", "0"),
     ]
-    shown = retail.get(f"/v1/order/{mine.json()['id']}").json()["order"]
+    shown = world.retail_read(mine.json()["id"])
     assert (shown["state"], shown["cumQuantity"]) == ("ORDER_STATE_EXPIRED", 0)
 
 

@@ -19,7 +19,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
 from tests.core.test_liquidity_rewards import advance
-from tests.kit import Desk, begin, order, retail_order
+from tests.kit import Desk, begin, order
 from tests.sessions import SESSIONS
 from tests.trading_harness import Market
 
@@ -38,11 +38,10 @@ def busy(volume: str = "", more: str = "") -> Desk:
 def pay_fees(world: Desk) -> int:
     """Buy from a resting order; the fee in cash units."""
     instrument = world.quiet(tick=1)
-    client = world.customer()
     assert world.keys[0].account == TAKER
     world.enter(instrument, "sell", 50, 1000)
     before = world.trading.ledger.balance(TAKER)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 50, 1000))
+    placed = world.retail_enter(instrument, "BUY_LONG", 50, 1000)
     assert placed.status == 200, placed
     return before - world.trading.ledger.balance(TAKER) - 500 * DOLLAR
 
@@ -160,13 +159,10 @@ def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(
     world.assume("retail.funds_refusal", choice)
     client = world.customer()
     instrument = world.quiet()
-    answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 90, 1_000_000))
+    answer = world.retail_enter(instrument, "BUY_LONG", 90, 1_000_000)
     assert answer.status == status
     if status == 200:
-        assert (
-            client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
-            == "ORDER_STATE_REJECTED"
-        )
+        assert world.retail_read(answer.json()["id"])["state"] == "ORDER_STATE_REJECTED"
     else:
         assert answer.json() == {"status": 400, "message": "You don't have enough funds"}
     assert client.get("/v1/orders/open").json() == {"orders": []}

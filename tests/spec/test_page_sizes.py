@@ -23,11 +23,11 @@ def busy() -> Desk:
     world = begin(limits=False)
     world.preset("ideal")
     instrument = world.quiet()
-    retail, atlas = world.customer(), world.trader()
+    atlas = world.trader()
     for number in range(TRADES):
         offer = order(instrument, "sell", 50, 1, clordId=f"o{number}")
         assert atlas.post("/v1/trading/orders", json=offer).status == 200
-        bought = retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 50, 1))
+        bought = world.retail_enter(instrument, "BUY_LONG", 50, 1)
         assert bought.status == 200
     return world
 

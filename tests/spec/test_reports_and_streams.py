@@ -9,14 +9,14 @@ import pytest
 
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, eastern, format_instant
-from tests.kit import FEW_GAMES, Desk, begin, retail_order, streams
+from tests.kit import FEW_GAMES, Desk, begin, streams
 
 
 def begun(at: str, **assumptions: str) -> Desk:
     """The quickstart from an instant on, with assumptions changed."""
     world = begin(FEW_GAMES, start=at)
     for name, value in assumptions.items():
-        world.simulation.control("assumption.set", name.replace("__", "."), {"value": value})
+        world.operate("assumption.set", name.replace("__", "."), value=value)
     return world
 
 
@@ -90,7 +90,7 @@ def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: De
     mine, made = world.customer(), 0
     for instrument in world.in_state():
         world.enter(instrument, "sell", 97, 1)
-        placed = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 98, 1))
+        placed = world.retail_enter(instrument, "BUY_LONG", 98, 1)
         made += placed.status == 200
         if made == 3:
             break
@@ -196,9 +196,7 @@ def test_r2_a_limit_per_minute_is_a_bucket_or_a_sliding_window() -> None:
 
 def test_r5_the_text_of_an_endpoint_limit_is_a_switch() -> None:
     world = begin()
-    world.simulation.control(
-        "assumption.set", "limits.endpoint_text", {"value": "{method} ({rung}): wait {wait}"}
-    )
+    world.operate("assumption.set", "limits.endpoint_text", value="{method} ({rung}): wait {wait}")
     search: Any = lambda: world.trader().post("/v1/report/orders/search", json={"symbol": "x"})  # noqa: E731
     assert [search() for _ in range(13)][-1].json()["message"] == "SearchOrders (endpoint): wait 5s"
 

@@ -43,7 +43,7 @@ def names(value: object) -> Iterator[str]:
 def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Desk) -> None:
     """Lists, single resources, orders, portfolio, incentives, refusals."""
     instrument, retail = world.quiet(), world.customer()
-    placed = retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 1))
+    placed = world.retail_enter(instrument, "BUY_LONG", 40, 1)
     world.enter(instrument, "sell", 40, 1)
     slug, event = instrument.symbol, world.gateway.get("/v1/events").json()["events"][0]
     history = "/v1/asset-prices/history?assets=crypto:btc&from=0&bucket=ASSET_PRICE_BUCKET_1D"
@@ -462,7 +462,7 @@ def test_an_intent_and_a_pair_of_side_and_action_make_the_same_order(
     if action == "SELL":  # what is sold is held first
         own = "BUY_LONG" if side == "YES" else "BUY_SHORT"
         world.place(instrument, "sell" if side == "YES" else "buy", 50, 3)
-        retail.post("/v1/orders", json=retail_order(instrument, own, 50, 3))
+        world.retail_enter(instrument, own, 50, 3)
     by_intent = retail_order(
         instrument, intent, 70 if intent in ("SELL_LONG", "BUY_SHORT") else 30, 1
     )
@@ -474,7 +474,7 @@ def test_an_intent_and_a_pair_of_side_and_action_make_the_same_order(
     for body in (by_intent, by_pair):
         answer = retail.post("/v1/orders", json=body)
         assert answer.status == 200, answer
-        one = retail.get(f"/v1/order/{answer.json()['id']}").json()["order"]
+        one = world.retail_read(answer.json()["id"])
         shown.append([one[name] for name in ("intent", "outcomeSide", "action", "side", "price")])
     assert shown[0] == shown[1]
     assert shown[0][:3] == [
@@ -490,54 +490,18 @@ def test_an_intent_and_a_pair_of_side_and_action_make_the_same_order(
 # ---- games
 
 
-def every_instrument(desk: Desk) -> list[dict[str, Any]]:
-    """The rows of all pages of reference data."""
-    rows: list[dict[str, Any]] = []
-    token = ""
-    while True:
-        asked = {"pageSize": 1000, "pageToken": token}
-        page = desk.trader().post("/v1/refdata/instruments", json=asked).json()
-        rows += page["instruments"]
-        token = page.get("nextPageToken", "")
-        if not token:
-            return rows
-
-
-@pytest.mark.long
-@pytest.mark.spec("S1-1", "S2.6-4", "S2.6-5", "S2.10-6")
-def test_sides_of_a_matchup_are_named_from_their_date_and_a_future_has_a_tournament_only() -> None:
-    """§2.6: instruments created after 2026-07-20; long and short do not mean home and away."""
-    rows = every_instrument(begin(limits=False))
-    kinds = {row["metadata"].get("instrument_product") for row in rows}
-    assert {"futures", "moneyline"} <= kinds
-    categories = {row["metadata"].get("event_category") for row in rows}
-    assert len(categories) > 1  # sports, and event contracts
-    for row in rows:
-        meta = row["metadata"]
-        named = {"home_team_name", "away_team_name", "tournament_name"} & meta.keys()
-        if meta.get("event_category") != "SPR" or row["createTime"] < "2026-07-21T04:00:00Z":
-            assert not named, row["symbol"]
-        elif meta.get("instrument_product") == "futures":
-            assert named == {"tournament_name"}, row["symbol"]
-        else:
-            assert len(named) == 3, row["symbol"]
-            sides = {meta["home_team_name"], meta["away_team_name"]}
-            if meta.get("participant_type") == "team" and meta.get("long_participant_name"):
-                names = {meta["long_participant_name"], meta.get("short_participant_name")}
-                assert names & sides or meta["instrument_product"] != "moneyline"
-    assert not any(row["state"] == "PENDING" for row in rows)
-
-
 @pytest.mark.spec("S2.10-3", "S9-6")
-def test_a_market_type_that_nobody_knows_comes_from_a_scenario_to_every_surface() -> None:
-    entry = (
-        "{symbol: novel, tick_size: '0.01', state: OPEN, sports_market_type: curling_end_winner}"
-    )
+def test_a_market_type_that_nobody_knows_comes_from_a_scenario_and_a_tester_to_every_surface() -> (
+    None
+):
+    kind = "curling_end_winner"
+    entry = f"{{symbol: novel, tick_size: '0.01', sports_market_type: {kind}}}"
     world = begin(more=f"world: {{instruments: [{entry}]}}\n", limits=False)
-    market = world.gateway.get("/v1/market/slug/novel").json()["market"]
-    assert market["sportsMarketType"] == "curling_end_winner"
-    listed = world.trader().get("/v1/refdata/instruments/novel").json()["instrument"]
-    assert listed["metadata"]["market_sport_type"] == "curling_end_winner"
-    params = {"sportsMarketTypes": "curling_end_winner"}
-    found = world.gateway.get("/v1/markets", params=params).json()["markets"]
-    assert [one["slug"] for one in found] == ["novel"]
+    world.listed("newer", sports_market_type=kind)
+    for symbol in ("novel", "newer"):
+        market = world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]
+        assert market["sportsMarketType"] == kind
+        assert world.reference(symbol)["metadata"]["market_sport_type"] == kind
+    params = {"sportsMarketTypes": kind}
+    markets = world.gateway.get("/v1/markets", params=params).json()["markets"]
+    assert {market["slug"] for market in markets} == {"novel", "newer"}

@@ -249,7 +249,7 @@ def test_the_stopgap_meets_orders_of_batches_and_changes_in_them_and_no_cancel(w
     client.post("/v1/orders/batched/modify", json={"orders": [change]})
     client.post("/v1/orders/batched/cancel", json={"orders": [{**named, "orderId": canceled}]})
     world.advance("6s")
-    found = [client.get(f"/v1/order/{one}").json()["order"] for one in (*made, changed, canceled)]
+    found = [world.retail_read(one) for one in (*made, changed, canceled)]
     assert [(one["state"].removeprefix("ORDER_STATE_"), one["quantity"]) for one in found] == [
         ("REJECTED", 1),
         ("REJECTED", 1),

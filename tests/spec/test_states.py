@@ -210,11 +210,11 @@ def test_a_state_permits_the_same_on_rest_grpc_and_retail(
     assert types == ["EXECUTION_TYPE_NEW" if entry else "EXECUTION_TYPE_REJECTED"]
     change = {"marketSlug": SYMBOL, "price": usd("0.41"), "quantity": 5}
     retail.post(f"/v1/order/{first}/modify", json=change)
-    row = retail.get(f"/v1/order/{first}").json()["order"]
+    row = world.retail_read(first)
     assert (row["price"]["value"] == "0.41") is modify, row
     retail.post(f"/v1/order/{second}/cancel", json={"marketSlug": SYMBOL})
     ended = "EXPIRED" if state == "EXPIRED" else "CANCELED" if cancel else "NEW"
-    row = retail.get(f"/v1/order/{second}").json()["order"]
+    row = world.retail_read(second)
     assert row["state"] == f"ORDER_STATE_{ended}"
     assert streams.fills_on(copy) == []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit import Desk, begin, retail_order
+from tests.kit import Desk, begin
 from tests.kit.streams import subscribe
 
 SYMBOL = "agreed"
@@ -124,10 +124,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
         world.settle(SYMBOL, price)
 
     def sell() -> None:
-        assert (
-            mine.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 39, 10)).status
-            == 200
-        )
+        assert world.retail_enter(instrument, "BUY_SHORT", 39, 10).status == 200
 
     for act, moves in (
         (sell, 2),
@@ -156,7 +153,7 @@ def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(world: 
     socket = world.web_socket(world.keys[0], "/v1/ws/private")
     subscribe(socket, "money", "ACCOUNT_BALANCE")
     instrument = world.instrument(SYMBOL)
-    assert mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 10)).status == 200
+    assert world.retail_enter(instrument, "BUY_LONG", 40, 10).status == 200
     before = mine.get("/v1/account/balances").json()["balances"][0]
     assert before["openOrders"] == 4
     socket.take()

@@ -37,21 +37,15 @@ world:
 NO_FEES = "assumptions: {fees.taker_theta: 0, fees.maker_theta: 0}"
 
 
-class Pit:
+class Pit(Desk):
     """Four participants of a firm on instruments without other traders. Orders are scaled integers;
     answers have the form of the wire.
     """
 
     def __init__(self, *, fees: bool = False, cash: str = "1000") -> None:
-        self.sim = Simulation(
-            load_scenario(
-                SCENARIO.replace("ASSUMPTIONS", "" if fees else NO_FEES).replace("CASH", cash)
-            )
-        )
-        self.world = Desk(self.sim)
-        firm = next(found for found in self.sim.exchange.firms.all() if found.name == "firms/vec")
-        self.users = [self.world.exchange(firm, user.name) for user in firm.users]
-        self.accounts = [user.account for user in firm.users]
+        text = SCENARIO.replace("ASSUMPTIONS", "" if fees else NO_FEES).replace("CASH", cash)
+        super().__init__(Simulation(load_scenario(text)))
+        self.firm = self.core.firms.require("firms/vec")
 
     def send(
         self,
@@ -72,25 +66,19 @@ class Pit:
             **more,
         }
         body |= ({"price": str(price)} if price else {}) | ({"orderQty": str(qty)} if qty else {})
-        return self.users[user].post("/v1/trading/orders", json=body)
+        return self.trader(user).post("/v1/trading/orders", json=body)
 
-    def order(self, *given: Any, **more: Any) -> str:
-        answer = self.send(*given, **more)
+    def order(self, *terms: Any, **more: Any) -> str:
+        answer = self.send(*terms, **more)
         assert answer.status == 200, answer
-        order_id: str = answer.json()["orderId"]
-        return order_id
+        return str(answer.json()["orderId"])
 
-    def refused(self, *given: Any, **more: Any) -> tuple[int, str]:
-        answer = self.send(*given, **more)
+    def refused(self, *terms: Any, **more: Any) -> tuple[int, str]:
+        answer = self.send(*terms, **more)
         return answer.status, answer.json().get("message", "")
 
     def executions(self, user: int, order_id: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = (
-            self.users[user]
-            .post("/v1/report/executions/search", json={"orderId": order_id})
-            .json()["executions"]
-        )
-        return rows
+        return self.search("executions", user, orderId=order_id)
 
     def story(self, user: int, order_id: str) -> list[tuple[str, int, int]]:
         """Return (type, quantity, price) of each execution of an order."""
@@ -103,59 +91,32 @@ class Pit:
             for row in self.executions(user, order_id)
         ]
 
-    def now(self, user: int, order_id: str) -> dict[str, Any]:
-        row: dict[str, Any] = self.users[user].get(f"/v1/report/orders/{order_id}").json()["order"]
-        return row
-
     def replace(self, user: int, order_id: str, **changes: str) -> int:
-        return (
-            self.users[user]
-            .post("/v1/trading/orders/replace", json={"orderId": order_id, **changes})
-            .status
-        )
+        body = {"orderId": order_id, **changes}
+        return self.trader(user).post("/v1/trading/orders/replace", json=body).status
 
-    def book(self, symbol: str = "vec-a") -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        shown = self.users[0].get(f"/v1/orderbook/{symbol}", params={"depth": 10}).json()
-        bids, offers = (
-            [(int(level["px"]), int(level["qty"])) for level in shown[side]]
+    def levels(self, symbol: str = "vec-a") -> tuple[list[tuple[int, int]], ...]:
+        """Return (price, quantity) of bids and offers."""
+        book = self.book(symbol, depth=10)
+        return tuple(
+            [(int(level["px"]), int(level["qty"])) for level in book[side]]
             for side in ("bids", "offers")
         )
-        return bids, offers
 
-    def balance(self, user: int) -> tuple[str, str, str, str]:
-        found = (
-            self.users[user]
-            .post("/v1/positions/balance", json={"name": self.accounts[user], "currency": "USD"})
-            .json()
-        )
-        return (
-            found["balance"],
-            found["buyingPower"],
-            found["marginRequirement"],
-            found["openOrders"],
-        )
+    def money(self, user: int) -> tuple[str, ...]:
+        """Return balance, buying power, margin and what open orders reserve."""
+        balance = self.balance(user)
+        names = ("balance", "buyingPower", "marginRequirement", "openOrders")
+        return tuple(balance[name] for name in names)
 
-    def position(self, user: int, symbol: str = "vec-a") -> tuple[int, int, int]:
-        (row,) = (
-            self.users[user]
-            .get("/v1/positions", params={"name": self.accounts[user], "symbol": symbol})
-            .json()["positions"]
-        )
-        return int(row["netPosition"]), int(row["cost"]), int(row["realized"])
+    def position(self, user: int, symbol: str = "vec-a") -> tuple[int, ...]:
+        """Return net position, cost and what was realized."""
+        (row,) = self.positions(user, symbol=symbol)
+        return tuple(int(row[name]) for name in ("netPosition", "cost", "realized"))
 
     def cash_rows(self, user: int) -> list[tuple[str, str, str]]:
-        rows = (
-            self.users[user]
-            .get(
-                "/v1/funding/balance-ledger",
-                params={"account": self.accounts[user], "newestFirst": "false"},
-            )
-            .json()["entries"]
-        )
+        rows = self.ledger("cash", user, newestFirst="false")
         return [(row["entryType"], row["beforeBalance"], row["afterBalance"]) for row in rows]
-
-    def state(self, symbol: str, state: str) -> None:
-        self.sim.control("instrument.state", symbol, {"state": state})
 
 
 # ---- orders
@@ -174,8 +135,8 @@ def test_a_taker_goes_by_price_then_time_at_resting_prices() -> None:
         ("PARTIAL_FILL", 5, 52),
         ("FILL", 2, 52),
     ]
-    assert pit.now(0, taker)["avgPx"] == "52"
-    assert (pit.now(1, first)["leavesQty"], pit.now(3, second)["leavesQty"]) == ("0", "2")
+    assert pit.reported(taker, 0)["avgPx"] == "52"
+    assert (pit.reported(first, 1)["leavesQty"], pit.reported(second, 3)["leavesQty"]) == ("0", "2")
 
 
 @pytest.mark.parametrize(("prices", "mean"), [((50, 51), "50"), ((51, 52), "52")])
@@ -184,7 +145,7 @@ def test_a_mean_price_between_two_is_the_even_one(prices: tuple[int, int], mean:
     pit = Pit()
     for price in prices:
         pit.order(1, "sell", price, 1)
-    assert pit.now(0, pit.order(0, "buy", prices[1], 2))["avgPx"] == mean
+    assert pit.reported(pit.order(0, "buy", prices[1], 2), 0)["avgPx"] == mean
 
 
 def test_what_a_market_order_leaves_rests_at_its_last_price() -> None:
@@ -194,7 +155,7 @@ def test_what_a_market_order_leaves_rests_at_its_last_price() -> None:
     pit.order(1, "sell", 54, 4)
     taker = pit.order(0, "buy", 0, 10, kind="mtl")
     assert {row["order"]["price"] for row in pit.executions(0, taker)} == {"54"}
-    assert (pit.now(0, taker)["avgPx"], pit.book()) == ("53", ([(54, 3)], []))
+    assert (pit.reported(taker, 0)["avgPx"], pit.levels()) == ("53", ([(54, 3)], []))
 
 
 def test_a_market_order_that_must_fill_whole_expires_where_there_is_too_little() -> None:
@@ -206,7 +167,7 @@ def test_a_market_order_that_must_fill_whole_expires_where_there_is_too_little()
         assert [
             kind for kind, _, _ in pit.story(0, pit.order(0, "buy", 0, 10, kind="mtl", **more))
         ] == ["NEW", "EXPIRED"], more
-    assert pit.book() == ([], [(50, 5)])
+    assert pit.levels() == ([], [(50, 5)])
 
 
 def test_stops_reached_by_what_stops_trade_run_too() -> None:
@@ -221,7 +182,10 @@ def test_stops_reached_by_what_stops_trade_run_too() -> None:
     pit.order(3, "buy", 55, 1)
     assert pit.story(0, near) == [("NEW", 0, 0), ("NEW", 0, 0), ("FILL", 2, 57)]
     assert pit.story(2, far) == [("NEW", 0, 0), ("NEW", 0, 0), ("FILL", 2, 58)]
-    assert pit.now(2, far)["type"] == "ORDER_TYPE_MARKET_TO_LIMIT" and pit.book() == ([], [(58, 3)])
+    assert pit.reported(far, 2)["type"] == "ORDER_TYPE_MARKET_TO_LIMIT" and pit.levels() == (
+        [],
+        [(58, 3)],
+    )
     late = pit.order(0, "buy", 0, 1, kind="stop", stopPrice="40")
     assert pit.story(0, late) == [("NEW", 0, 0)]  # the trades were before it
 
@@ -232,7 +196,10 @@ def test_a_stop_limit_becomes_a_limit_that_may_rest() -> None:
     stop = pit.order(0, "sell", 46, 5, kind="stop_limit", stopPrice="45")
     pit.order(1, "buy", 44, 2)
     pit.order(2, "sell", 44, 1)
-    assert (pit.now(0, stop)["type"], pit.book()) == ("ORDER_TYPE_LIMIT", ([(44, 1)], [(46, 5)]))
+    assert (pit.reported(stop, 0)["type"], pit.levels()) == (
+        "ORDER_TYPE_LIMIT",
+        ([(44, 1)], [(46, 5)]),
+    )
     for side, limit in (("buy", 50), ("sell", 40)):
         assert pit.refused(0, side, limit, 5, kind="stop_limit", stopPrice="45")[0] == 422
 
@@ -261,7 +228,7 @@ def test_dollars_walk_the_book(
         pit.order(1, "sell" if side == "buy" else "buy", price, qty)
     taker = pit.order(0, side, 0, 0, kind="mtl", cashOrderQty=str(dollars * 100))
     assert [(qty, price) for _, qty, price in pit.story(0, taker)][1:] == fills
-    assert pit.book()[0] == left
+    assert pit.levels()[0] == left
 
 
 def test_own_orders_beyond_reach_prevent_nothing() -> None:
@@ -314,7 +281,7 @@ def test_who_keeps_the_place_in_the_queue(change: dict[str, str], filled: tuple[
     assert pit.replace(0, orders[0], **change) == 200
     pit.order(2, "sell", 40, 8)
     assert (
-        tuple(int(pit.now(user, order_id)["cumQty"]) for user, order_id in enumerate(orders))
+        tuple(int(pit.reported(order_id, user)["cumQty"]) for user, order_id in enumerate(orders))
         == filled
     )
 
@@ -325,13 +292,13 @@ def test_totals_not_prices_are_what_a_replace_counts() -> None:
     order_id = pit.order(0, "buy", 40, 10)
     pit.order(2, "sell", 40, 4)
     assert [pit.replace(0, order_id, orderQty=qty) for qty in ("3", "4", "5")] == [422, 422, 200]
-    assert pit.now(0, order_id)["leavesQty"] == "1"
+    assert pit.reported(order_id, 0)["leavesQty"] == "1"
     pit.order(2, "sell", 45, 3)
     assert pit.replace(0, order_id, price="46", orderQty="9") == 200
     assert pit.story(0, order_id)[-2:] == [
         ("REPLACE", 0, 0),
         ("PARTIAL_FILL", 3, 45),
-    ] and pit.book() == ([(46, 2)], [])
+    ] and pit.levels() == ([(46, 2)], [])
 
 
 # ---- auctions
@@ -368,16 +335,16 @@ def test_an_opening_auction_has_one_price(
     """L16, L17, L21."""
     pit = Pit()
     made = [(user, pit.order(user, *order, symbol="vec-p")) for user, order in enumerate(orders)]
-    assert pit.users[0].get("/v1/orderbook/vec-p").json()["stats"]["indicativeOpenPx"] == str(price)
-    pit.state("vec-p", "OPEN")
+    assert pit.book("vec-p")["stats"]["indicativeOpenPx"] == str(price)
+    pit.move("vec-p", "OPEN")
     assert {
         px
         for user, order_id in made
         for kind, _, px in pit.story(user, order_id)
         if kind.endswith("FILL")
     } == {price}
-    assert pit.book("vec-p") == left
-    assert pit.users[0].get("/v1/orderbook/vec-p").json()["stats"]["openPx"] == str(price)
+    assert pit.levels("vec-p") == left
+    assert pit.book("vec-p")["stats"]["openPx"] == str(price)
 
 
 # ---- money
@@ -388,7 +355,7 @@ def test_fees_of_a_fill_to_the_cent_on_both_ledgers() -> None:
     pit = Pit(fees=True)
     pit.order(1, "sell", 23, 37)
     taker = pit.order(0, "buy", 23, 37)
-    assert pit.now(0, taker)["commissionNotionalTotalCollected"] == "39"
+    assert pit.reported(taker, 0)["commissionNotionalTotalCollected"] == "39"
     assert pit.cash_rows(0)[-1] == ("ORDER_EXECUTION", "1000.00", "991.10")
     assert pit.cash_rows(1)[-1] == ("ORDER_EXECUTION", "1000.00", "1008.59")
 
@@ -412,7 +379,7 @@ def test_hundredths_of_contracts_cost_what_they_should() -> None:
     pit = Pit(fees=True)
     pit.order(1, "sell", 555, 333, symbol="vec-f")
     taker = pit.order(0, "buy", 555, 333, symbol="vec-f")
-    assert pit.now(0, taker)["commissionNotionalTotalCollected"] == "5000"
+    assert pit.reported(taker, 0)["commissionNotionalTotalCollected"] == "5000"
     assert pit.cash_rows(0)[-1][2] == "998.10185"
 
 
@@ -423,13 +390,13 @@ def test_positions_average_and_cross_zero() -> None:
     pit = Pit()
     pit.order(1, "sell", 60, 100)
     pit.order(0, "buy", 60, 100)
-    assert (pit.balance(0), pit.balance(1)) == (
+    assert (pit.money(0), pit.money(1)) == (
         ("940.00", "940.00", "0.00", "0.00"),
         ("1060.00", "960.00", "100.00", "0.00"),
     )
     pit.order(2, "sell", 40, 150)
     pit.order(1, "buy", 40, 150)
-    assert (pit.position(1), pit.balance(1)[0]) == ((50, 2000, 2000), "1000.00")
+    assert (pit.position(1), pit.money(1)[0]) == ((50, 2000, 2000), "1000.00")
     pit.order(3, "sell", 33, 2, symbol="vec-b")
     pit.order(3, "sell", 34, 1, symbol="vec-b")
     pit.order(0, "buy", 34, 3, symbol="vec-b")
@@ -447,7 +414,7 @@ def test_closing_contracts_go_to_the_best_price_and_cost_nothing() -> None:
     pit.order(0, "buy", 50, 10)
     pit.order(0, "sell", 90, 10)
     pit.order(0, "sell", 60, 10)
-    assert pit.balance(0)[3] == "1.00"
+    assert pit.money(0)[3] == "1.00"
     pit = Pit(cash="10")
     pit.order(1, "sell", 50, 10)
     pit.order(0, "buy", 50, 10)
@@ -491,9 +458,9 @@ def test_settlement_pays_and_a_correction_pays_back(
     pit = Pit()
     pit.order(1, "sell", 60, 100)
     pit.order(0, "buy", 60, 100)
-    pit.sim.control("instrument.settle", "vec-a", {"price": price})
+    pit.settle("vec-a", price)
     assert (pit.cash_rows(0)[-1], pit.cash_rows(1)[-1]) == (long, short)
-    pit.sim.control("instrument.settle", "vec-a", {"price": "0"})
+    pit.settle("vec-a", "0")
     assert (pit.cash_rows(0)[-1], pit.cash_rows(1)[-1]) == (
         ("CORRECTION", long[2], "940.00"),
         ("CORRECTION", short[2], "1060.00"),
@@ -507,7 +474,7 @@ def test_a_busted_trade_gives_everything_back_and_is_told_again() -> None:
     pit.order(1, "sell", 23, 37)
     taker = pit.order(0, "buy", 23, 37)
     trade_id = pit.executions(0, taker)[-1]["tradeId"]
-    assert pit.sim.control("trade.bust", trade_id, {}).value == {
+    assert pit.simulation.control("trade.bust", trade_id, {}).value == {
         "id": trade_id,
         "symbol": "vec-a",
         "state": "BUSTED",
@@ -518,13 +485,13 @@ def test_a_busted_trade_gives_everything_back_and_is_told_again() -> None:
         "1000.00",
     )
     assert pit.position(0) == pit.position(1) == (0, 0, 0)
-    pit.world.advance("1m")
-    (row,) = pit.users[0].post("/v1/report/trades/search", json={"symbol": "vec-a"}).json()["trade"]
+    pit.advance("1m")
+    (row,) = pit.search("trades", symbol="vec-a")
     assert (row["id"], row["state"]) == (trade_id, "TRADE_STATE_BUSTED")
     with pytest.raises(Conflict):
-        pit.sim.control("trade.bust", trade_id, {})
+        pit.simulation.control("trade.bust", trade_id, {})
     with pytest.raises(NotFound):
-        pit.sim.control("trade.bust", "nope", {})
+        pit.simulation.control("trade.bust", "nope", {})
 
 
 def test_the_engine_takes_orders_of_a_participant_in_the_order_they_came() -> None:
@@ -532,10 +499,8 @@ def test_the_engine_takes_orders_of_a_participant_in_the_order_they_came() -> No
     nowhere else.
     """
     pit = Pit()
-    pit.sim.control(
-        "fault.add",
-        "",
-        {"match": {"plane": "engine", "operation": "place", "nth": 1}, "act": {"delay": "3s"}},
+    pit.operate(
+        "fault.add", match={"plane": "engine", "operation": "place", "nth": 1}, act={"delay": "3s"}
     )
     slow = pit.order(0, "buy", 40, 1)
     quick, elsewhere, others = (
@@ -544,14 +509,10 @@ def test_the_engine_takes_orders_of_a_participant_in_the_order_they_came() -> No
         pit.order(1, "buy", 42, 1),
     )
     states = [
-        pit.now(user, order_id)["state"].removeprefix("ORDER_STATE_")
+        pit.reported(order_id, user)["state"].removeprefix("ORDER_STATE_")
         for user, order_id in ((0, slow), (0, quick), (0, elsewhere), (1, others))
     ]
     assert states == ["PENDING_NEW", "PENDING_NEW", "NEW", "NEW"]
-    pit.world.advance("3s")
-    assert [
-        row["id"]
-        for row in pit.users[0].get("/v1/trading/orders/open").json()["orders"]
-        if row["symbol"] == "vec-a"
-    ] == [slow, quick]
-    assert pit.now(0, quick)["state"] == "ORDER_STATE_NEW"
+    pit.advance("3s")
+    assert [row["id"] for row in pit.open_orders() if row["symbol"] == "vec-a"] == [slow, quick]
+    assert pit.reported(quick, 0)["state"] == "ORDER_STATE_NEW"

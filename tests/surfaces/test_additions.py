@@ -108,7 +108,7 @@ def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) ->
     if not known:
         assert "intent is required" in alone.json()["message"]
     both = client.post("/v1/orders", json=body | {"intent": "ORDER_INTENT_BUY_LONG"}).json()["id"]
-    order = client.get(f"/v1/order/{both}").json()["order"]
+    order = world.retail_read(both)
     assert order["intent"] == f"ORDER_INTENT_BUY_{'SHORT' if known else 'LONG'}"
     assert ({"outcomeSide", "action"} <= set(order)) is known
     assert known or not {"outcomeSide", "action"} & set(order)
@@ -212,7 +212,7 @@ def test_a_game_that_is_reported_as_ended_is_over() -> None:
     world = begun("2026-09-08T14:00:00-04:00")
     events = world.gateway.get("/v1/events", params={"period": "NS", "limit": 2}).json()["events"]
     bare, scored = (event["slug"] for event in events)
-    world.simulation.control("event.update", bare, {"ended": True, "live": False})
+    world.operate("event.update", bare, ended=True, live=False)
     told = {"ended": True, "live": False, "periods": {"Q1": [3, 7], "Q2": [4, 0]}}
     world.simulation.control("event.update", scored, told)
 

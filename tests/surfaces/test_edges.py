@@ -224,7 +224,7 @@ def test_the_last_nanosecond_of_2199_is_an_instant_like_any_other() -> None:
     ending = {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": "2200-06-01T00:00:00Z"}
     assert place(edge, 0, "buy", 40, 1, **ending).status == 200
     account = edge.account()
-    edge.simulation.control("account.fund", account, {"amount": "5", "source": "atlas-bank"})
+    edge.operate("account.fund", account, amount="5", source="atlas-bank")
     edge.assume("engine.latency", "76701d")
     assert place(edge, 0, "buy", 41, 1).status == 200
     check_everything_works(edge)

@@ -236,7 +236,7 @@ def test_orders_and_executions_are_found_by_search_and_by_id(world: Desk) -> Non
     mine = world.trader()
     found = mine.post("/v1/report/orders/search", json={"symbol": instrument.symbol}).json()
     assert [one["id"] for one in found["order"]] == [order_id] and "nextPageToken" not in found
-    assert mine.get(f"/v1/report/orders/{order_id}").json()["order"] == found["order"][0]
+    assert world.reported(order_id) == found["order"][0]
     executions = mine.post("/v1/report/executions/search", json={"orderId": order_id}).json()
     assert [one["type"] for one in executions["executions"]] == [
         "EXECUTION_TYPE_NEW",

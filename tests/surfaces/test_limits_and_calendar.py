@@ -218,7 +218,7 @@ maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
     assert later["name"] in [
         row["name"] for row in read_view(world.simulation.engine, "maintenance")["maintenance"]
     ]  # type: ignore[index]
-    world.simulation.control("maintenance.cancel", later["name"], {})
+    world.operate("maintenance.cancel", later["name"])
     world.advance("65m")
     assert exchange.get("/v1/whoami").status == 200
 

@@ -61,7 +61,7 @@ def test_the_retail_host_serves_the_catalogue_to_signed_callers(world: Desk, pat
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.observed("retail.timestamp_tolerance")
 def test_a_timestamp_may_be_older_in_observed(world: Desk, reading: str) -> None:
-    world.simulation.control("reading.set", "", {"name": reading})
+    world.operate("reading.set", name=reading)
     headers = world.retail_headers(world.keys[0], "GET", "/v1/account/balances")
     statuses = []
     for wait in ("29s", "2s", "148s", "2s"):

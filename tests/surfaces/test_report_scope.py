@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import Desk, order
+from tests.kit import Desk
 
 
 @pytest.mark.spec("S5.1-6", "S4.3-9", "S4.3-11")
@@ -12,9 +12,7 @@ def test_single_records_are_as_private_as_the_lists_they_are_in(world: Desk) -> 
     """R8: what a participant's search does not show, its single reads do not show either."""
     mine, theirs = world.trader(), world.trader(1)
     instrument = world.quiet()
-    placed = mine.post(
-        "/v1/trading/orders", json=order(instrument, "buy", 20, 1, account=world.account())
-    ).json()["orderId"]
+    placed = world.place(instrument, "buy", 20, 1, account=world.account())
     execution = mine.post("/v1/report/executions/search", json={"orderId": placed}).json()[
         "executions"
     ][0]["id"]

@@ -4,6 +4,7 @@ number of rows that they read.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -106,15 +107,40 @@ OWNERS: dict[str, Any] = {
     "trades": lambda row: {row.aggressor.order.account, row.passive.order.account},
 }
 
+
+def _equal(path: str) -> tuple[Any, Any]:
+    """A filter by the value of an attribute."""
+    read = attrgetter(path)
+    return read, lambda row, value: read(row) == value
+
+
+def _among(path: str, *others: Any) -> tuple[Any, Any]:
+    """A filter by a list of values of an attribute."""
+    read = attrgetter(path)
+    return lambda row: [read(row), *others], lambda row, values: read(row) in values
+
+
+def _either(first: str, second: str) -> tuple[Any, Any]:
+    """A filter by the value of either of two attributes."""
+    one, other = attrgetter(first), attrgetter(second)
+    return one, lambda row, value: value in (one(row), other(row))
+
+
+def _window(path: str) -> dict[str, tuple[Any, Any]]:
+    """The filters by an instant."""
+    read = attrgetter(path)
+    return {
+        "start_time": (read, lambda row, value: read(row) >= value),
+        "end_time": (read, lambda row, value: read(row) <= value),
+    }
+
+
 # For each filter: values to search for, and whether a row matches one.
 FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "orders": {
-        "order_id": (lambda row: row.id, lambda row, value: row.id == value),
-        "clord_id": (lambda row: row.clord_id, lambda row, value: row.clord_id == value),
-        "client_account_id": (
-            lambda row: row.client_account_id,
-            lambda row, value: row.client_account_id == value,
-        ),
+        "order_id": _equal("id"),
+        "clord_id": _equal("clord_id"),
+        "client_account_id": _equal("client_account_id"),
         "client_participant_id": (
             lambda row: "ann",
             lambda row, value: row.client_participant_id == value,
@@ -123,51 +149,24 @@ FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
             lambda row: row.leaves_qty == 0,
             lambda row, closed: (row.leaves_qty == 0) is closed,
         ),
-        "symbol": (lambda row: row.symbol, lambda row, value: row.symbol == value),
-        "start_time": (lambda row: row.create_time, lambda row, value: row.create_time >= value),
-        "end_time": (lambda row: row.create_time, lambda row, value: row.create_time <= value),
+        "symbol": _equal("symbol"),
+        **_window("create_time"),
     },
     "executions": {
-        "exec_ids": (lambda row: [row.id, row.id[::-1]], lambda row, value: row.id in value),
-        "order_id": (lambda row: row.order.id, lambda row, value: row.order.id == value),
-        "clord_id": (
-            lambda row: row.order.clord_id,
-            lambda row, value: row.order.clord_id == value,
-        ),
-        "client_account_id": (
-            lambda row: row.order.client_account_id,
-            lambda row, value: row.order.client_account_id == value,
-        ),
-        "symbol": (lambda row: row.order.symbol, lambda row, value: row.order.symbol == value),
-        "types": (lambda row: [row.type], lambda row, value: row.type in value),
-        "start_time": (
-            lambda row: row.transact_time,
-            lambda row, value: row.transact_time >= value,
-        ),
-        "end_time": (lambda row: row.transact_time, lambda row, value: row.transact_time <= value),
+        "exec_ids": _among("id", "nope"),
+        "order_id": _equal("order.id"),
+        "clord_id": _equal("order.clord_id"),
+        "client_account_id": _equal("order.client_account_id"),
+        "symbol": _equal("order.symbol"),
+        "types": _among("type"),
+        **_window("transact_time"),
     },
     "trades": {
-        "trade_id": (lambda row: row.id, lambda row, value: row.id == value),
-        "order_id": (
-            lambda row: row.passive.order.id,
-            lambda row, value: value in (row.aggressor.order.id, row.passive.order.id),
-        ),
-        "exec_id": (
-            lambda row: row.aggressor.id,
-            lambda row, value: value in (row.aggressor.id, row.passive.id),
-        ),
-        "symbol": (
-            lambda row: row.aggressor.order.symbol,
-            lambda row, value: row.aggressor.order.symbol == value,
-        ),
-        "start_time": (
-            lambda row: row.aggressor.transact_time,
-            lambda row, value: row.aggressor.transact_time >= value,
-        ),
-        "end_time": (
-            lambda row: row.aggressor.transact_time,
-            lambda row, value: row.aggressor.transact_time <= value,
-        ),
+        "trade_id": _equal("id"),
+        "order_id": _either("passive.order.id", "aggressor.order.id"),
+        "exec_id": _either("aggressor.id", "passive.id"),
+        "symbol": _equal("aggressor.order.symbol"),
+        **_window("aggressor.transact_time"),
     },
 }
 

@@ -64,9 +64,7 @@ def test_a_price_or_quantity_cut_down_to_nothing_is_rejected_by_execution(
 def test_no_quantity_at_all_is_a_bad_request_in_the_words_of_the_plane(
     world: Desk, instrument: Instrument, quantity: int
 ) -> None:
-    answer = world.customer().post(
-        "/v1/orders", json=retail_order(instrument, "BUY_LONG", 30, quantity)
-    )
+    answer = world.retail_enter(instrument, "BUY_LONG", 30, quantity)
     assert (
         answer.status == 400
         and "quantity" in answer.json()["message"]
@@ -80,9 +78,7 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
 ) -> None:
     """M33: the REST answer says only that the change was passed on."""
     client, socket = world.customer(), listening(world)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
+    placed = world.retail_place(instrument, "BUY_LONG", 20, 1)
     socket.take()
     too_dear = {"marketSlug": instrument.symbol, "price": {"value": "3.00", "currency": "USD"}}
     assert client.post(f"/v1/order/{placed}/modify", json=too_dear).status == 200
@@ -93,7 +89,7 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
     )
     assert execution["text"] and execution["traceId"]
     assert (execution["lastShares"], execution["aggressor"]) == ("0", False)
-    now = client.get(f"/v1/order/{placed}").json()["order"]
+    now = world.retail_read(placed)
     assert (
         execution["order"] == now
         and now["state"] == "ORDER_STATE_NEW"
@@ -110,9 +106,7 @@ def test_an_order_that_is_done_conflicts_with_any_further_wish(
     world: Desk, instrument: Instrument, verb: str
 ) -> None:
     client = world.customer()
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
+    placed = world.retail_place(instrument, "BUY_LONG", 20, 1)
     body = {"marketSlug": instrument.symbol}
     assert client.post(f"/v1/order/{placed}/cancel", json=body).status == 200
     again = client.post(

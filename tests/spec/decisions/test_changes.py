@@ -75,11 +75,7 @@ def test_m29_both_orders_are_removed() -> Decided:
 @decides
 def test_m30_a_retail_account_does_not_buy_yes_against_its_own_no() -> Decided:
     desk, market = with_market()
-    client = desk.customer()
-    ids = [
-        client.post("/v1/orders", json=retail_order(market, intent, 50, 5)).json()["id"]
-        for intent in ("BUY_SHORT", "BUY_LONG")
-    ]
+    ids = [desk.retail_place(market, intent, 50, 5) for intent in ("BUY_SHORT", "BUY_LONG")]
     rules = [report(desk, each) for each in ids]
     return next(decided for decided in rules if decided.rule != "M9")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim.core.model.enums import InstrumentState, OrderState
 from sim.core.model.instrument import Instrument
-from tests.kit import Desk, begin, order
+from tests.kit import Desk, begin
 from tests.spec.decisions.decided import (
     Decided,
     decides,
@@ -299,7 +299,7 @@ def test_l29_the_facts_of_a_game_decide_what_its_market_pays() -> Decided:
     desk = begin("name: t\nextends: quickstart\nworld:" + GAME)
     market = desk.instrument("decided")
     for user, side in ((0, "buy"), (1, "sell")):
-        desk.trader(user).post("/v1/trading/orders", json=order(market, side, 40, 5))
+        desk.enter(market, side, 40, 5, user=user)
     periods = {name: [1, 0] for name in ("Q1", "Q2", "Q3", "Q4")}
     desk.operate("event.update", "the-game", periods=periods, ended=True)
     desk.advance("2m")
