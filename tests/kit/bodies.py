@@ -93,10 +93,15 @@ def partner_order(
     return CreateVendorOrderRequest(order=sent, vendor_fee=fee, idempotency_key=key)
 
 
-def transfer(account: str, amount: str, key: str = "k") -> CreateCashMovementRequest:
+def transfer(
+    account: str,
+    amount: str,
+    key: str = "k",
+    reason: TransferReason = TransferReason.TRANSFER_REASON_DEPOSIT,
+) -> CreateCashMovementRequest:
     """A partner's transfer of dollars to an account of a participant (gRPC)."""
     moved = Transfer(
-        reason=TransferReason.TRANSFER_REASON_DEPOSIT,
+        reason=reason,
         participant_account_id=account,
         amount=amount,
         currency="USD",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -17,7 +18,8 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import trade_date
-from sim.run.client.client import Connection, Http, Rpc, Stream, connect
+from sim.run.client.client import Http, Rpc, Stream
+from tests.kit import Desk
 from tests.spec.agreement.doors import answers
 from tests.spec.agreement.frames import market_frame, own_message, private_frame, shared_message
 from tests.spec.agreement.records import records
@@ -43,10 +45,27 @@ _PASSING = ("private socket", "position changes", "markets socket trades")
 _CHANGING = ("position", "balance", "market")
 
 
+# Streams about a participant that are asked for nothing more.
+OWN_STREAMS = {
+    "order stream": "OrderEntryAPI.CreateOrderSubscription",
+    "drop copy": "DropCopyAPI.CreateDropCopySubscription",
+    "trade capture": "DropCopyAPI.CreateTradeCaptureReportSubscription",
+    "position changes": "DropCopyAPI.CreatePositionChangeSubscription",
+    "funding stream": "FundingAPI.CreateFundingTransactionSubscription",
+    "RFQ stream": "RFQAPI.StreamRFQEvents",
+}
+
+
+def opened(rpc: Rpc, operation: str, **fields: Any) -> Stream:
+    """A stream whose request has these fields."""
+    request = getattr(wire, f"{operation.partition('.')[2]}Request")
+    return rpc.stream(operation, request(**fields))
+
+
 class Person:
     """A participant with a retail key for the same account, and all streams about it."""
 
-    def __init__(self, world: Connection, name: str) -> None:
+    def __init__(self, world: Desk, name: str) -> None:
         firms = world.simulation.exchange.firms
         self.world = world
         self.key: ApiKey = next(key for key in firms.api_keys() if key.key_id == name)
@@ -61,36 +80,15 @@ class Person:
 
     def follow(self) -> None:
         """Open all streams of the person that are not open."""
-        own = {"accounts": [self.account]}
         opens: dict[str, Callable[[], Stream]] = {
-            "order stream": lambda: self.rpc.stream(
-                "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
+            name: partial(opened, self.rpc, operation) for name, operation in OWN_STREAMS.items()
+        }
+        opens |= {
+            "position stream": lambda: opened(
+                self.rpc, "PositionAPI.CreatePositionSubscription", accounts=[self.account]
             ),
-            "position stream": lambda: self.rpc.stream(
-                "PositionAPI.CreatePositionSubscription",
-                wire.CreatePositionSubscriptionRequest(**own),
-            ),
-            "drop copy": lambda: self.rpc.stream(
-                "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
-            ),
-            "trade capture": lambda: self.rpc.stream(
-                "DropCopyAPI.CreateTradeCaptureReportSubscription",
-                wire.CreateTradeCaptureReportSubscriptionRequest(),
-            ),
-            "position changes": lambda: self.rpc.stream(
-                "DropCopyAPI.CreatePositionChangeSubscription",
-                wire.CreatePositionChangeSubscriptionRequest(),
-            ),
-            "balance ledger stream": lambda: self.rpc.stream(
-                "FundingAPI.CreateBalanceLedgerSubscription",
-                wire.CreateBalanceLedgerSubscriptionRequest(account=self.account),
-            ),
-            "funding stream": lambda: self.rpc.stream(
-                "FundingAPI.CreateFundingTransactionSubscription",
-                wire.CreateFundingTransactionSubscriptionRequest(),
-            ),
-            "RFQ stream": lambda: self.rpc.stream(
-                "RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest()
+            "balance ledger stream": lambda: opened(
+                self.rpc, "FundingAPI.CreateBalanceLedgerSubscription", account=self.account
             ),
             "private socket": self._private,
         }
@@ -117,10 +115,10 @@ class Surfaces:
     def __init__(self, reading: str, symbols: list[str]) -> None:
         scenario = replace(load_scenario(SCENARIO), reading=reading)
         self.journal = BytesIO()
-        self.world = connect(Simulation(scenario, journal=self.journal))
+        self.world = Desk(Simulation(scenario, journal=self.journal))
         self.simulation = self.world.simulation
         for name in LIMITS:
-            self.simulation.exchange.rate_limits.replace(name, "off")
+            self.world.core.rate_limits.replace(name, "off")
         self.people = [Person(self.world, name) for name in ("mara", "ines")]
         self.symbols = symbols
         self.events: list[str] = []
@@ -172,14 +170,12 @@ class Surfaces:
             person.follow()
         symbols, rpc = self.symbols, self.people[0].rpc
         opens: dict[str, Callable[[], Stream]] = {
-            "book stream": lambda: rpc.stream(
-                "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-                wire.CreateMarketDataSubscriptionRequest(symbols=symbols),
+            "book stream": lambda: opened(
+                rpc, "MarketDataSubscriptionAPI.CreateMarketDataSubscription", symbols=symbols
             ),
             "talking book stream": self._talking,
-            "instrument stream": lambda: rpc.stream(
-                "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-                wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=symbols),
+            "instrument stream": lambda: opened(
+                rpc, "DropCopyAPI.CreateInstrumentStateChangeSubscription", symbols=symbols
             ),
             "markets socket": self._markets,
         }

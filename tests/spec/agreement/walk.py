@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from sim.contract.messages import exchange_cashmovement_v1 as cash
-from sim.contract.messages import exchange_orderfunding_v1 as funding
-from sim.contract.messages import exchange_v1 as wire
-from tests.journeys import PERSON, order, retail_order
+from sim.contract.messages.exchange_cashmovement_v1 import TransferReason
+from tests.kit import PERSON, order, partner_order, retail_order, transfer, usd
 from tests.spec.agreement.facts import FACTS
 from tests.spec.agreement.rows import Row
 from tests.spec.agreement.surfaces import Person, Surfaces
@@ -75,7 +73,7 @@ class Walk:
                 symbol = inner.get("symbol") or inner["marketSlug"]
             case _:
                 return Scales(1, 1)
-        terms = self.surfaces.simulation.exchange.instruments.require(symbol)
+        terms = self.surfaces.world.instrument(symbol)
         return Scales(terms.price_scale, terms.qty_scale)
 
     # ---- actions
@@ -94,7 +92,7 @@ class Walk:
 
     def enter(self, who: Person, symbol: str, side: str, cents: int, qty: int, **more: Any) -> str:
         """Send an order over exchange REST; return its id, or nothing if it was refused."""
-        terms = self.surfaces.simulation.exchange.instruments.require(symbol)
+        terms = self.surfaces.world.instrument(symbol)
         body = order(terms, side, cents, qty, **more)
         answer = who.exchange.post("/v1/trading/orders", json=body)
         return str(answer.json().get("orderId", ""))
@@ -103,42 +101,23 @@ class Walk:
         self, who: Person, symbol: str, intent: str, cents: int, qty: float, **more: Any
     ) -> str:
         """Send an order over the retail API; return its id."""
-        terms = self.surfaces.simulation.exchange.instruments.require(symbol)
+        terms = self.surfaces.world.instrument(symbol)
         body = retail_order(terms, intent, cents, qty, **more)
         answer = who.retail.post("/v1/orders", json=body)
         assert answer.status == 200, answer
         return str(answer.json()["id"])
 
-    def transfer(self, key: str, reason: cash.TransferReason, amount: str) -> None:
+    def transfer(self, key: str, reason: TransferReason, amount: str) -> None:
         """A transfer between the pool of Mara's partner and her account."""
-        transfer = cash.Transfer(
-            reason=reason,
-            participant_account_id=self.mara.account,
-            amount=amount,
-            currency="USD",
-            external_reference=key,
-        )
-        request = cash.CreateCashMovementRequest(idempotency_key=key, transfer=transfer)
-        name = "CashMovementService.CreateCashMovement"
-        answer = self.surfaces.partner.call(name, request)
+        request = transfer(self.mara.account, amount, key, reason)
+        answer = self.surfaces.partner.call("CashMovementService.CreateCashMovement", request)
         self.surfaces.transfers.append(answer.cash_movement.workflow_id)
 
     def partner_order(self, key: str, cents: int, contracts: int) -> None:
         """Buy for Mara's account by her partner, fill-or-kill."""
-        terms = self.surfaces.simulation.exchange.instruments.require(GAME)
-        order = wire.InsertOrderRequest(
-            type=wire.OrderType.ORDER_TYPE_LIMIT,
-            side=wire.Side.SIDE_BUY,
-            symbol=GAME,
-            price=cents * terms.price_scale // 100,
-            order_qty=contracts * terms.qty_scale,
-            time_in_force=wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
-            clord_id=key,
-            account=self.mara.account,
-            manual_order_indicator=wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
-        )
-        fee = funding.MoneyAmount(value="0.10", currency="USD")
-        request = funding.CreateVendorOrderRequest(order=order, vendor_fee=fee, idempotency_key=key)
+        terms = self.surfaces.world.instrument(GAME)
+        qty = contracts * terms.qty_scale
+        request = partner_order(terms, self.mara.account, cents, key, clord_id=key, order_qty=qty)
 
         def ask() -> Any:
             name = "OrderFundingService.CreateVendorOrder"
@@ -201,8 +180,7 @@ def _cancel(walk: Walk) -> None:
 
 def _replace(walk: Walk) -> None:
     id = walk.buy(walk.mara, PARTS, "BUY_LONG", 21, 4)
-    price = {"value": "0.22", "currency": "USD"}
-    body = {"marketSlug": PARTS, "price": price, "quantity": 5}
+    body = {"marketSlug": PARTS, "price": usd("0.22"), "quantity": 5}
     assert walk.mara.retail.post(f"/v1/order/{id}/modify", json=body).status == 200
     body = {"orderId": id, "symbol": PARTS, "price": "230", "orderQty": "450"}
     assert walk.mara.exchange.post("/v1/trading/orders/replace", json=body).status == 200
@@ -250,10 +228,10 @@ def _crossed(walk: Walk) -> None:
 def _money() -> Iterator[Step]:
     yield "a deposit", lambda w: w.control("account.fund", w.mara.account, amount="50")
     yield "a withdrawal", lambda w: w.control("account.fund", w.mara.account, amount="-20")
-    yield "a partner's deposit", lambda w: w.transfer("k1", cash.TransferReason(1), "12.50")
+    yield "a partner's deposit", lambda w: w.transfer("k1", TransferReason(1), "12.50")
     yield "a partner's order", lambda w: w.partner_order("k2", 60, 2)
     yield "a partner's order that finds nobody", lambda w: w.partner_order("k3", 2, 2)
-    yield "a transfer of fees", lambda w: w.transfer("k4", cash.TransferReason(3), "0.25")
+    yield "a transfer of fees", lambda w: w.transfer("k4", TransferReason(3), "0.25")
     yield "a deposit through a bank", _through_a_bank
     for _ in range(3):
         yield "ten seconds of a bank", lambda w: w.advance("11s")
