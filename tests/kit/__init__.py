@@ -8,7 +8,16 @@
 | `streams` | each gRPC stream and WebSocket opened in one line |
 """
 
-from tests.kit.bodies import APPLICATION, PERSON, order, partner_order, retail_order, transfer, usd
+from tests.kit.bodies import (
+    APPLICATION,
+    PERSON,
+    order,
+    partner_order,
+    retail_order,
+    rpc_order,
+    transfer,
+    usd,
+)
 from tests.kit.desk import FEW_GAMES, Desk, begin
 from tests.kit.journals import JournalReader
 
@@ -22,6 +31,7 @@ __all__ = [
     "order",
     "partner_order",
     "retail_order",
+    "rpc_order",
     "transfer",
     "usd",
 ]

@@ -72,24 +72,34 @@ def retail_order(
     }
 
 
-def partner_order(
-    instrument: Instrument, account: str, cents: int = 50, key: str = "key", **fields: Any
-) -> CreateVendorOrderRequest:
-    """A partner's order for one contract (gRPC): fill or kill, with a fee of five cents."""
+def rpc_order(
+    instrument: Instrument, cents: int = 40, contracts: int = 1, **fields: Any
+) -> wire.InsertOrderRequest:
+    """A limit order to buy, good till canceled, as gRPC sends it."""
     values: dict[str, Any] = {
         "type": wire.OrderType.ORDER_TYPE_LIMIT,
         "side": wire.Side.SIDE_BUY,
         "symbol": instrument.symbol,
+        "order_qty": contracts * instrument.qty_scale,
         "price": cents * instrument.price_scale // 100,
-        "order_qty": instrument.qty_scale,
+        "time_in_force": wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_CANCEL,
+        **fields,
+    }
+    return wire.InsertOrderRequest(**values)
+
+
+def partner_order(
+    instrument: Instrument, account: str, cents: int = 50, key: str = "key", **fields: Any
+) -> CreateVendorOrderRequest:
+    """A partner's order for one contract (gRPC): fill or kill, with a fee of five cents."""
+    terms: dict[str, Any] = {
         "time_in_force": wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
         "clord_id": "partner",
         "account": account,
         "manual_order_indicator": wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
-        **fields,
     }
     fee = MoneyAmount(value="0.05", currency="USD")
-    sent = wire.InsertOrderRequest(**values)
+    sent = rpc_order(instrument, cents, **terms | fields)
     return CreateVendorOrderRequest(order=sent, vendor_fee=fee, idempotency_key=key)
 
 

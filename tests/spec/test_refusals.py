@@ -16,24 +16,10 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.contract.messages.exchange_cashmovement_v1 import GetFundingAccountBalanceRequest
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Response, Rpc, RpcError
-from tests.kit import Desk, begin
+from tests.kit import Desk, begin, rpc_order
 
 INSERT, CANCEL = "OrderEntryAPI.InsertOrder", "OrderEntryAPI.CancelOrder"
 LEDGER = "/v1/funding/balance-ledger"
-
-
-def insert(instrument: Instrument, **fields: Any) -> wire.InsertOrderRequest:
-    """A limit order for one contract at 0.40, as gRPC sends it."""
-    values: dict[str, Any] = {
-        "type": 2,
-        "side": 1,
-        "symbol": instrument.symbol,
-        "order_qty": instrument.qty_scale,
-        "price": 40 * instrument.price_scale // 100,
-        "time_in_force": 2,
-        **fields,
-    }
-    return wire.InsertOrderRequest(**values)
 
 
 class Situation:
@@ -49,7 +35,7 @@ class Situation:
 
     def insert(self, **fields: Any) -> Any:
         """The same over gRPC."""
-        return self.call(INSERT, insert(self.instrument, **fields))
+        return self.call(INSERT, rpc_order(self.instrument, **fields))
 
     def call(self, operation: str, request: Any) -> Any:
         return self.desk.rpc_trader().call(operation, request)
@@ -188,7 +174,7 @@ def test_an_instrument_that_is_not_tradable_in_its_state_is_422_and_retail_rejec
     answer = world.enter(instrument, "buy", 40)
     assert (answer.status, answer.json()["code"]) == (422, 9)
     with pytest.raises(RpcError) as refused:
-        world.rpc_trader().call(INSERT, insert(instrument))
+        world.rpc_trader().call(INSERT, rpc_order(instrument))
     assert refused.value.code == 9
     rejected = world.retail_enter(instrument, "BUY_LONG", 40, synchronousExecution=True).json()
     (execution,) = rejected["executions"]

@@ -12,7 +12,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import IllegalTransition
 from sim.run.client.client import RpcError
-from tests.kit import Desk, begin, streams, usd
+from tests.kit import Desk, begin, rpc_order, streams, usd
 
 SYMBOL = "stated"
 NUMBERS = {
@@ -191,10 +191,9 @@ def test_a_state_permits_the_same_on_rest_grpc_and_retail(
     assert (world.cancel(orders[1]).status == 200) is cancel
     assert world.book(instrument)["state"] == f"INSTRUMENT_STATE_{state}"
 
-    limit = {"type": 2, "side": 1, "symbol": SYMBOL, "order_qty": instrument.qty_scale}
     named = {"order_id": orders[2], "symbol": SYMBOL}
     for allowed, operation, request in (
-        (entry, "InsertOrder", wire.InsertOrderRequest(**limit, price=20, time_in_force=2)),
+        (entry, "InsertOrder", rpc_order(instrument, 20)),
         (modify, "CancelReplaceOrder", wire.CancelReplaceOrderRequest(**named, price=35)),
         (cancel, "CancelOrder", wire.CancelOrderRequest(**named)),
     ):

@@ -14,7 +14,7 @@ from sim.kernel.instants import format_instant, minutes
 from sim.run.client.client import Http, RpcError
 from tests import journeys
 from tests.journeys import firm, quiet
-from tests.kit import PERSON, Desk, partner_order
+from tests.kit import PERSON, Desk, partner_order, rpc_order
 
 
 def trade(world: Desk, instrument: Instrument, cents: int = 50, contracts: int = 10) -> str:
@@ -180,32 +180,16 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(world
 def test_an_order_entered_over_either_door_is_seen_through_both(world: Desk) -> None:
     instrument = world.quiet()
     by_rest = world.place(instrument, "buy", 40, 3, clordId="by-rest")
-    price, qty = 41 * instrument.price_scale // 100, 2 * instrument.qty_scale
-    request = wire.InsertOrderRequest(
-        type=2,
-        side=1,
-        order_qty=qty,
-        symbol=instrument.symbol,
-        price=price,
-        clord_id="by-rpc",
-        time_in_force=2,
-    )
+    request = rpc_order(instrument, 41, 2, clord_id="by-rpc")
     by_rpc = world.rpc_trader().call("OrderEntryAPI.InsertOrder", request).order_id
-    found = (
-        world.trader()
-        .get("/v1/trading/orders/open", params={"symbols": instrument.symbol})
-        .json()["orders"]
-    )
-    assert [(one["id"], one["clordId"], one["orderQty"]) for one in found] == [
+    found = world.open_orders()
+    assert [(row["id"], row["clordId"], row["orderQty"]) for row in found] == [
         (by_rest, "by-rest", str(3 * instrument.qty_scale)),
         (by_rpc, "by-rpc", str(2 * instrument.qty_scale)),
     ]
     assert found[0]["fractionalQuantityScale"] == str(instrument.qty_scale)
-    orders = (
-        world.rpc_trader()
-        .call("OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest(symbols=[instrument.symbol]))
-        .orders
-    )
+    asked = wire.GetOpenOrdersRequest(symbols=[instrument.symbol])
+    orders = world.rpc_trader().call("OrderEntryAPI.GetOpenOrders", asked).orders
     assert [one.id for one in orders] == [by_rest, by_rpc]
 
 
@@ -238,26 +222,16 @@ def test_orders_and_executions_are_found_by_search_and_by_id(world: Desk) -> Non
     assert [one["id"] for one in found["order"]] == [order_id] and "nextPageToken" not in found
     assert world.reported(order_id) == found["order"][0]
     executions = mine.post("/v1/report/executions/search", json={"orderId": order_id}).json()
-    assert [one["type"] for one in executions["executions"]] == [
-        "EXECUTION_TYPE_NEW",
-        "EXECUTION_TYPE_FILL",
-    ] and executions["eof"] is True
-    fill = executions["executions"][1]
-    assert (
-        fill["tradeId"]
-        and fill["traceId"]
-        and fill["transactTradeDate"] == {"year": 2026, "month": 9, "day": 8}
-    )
-    entries = mine.get(
-        "/v1/funding/balance-ledger",
-        params={"account": world.account(), "symbol": instrument.symbol},
-    ).json()["entries"]
-    dollars = int(fill["commissionNotionalCollected"]) / (
-        instrument.price_scale * instrument.qty_scale
-    )
-    assert float(entries[0]["beforeBalance"]) - float(entries[0]["afterBalance"]) == pytest.approx(
-        5 + dollars
-    )
+    new, fill = executions["executions"]
+    assert (new["type"], fill["type"]) == ("EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL")
+    assert executions["eof"] is True
+    assert fill["tradeId"] and fill["traceId"]
+    assert fill["transactTradeDate"] == {"year": 2026, "month": 9, "day": 8}
+    row = world.ledger("cash", symbol=instrument.symbol)[0]
+    scale = instrument.price_scale * instrument.qty_scale
+    dollars = int(fill["commissionNotionalCollected"]) / scale
+    paid = float(row["beforeBalance"]) - float(row["afterBalance"])
+    assert paid == pytest.approx(5 + dollars)
     assert mine.get(f"/v1/report/executions/{fill['id']}").json()["execution"] == fill
     assert mine.get("/v1/report/executions/NOSUCHEXEC12").status == 404
 

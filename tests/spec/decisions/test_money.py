@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import Side
 from sim.run.client.client import RpcError
@@ -122,45 +121,27 @@ def test_p24_the_ledger_of_another_firms_account_is_closed() -> Decided:
     return refusal(desk)
 
 
-def _transfer(desk: Desk, amount: str, idempotency_key: str = "k") -> cash.CashMovement:
-    request = cash.CreateCashMovementRequest(
-        idempotency_key=idempotency_key,
-        transfer=cash.Transfer(
-            reason=cash.TransferReason(1),
-            participant_account_id=desk.account(),
-            amount=amount,
-            currency="USD",
-            external_reference="r",
-        ),
-    )
-    rpc = desk.rpc_partner
-    movement: cash.CashMovement = rpc.call(
-        "CashMovementService.CreateCashMovement", request
-    ).cash_movement
-    return movement
-
-
 @decides
 def test_p25_a_transfer_has_at_most_two_decimals() -> Decided:
     desk = few_games()
     with pytest.raises(RpcError):
-        _transfer(desk, "12.505")
+        desk.transfer("12.505")
     return refusal(desk)
 
 
 @decides
 def test_p25_one_idempotency_key_has_one_effect() -> Decided:
     desk = few_games()
-    _transfer(desk, "12.50")
+    desk.transfer("12.50")
     with pytest.raises(RpcError):
-        _transfer(desk, "13.50")
+        desk.transfer("13.50")
     return refusal(desk)
 
 
 @decides
 def test_p25_a_transfer_moves_the_cash_of_the_participant() -> Decided:
     desk = few_games()
-    _transfer(desk, "12.50")
+    desk.transfer("12.50")
     account = desk.account()
     return event(desk, "CashMoved", ask=account, account=account)
 

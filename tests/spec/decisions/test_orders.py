@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sim.contract.messages import exchange_orderfunding_v1 as funding
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import RpcError
-from tests.kit import retail_order
+from tests.kit import partner_order, retail_order
 from tests.spec.decisions.decided import (
     Decided,
     decides,
@@ -173,21 +172,8 @@ def test_m20_a_change_that_makes_a_post_only_order_trade_is_rejected() -> Decide
 @decides
 def test_m25_a_partners_order_that_is_not_fill_or_kill_is_refused() -> Decided:
     desk, market = with_market()
-    request = funding.CreateVendorOrderRequest(
-        order=wire.InsertOrderRequest(
-            type=wire.OrderType.ORDER_TYPE_LIMIT,
-            side=wire.Side.SIDE_BUY,
-            price=40,
-            order_qty=1,
-            symbol=market.symbol,
-            time_in_force=wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_CANCEL,
-            clord_id="v",
-            account=desk.account(),
-            manual_order_indicator=wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
-        ),
-        vendor_fee=funding.MoneyAmount(value="0.10", currency="USD"),
-        idempotency_key="k",
-    )
+    order = {"time_in_force": wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_CANCEL}
+    request = partner_order(market, desk.account(), **order)
     with pytest.raises(RpcError):
         desk.rpc_partner.call("OrderFundingService.CreateVendorOrder", request)
     return refusal(desk)
