@@ -19,7 +19,6 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import trader
 from tests.kit import Desk, begin, streams
 
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
@@ -30,7 +29,7 @@ LISTED = "2026-09-08T06:15:00Z"  # twelve hours before it begins
 
 
 def world_of(text: str) -> Desk:
-    return begin(f"name: windows\nextends: quickstart\n{text}")
+    return begin(more=text)
 
 
 def to(world: Desk, instant: str) -> Desk:
@@ -44,31 +43,37 @@ def market(world: Desk, slug: str = WINDOW) -> Any:
 
 
 def state(world: Desk, symbol: str = WINDOW) -> str:
-    found = world.partner.get(f"/v1/refdata/instruments/{symbol}")
-    return (
-        found.json()["instrument"]["state"].removeprefix("INSTRUMENT_STATE_")
-        if found.status == 200
-        else str(found.status)
-    )
+    """The state that reference data show, or their status where they show nothing."""
+    answer = world.partner.get(f"/v1/refdata/instruments/{symbol}")
+    if answer.status != 200:
+        return str(answer.status)
+    return str(answer.json()["instrument"]["state"]).removeprefix("INSTRUMENT_STATE_")
 
 
-def candle(world: Desk, instant: str, asset: str = "crypto:btc") -> Any:
-    """Return the one-second candle of the index that begins at an instant."""
-    at = parse_instant(instant) // 10**9
-    query = {"assets": asset, "from": at, "to": at + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
-    return world.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0][
-        "candles"
-    ][0]
+def payout(world: Desk, slug: str = WINDOW) -> object:
+    """What a market paid, or the status where it has not paid."""
+    answer = world.gateway.get(f"/v1/markets/{slug}/settlement")
+    return answer.json()["settlement"] if answer.status == 200 else answer.status
+
+
+def tick(world: Desk, price: str) -> None:
+    """Set the price of the index."""
+    world.operate("price.tick", "crypto:btc", price=price)
+
+
+def timers(world: Desk) -> list[object]:
+    """The timers that wait for a window."""
+    pending = world.core.ctx.timers.pending()
+    return [timer for timer in pending if timer.kind.startswith("windows")]
 
 
 def mean(world: Desk, instant: str) -> Decimal:
     """Return the mean of the index over the sixty seconds before an instant, in cents."""
     at = parse_instant(instant) // 10**9
     query = {"assets": "crypto:btc", "from": at - 59, "to": at + 1}
-    answer = world.gateway.get(
-        "/v1/asset-prices/history", params=query | {"bucket": "ASSET_PRICE_BUCKET_1S"}
-    ).json()
-    rows = answer["series"][0]["candles"]
+    query["bucket"] = "ASSET_PRICE_BUCKET_1S"
+    (series,) = world.gateway.get("/v1/asset-prices/history", params=query).json()["series"]
+    rows = series["candles"]
     closes = [Decimal(row["close"]) for row in rows if at - 59 <= row["timestamp"] <= at]
     assert len(closes) == 60
     return (sum(closes) / 60).quantize(Decimal("0.01"), ROUND_HALF_UP)
@@ -106,29 +111,25 @@ def test_l6_a_window_is_listed_ahead_and_opens_ninety_seconds_before_it_begins()
     assert before.gateway.get(f"/v1/market/slug/{WINDOW}").status == 404
     assert before.gateway.get(f"/v1/events/slug/{EVENT}").status == 404
     assert state(before) == "404"
-    assert trader(before).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    assert entered(before) in (404, 422)
     to(world, LISTED)
     assert (state(world), market(world)["active"]) == ("PENDING", False)
     hour = "cpc-btc-updown-1h-2026-09-09-0600z"
     assert market(world, hour)["exchangeStatus"] == "PENDING"  # a day ahead
     to(world, "2026-09-08T18:13:29.999Z")
     assert state(world) == "PENDING"
-    assert world.trader().post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    assert entered(world) in (404, 422)
     to(world, OPENS)
     assert state(world) == "OPEN"
     assert market(world)["active"] is True
-    assert world.trader().post("/v1/trading/orders", json=_body(WINDOW)).status == 200
+    assert entered(world) == 200
 
 
-def _body(symbol: str) -> dict[str, object]:
-    return {
-        "type": "ORDER_TYPE_LIMIT",
-        "side": "SIDE_BUY",
-        "symbol": symbol,
-        "orderQty": "100",
-        "price": "10",
-        "timeInForce": "TIME_IN_FORCE_DAY",
-    }
+def entered(world: Desk, symbol: str = WINDOW) -> int:
+    """The status of a bid."""
+    body = {"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": symbol, "orderQty": "100"}
+    body |= {"price": "10", "timeInForce": "TIME_IN_FORCE_DAY"}
+    return world.trader().post("/v1/trading/orders", json=body).status
 
 
 @pytest.mark.parametrize("touched", [False, True])
@@ -239,23 +240,19 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Desk) -> None:
     tomorrow = [f"btc-updown-1h-2026-09-09-{hour:02}00z" for hour in range(19)]
     assert shown() == [*today, *tomorrow]
     assert shown(closed="true") == today[:2]
-    assert shown(active="true") == ["btc-updown-1h-2026-09-08-1800z"]
+    assert shown(active="true") == [today[2]]
     to(world, "2026-09-08T18:58:30Z")
-    assert shown(active="true") == [
-        "btc-updown-1h-2026-09-08-1800z",
-        "btc-updown-1h-2026-09-08-1900z",
-    ]
-    found = world.gateway.get(
-        "/v1/search", params={"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
-    ).json()["events"]
-    assert [event["slug"] for event in found] == ["btc-updown-1h-2026-09-08-1900z"]
-    markets = world.gateway.get(
-        "/v1/markets", params={"categories": "crypto", "active": "true", "limit": 500}
-    ).json()["markets"]
-    assert "cpc-btc-updown-1h-2026-09-08-1900z" in {row["slug"] for row in markets}
+    assert shown(active="true") == today[2:4]
+    opened = today[3]
+    query = {"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
+    events = world.gateway.get("/v1/search", params=query).json()["events"]
+    assert [event["slug"] for event in events] == [opened]
+    query = {"categories": "crypto", "active": "true", "limit": 500}
+    markets = world.gateway.get("/v1/markets", params=query).json()["markets"]
+    assert f"cpc-{opened}" in {row["slug"] for row in markets}
     symbols = world.partner.post("/v1/refdata/symbols", json={}).json()["symbols"]
-    assert symbols.count("cpc-btc-updown-1h-2026-09-08-1900z") == 1
-    assert shown(slug="btc-updown-1h-2026-09-08-1900z") == ["btc-updown-1h-2026-09-08-1900z"]
+    assert symbols.count(f"cpc-{opened}") == 1
+    assert shown(slug=opened) == [opened]
 
 
 @pytest.mark.parametrize(
@@ -299,10 +296,10 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Desk, touche
     to(world, "2026-09-08T18:30:59Z")
     first, last = mean(world, BEGINS), mean(world, ENDS)
     assert market(world)["metadata"]["priceToBeat"] == f"{first:.2f}"
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
+    assert payout(world) == 404
     to(world, SETTLED)
     paid = 1 if last >= first else 0
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
+    assert payout(world) == paid
     asked = world.partner.get(f"/v1/instruments/{WINDOW}/settlement").json()
     assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (
         str(100 * paid),
@@ -324,38 +321,25 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Desk, touche
 def test_trading_in_a_window_pays_out_to_the_cent(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
-    world.operate("price.tick", "crypto:btc", price="60000")
+    tick(world, "60000")
     to(world, BEGINS)
-    world.operate("price.tick", "crypto:btc", price="60000.01")
-    buyer = world.firm.users[0]
-
-    def net() -> str:
-        rows = (
-            world.trader()
-            .get("/v1/positions", params={"name": buyer.account, "symbol": WINDOW})
-            .json()["positions"]
-        )
-        return next((row["netPosition"] for row in rows), "0")
-
-    def cash() -> int:
-        return world.trading.ledger.balance(buyer.account)
-
+    tick(world, "60000.01")
     to(world, ENDS)
-    assert net() == "1000"
-    before = cash()
+    window = world.instrument(WINDOW)
+    assert world.net(window) == 1000
+    before = world.cash()
     to(world, "2026-09-08T18:31:01Z")
-    assert net() == "0"
-    assert cash() - before == 10 * 10**8  # ten contracts at a dollar, in units of 10^-8 dollars
-    late = world.trader().post("/v1/trading/orders", json=_body(WINDOW))
-    assert late.status == 422
+    assert world.net(window) == 0
+    assert world.cash() - before == 10  # ten contracts at a dollar
+    assert entered(world) == 422
 
 
 @pytest.mark.parametrize(("tie", "paid"), [("up", 1), ("down", 0), ("half", 0.5)])
 def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
     world = world_of(f"assumptions: {{windows.tie: {tie}}}")
-    world.operate("price.tick", "crypto:btc", price="60000")
+    tick(world, "60000")
     to(world, SETTLED)
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
+    assert payout(world) == paid
 
 
 def test_no_single_tick_decides_a_window(world: Desk) -> None:
@@ -366,11 +350,11 @@ def test_no_single_tick_decides_a_window(world: Desk) -> None:
         ("2026-09-08T18:30:00Z", "59500"),
     ):
         to(world, instant)
-        world.operate("price.tick", "crypto:btc", price=price)
+        tick(world, price)
     to(world, SETTLED)
     shown = market(world)["metadata"]
     assert (shown["priceToBeat"], shown["cryptoSettlementPrice"]) == ("60000.00", "60001.50")
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == 1
+    assert payout(world) == 1
 
 
 @pytest.mark.parametrize(
@@ -387,17 +371,15 @@ def test_ranges_and_levels_pay_by_means_of_a_minute(
 ) -> None:
     """A level stays hit once the mean of a whole minute has reached it."""
     world = world_of('limits: {public: "off"}')
-    world.operate("price.tick", "crypto:btc", price="61000")
+    tick(world, "61000")
     to(world, at)
-    world.operate("price.tick", "crypto:btc", price=level)
+    tick(world, level)
     to(world, "2026-09-11T16:02:00Z")
-    world.operate("price.tick", "crypto:btc", price="61000")
+    tick(world, "61000")
     to(world, "2026-10-08T16:00:00Z")
     for tail, paid in worth.items():
         day = "hit-by-september-30" if tail.isdecimal() else "range-on-september-11"
-        slug = f"cpc-btc-{day}-{tail}"
-        answer = world.gateway.get(f"/v1/markets/{slug}/settlement").json()
-        assert answer["settlement"] == paid, slug
+        assert payout(world, f"cpc-btc-{day}-{tail}") == paid, tail
 
 
 def test_what_is_said_of_strikes_ranges_and_levels(world: Desk) -> None:
@@ -405,27 +387,24 @@ def test_what_is_said_of_strikes_ranges_and_levels(world: Desk) -> None:
         shown = market(world, slug)["assetPriceTerms"]
         return {name: value for name, value in shown.items() if value and name != "asset"}
 
-    strike = terms("cpc-btc-above-on-september-12-btc-above-65000")
-    assert (strike["marketType"], strike["strike"], strike["horizon"]) == (
-        "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW",
-        "65000.00",
-        "1w",
-    )
-    inside = terms("cpc-btc-range-on-september-11-62000-66000")
-    assert (inside["rangeKind"], inside["rangeLower"], inside["rangeUpper"]) == (
-        "ASSET_PRICE_RANGE_KIND_INTERIOR",
-        "62000.00",
-        "66000.00",
-    )
-    hit = terms("cpc-btc-hit-by-september-30-72000")
-    assert (hit["marketType"], hit["direction"], hit["strike"]) == (
-        "ASSET_PRICE_MARKET_TYPE_ONE_TOUCH",
-        "ASSET_PRICE_DIRECTION_UP",
-        "72000.00",
-    )
-    metadata = world.partner.get(
-        "/v1/refdata/instruments/cpc-btc-hit-by-september-30-72000"
-    ).json()["instrument"]["metadata"]
+    for slug, parts in (
+        (
+            "above-on-september-12-btc-above-65000",
+            {"marketType": "ABOVE_BELOW", "strike": "65000.00", "horizon": "1w"},
+        ),
+        (
+            "range-on-september-11-62000-66000",
+            {"rangeKind": "INTERIOR", "rangeLower": "62000.00", "rangeUpper": "66000.00"},
+        ),
+        (
+            "hit-by-september-30-72000",
+            {"marketType": "ONE_TOUCH", "direction": "UP", "strike": "72000.00"},
+        ),
+    ):
+        found = terms(f"cpc-btc-{slug}")
+        for name, value in parts.items():
+            assert re.sub("^ASSET_PRICE_[A-Z]+_(TYPE_|KIND_)?", "", found[name]) == value
+    metadata = world.reference("cpc-btc-hit-by-september-30-72000")["metadata"]
     assert (metadata["crypto_market_type"], metadata["crypto_hit_direction"]) == ("hit", "up")
     assert (metadata["clearing_sym"], metadata["outcome_strike"]) == ("CPC-BTC", "72000.00")
 
@@ -433,13 +412,9 @@ def test_what_is_said_of_strikes_ranges_and_levels(world: Desk) -> None:
 def test_an_index_that_never_ticked_gives_no_result() -> None:
     world = world_of("world: {windows: [{name: moon-updown-5m, asset: 'crypto:moon', every: 5m}]}")
     to(world, "2026-09-08T18:11:00Z")
-    assert (
-        world.gateway.get("/v1/markets/cpc-moon-updown-5m-2026-09-08-1805z/settlement").json()[
-            "settlement"
-        ]
-        == 0.5
-    )
-    assert "price_to_beat" not in world.instrument("cpc-moon-updown-5m-2026-09-08-1805z").metadata
+    slug = "cpc-moon-updown-5m-2026-09-08-1805z"
+    assert payout(world, slug) == 0.5
+    assert "price_to_beat" not in world.instrument(slug).metadata
 
 
 def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Desk) -> None:
@@ -447,20 +422,16 @@ def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Desk) -
     trade(world)
     world.move(WINDOW, "CLOSED")
     to(world, "2026-09-08T18:29:00Z")
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
+    assert payout(world) == 404
     to(world, SETTLED)
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 200
+    assert payout(world) in (0, 1)
 
 
 def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Desk) -> None:
     to(world, OPENS)
     instrument = world.instrument(WINDOW)
     retail = world.customer()
-    world.simulation.control(
-        "order.place",
-        "",
-        {"as": "maker", "symbol": WINDOW, "side": "sell", "price": "0.40", "qty": "5"},
-    )
+    world.place_as("maker", WINDOW, "sell", "0.40", "5")
     assert world.retail_enter(instrument, "BUY_LONG", 40, 5).status == 200
     position = retail.get("/v1/portfolio/positions").json()["positions"][WINDOW]
     assert (
@@ -574,7 +545,7 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
     )
     to(world, "2026-09-10T10:01:01Z")
     assert state(world, last) == "TERMINATED"  # it was due at 08:15Z
-    assert world.gateway.get(f"/v1/markets/{last}/settlement").status == 200
+    assert payout(world, last) in (0, 1)
 
 
 def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Desk) -> None:
@@ -646,11 +617,7 @@ def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: D
 def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Desk) -> None:
     to(world, "2026-10-08T18:20:00Z")
     simulation = world.simulation
-    assert not [
-        timer
-        for timer in simulation.exchange.ctx.timers.pending()
-        if timer.kind.startswith("windows")
-    ]
+    assert not timers(world)
     assert not [
         symbol for symbol in simulation.exchange.trading.lifecycle.symbols() if "updown" in symbol
     ]
@@ -661,10 +628,7 @@ def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Desk) 
     slug = "cpc-eth-updown-15m-2026-10-08-1815z"
     assert market(world, slug) == market(other, slug)
     assert list(simulation.exchange.instruments.symbols()) == list(other.core.instruments.symbols())
-    assert (
-        world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
-        == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
-    )
+    assert payout(world) == payout(other)
 
 
 def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Desk) -> None:
@@ -690,15 +654,11 @@ def test_followers_leave_nothing_behind(world: Desk) -> None:
     stream = follow(world)
     to(world, OPENS)
     stream.close()
-    assert not [
-        timer for timer in world.core.ctx.timers.pending() if timer.kind.startswith("windows")
-    ]
+    assert not timers(world)
     follow(world)
     world.simulation.snapshot("followed")
     world.deliver(world.simulation.restore("followed"))
-    assert not [
-        timer for timer in world.core.ctx.timers.pending() if timer.kind.startswith("windows")
-    ]
+    assert not timers(world)
 
 
 # ---- scenarios

@@ -121,10 +121,7 @@ def dollars_at_a_limit(world: Desk) -> object:
 
 def market_without_a_reference(world: Desk) -> object:
     symbol = listed(world)
-    world.operate(
-        "order.place",
-        **{"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"},
-    )
+    world.place_as("maker", symbol, "sell", "0.4", "5")
     return (
         world.trader()
         .post(

@@ -356,6 +356,13 @@ class Desk(Connection):
         """The outcome of an operator's action; its effects are delivered."""
         return self.absorb(self.simulation.control(action, subject, body))
 
+    def place_as(
+        self, actor: str, instrument: Instrument | str, side: str, price: str, qty: str = "1"
+    ) -> Outcome:
+        """An order that the operator places as an actor of the run, in dollars and contracts."""
+        terms = {"as": actor, "symbol": _symbol(instrument), "side": side}
+        return self.operate("order.place", **terms, price=price, qty=qty)
+
     def assume(self, name: str, value: object) -> None:
         """Set an assumption."""
         self.operate("assumption.set", name, value=value)

@@ -117,8 +117,7 @@ def test_a_subscription_without_slugs_follows_every_market(world: Desk, debounce
     slugs = [world.quiet().symbol, sorted(first)[0]]
     for slug in slugs:
         for who, side in (("maker", "sell"), ("taker", "buy")):
-            order = {"as": who, "symbol": slug, "side": side, "price": "0.99", "qty": "1"}
-            world.operate("order.place", **order)
+            world.place_as(who, slug, side, "0.99")
     world.advance("1s")
     followed = {frame["marketData"]["marketSlug"] for frame in everything.take()}
     assert set(slugs) <= followed
@@ -139,8 +138,7 @@ def test_a_subscription_without_slugs_begins_with_the_same_markets_whoever_read_
         and sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
     )
     for who, side in (("maker", "sell"), ("taker", "buy")):
-        order = {"as": who, "symbol": traded, "side": side, "price": "0.99", "qty": "1"}
-        world.absorb(sim.control("order.place", "", order))
+        world.place_as(who, traded, side, "0.99")
     sim.snapshot("traded")
 
     def begun() -> set[str]:

@@ -28,13 +28,6 @@ def subscribed(world: Desk, path: str, kind: str, *slugs: str) -> Stream:
     return socket
 
 
-def other_side(
-    world: Desk, instrument: Instrument, side: str, price: str, qty: str, *, who: str = "maker"
-) -> None:
-    terms = {"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty}
-    world.operate("order.place", **terms)
-
-
 def balance(client: Http) -> dict[str, Any]:
     (found,) = client.get("/v1/account/balances").json()["balances"]
     return dict(found)
@@ -45,7 +38,7 @@ def test_a_balance_change_begins_from_what_a_lost_market_left(
     world: Desk, client: Http, instrument: Instrument
 ) -> None:
     """A position that settles at zero changes the balance without a movement of cash."""
-    other_side(world, instrument, "sell", "0.40", "5")
+    world.place_as("maker", instrument, "sell", "0.40", "5")
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5))
     socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
     socket.take()
@@ -89,7 +82,7 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
         ("buy", "0.40", "noise"),
         ("sell", "0.37", "maker"),
     ):
-        other_side(world, instrument, side, price, "1", who=who)
+        world.place_as(who, instrument, side, price)
         look()
     world.settle(instrument, "1")
     look()
@@ -239,7 +232,7 @@ def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) ->
 def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(
     world: Desk, client: Http, instrument: Instrument
 ) -> None:
-    other_side(world, instrument, "sell", "0.50", "10")
+    world.place_as("maker", instrument, "sell", "0.50", "10")
     body = {
         "marketSlug": instrument.symbol,
         "intent": "ORDER_INTENT_BUY_LONG",
