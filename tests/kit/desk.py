@@ -335,6 +335,17 @@ class Desk(Connection):
         assert isinstance(moved.cash_movement, CashMovement)
         return moved.cash_movement
 
+    def retail_balance(self, index: int = 0) -> dict[str, Any]:
+        """The balance of a retail customer."""
+        (row,) = self.customer(index).get("/v1/account/balances").json()["balances"]
+        return dict(row)
+
+    def activities(self, kind: str, index: int = 0) -> list[dict[str, Any]]:
+        """A retail customer's activities of a kind."""
+        params = {"types": f"ACTIVITY_TYPE_{kind}"}
+        answer = self.customer(index).get("/v1/portfolio/activities", params=params)
+        return list(answer.json()["activities"])
+
     # ---- verification
 
     def start_kyc(self, **fields: Any) -> Response:

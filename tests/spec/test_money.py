@@ -13,12 +13,11 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from sim.core.exchange import Exchange
-from sim.core.model.commands import PlaceOrder
-from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side, TimeInForce
+from sim.core.model.enums import InstrumentState, LedgerEntryType, Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
-from tests.core.test_liquidity_rewards import advance
+from tests.core.test_liquidity_rewards import advance, entered
 from tests.kit import Desk, begin, order
 from tests.sessions import SESSIONS
 from tests.trading_harness import Market
@@ -35,24 +34,25 @@ def busy(volume: str = "", more: str = "") -> Desk:
     )
 
 
+def cash(world: Desk) -> int:
+    """What the account has, in cash units."""
+    return world.trading.ledger.balance(TAKER)
+
+
 def pay_fees(world: Desk) -> int:
     """Buy from a resting order; the fee in cash units."""
     instrument = world.quiet(tick=1)
     assert world.keys[0].account == TAKER
     world.enter(instrument, "sell", 50, 1000)
-    before = world.trading.ledger.balance(TAKER)
+    before = cash(world)
     placed = world.retail_enter(instrument, "BUY_LONG", 50, 1000)
     assert placed.status == 200, placed
-    return before - world.trading.ledger.balance(TAKER) - 500 * DOLLAR
+    return before - cash(world) - 500 * DOLLAR
 
 
 def rebates(world: Desk) -> list[str]:
     """Rebates among the activities of the account."""
-    rows = (
-        world.customer()
-        .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
-        .json()["activities"]
-    )
+    rows = world.activities("TAKER_FEE_REBATE")
     return [row["accountBalanceChange"]["amount"]["value"] for row in rows]
 
 
@@ -76,11 +76,11 @@ def test_p16_taker_fees_are_paid_back_weekly_by_the_volume_of_the_month_before(
     assert fee == 15 * DOLLAR  # 0.06 x 1000 x 0.25
     world.advance_to("2026-09-13T23:59:59-04:00")
     assert rebates(world) == []
-    before = world.trading.ledger.balance(TAKER)
+    before = cash(world)
     world.advance_to("2026-09-14T00:00:00-04:00")
     wanted = divide_half_even(fee * percent, 100 * CENT) * CENT
     assert rebates(world) == ([f"{wanted / DOLLAR:.2f}".rstrip("0")] if wanted else [])
-    assert world.trading.ledger.balance(TAKER) == before + wanted
+    assert cash(world) == before + wanted
     world.advance_to("2026-09-28T00:00:00-04:00")
     # nobody is paid twice, and a week without trades pays nothing
     assert len(rebates(world)) == bool(wanted)
@@ -277,19 +277,8 @@ def trade(exchange: Exchange, deal: Deal) -> None:
     price_scale, qty_scale, _ = SCALES[deal.symbol]
     taker = (deal.maker + 1 + deal.taker % 2) % 3
     for account, side in ((deal.maker, Side.SELL), (taker, Side.BUY)):
-        exchange.trading.order_service.enter(
-            PlaceOrder(
-                symbol=deal.symbol,
-                account=ACCOUNTS[account],
-                participant=ACCOUNTS[account],
-                side=side,
-                qty=deal.contracts * qty_scale,
-                price=deal.cents * price_scale // 100,
-                tif=TimeInForce.GOOD_TILL_CANCEL,
-                channel=Channel.SCRIPT,
-                deferred=True,
-            )
-        )
+        qty, price = deal.contracts * qty_scale, deal.cents * price_scale // 100
+        entered(exchange, ACCOUNTS[account], side, price, qty, deal.symbol)
     exchange.flush()
 
 

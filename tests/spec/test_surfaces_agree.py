@@ -79,12 +79,6 @@ def test_m42_an_undone_trade_counts_nowhere(world: Desk, agreed: Instrument) -> 
         assert points[-1] == (standing[-1] / 100 if standing else None)
 
 
-def balance(world: Desk) -> dict[str, Any]:
-    """The balance of a customer."""
-    (found,) = world.customer().get("/v1/account/balances").json()["balances"]
-    return dict(found)
-
-
 def balance_changes(socket: Stream) -> list[dict[str, Any]]:
     """The changes of a balance that came on a socket."""
     updates = (frame.get("accountBalancesUpdate") for frame in socket.take())
@@ -100,7 +94,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
     """
     socket = streams.socket(world, streams.PRIVATE)
     begun = streams.subscribe(socket, "money", "ACCOUNT_BALANCE")
-    held = balance(world)
+    held = world.retail_balance()
     assert begun[0]["accountBalancesSnapshot"]["balances"] == [held]
     world.place(agreed, "buy", 40, 3, user=1)
     world.place(agreed, "buy", 39, 4, user=1)
@@ -117,7 +111,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
         for change in changes:
             assert change["beforeBalance"] == held
             held = change["afterBalance"]
-        assert held == balance(world)
+        assert held == world.retail_balance()
     assert held["marginRequirement"] == 0
 
 
@@ -128,9 +122,9 @@ def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(
     socket = streams.socket(world, streams.PRIVATE)
     streams.subscribe(socket, "money", "ACCOUNT_BALANCE")
     world.retail_place(agreed, "BUY_LONG", 40, 10)
-    before = balance(world)
+    before = world.retail_balance()
     assert before["openOrders"] == 4
     socket.take()
     world.place(agreed, "sell", 40, 6)
     (change,) = balance_changes(socket)
-    assert (change["beforeBalance"], change["afterBalance"]) == (before, balance(world))
+    assert (change["beforeBalance"], change["afterBalance"]) == (before, world.retail_balance())

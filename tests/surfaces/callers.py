@@ -13,10 +13,12 @@ import msgspec
 
 from sim.api.registry import served
 from sim.contract.contract import Binding, Operation, Plane, load_contract
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Side, TimeInForce
+from sim.core.model.orders import Order
 from sim.core.service.rate_limits import LIMITS
 from sim.run.client.client import Http
 from sim.world.format.scenario import DEFAULT_START
-from tests.journeys import firm, key
 from tests.kit import FEW_GAMES, Desk, begin
 
 CONTRACT = load_contract()
@@ -40,12 +42,8 @@ def unlimited() -> Desk:
 
 def caller(world: Desk, plane: Plane) -> Http:
     """Return a caller who may do everything on a plane."""
-    sim = world.simulation
-    if plane == "retail":
-        return world.retail(key(sim))
-    if plane == "exchange":
-        return world.exchange(firm(sim), firm(sim).users[0].name)
-    return world.auth if plane == "auth" else world.gateway
+    clients = {"retail": world.customer, "exchange": world.trader}
+    return clients[plane]() if plane in clients else getattr(world, plane)
 
 
 def kept(world: Desk) -> bytes:
@@ -91,6 +89,23 @@ def check_refusal(plane: Plane, answer: Any, *statuses: int) -> None:
         assert set(body) == {"code", "message", "details"} and isinstance(body["code"], int)
     for word in (b"Traceback", b"sim/", b"msgspec", b"sim.core", b"object at 0x"):
         assert word not in answer.body
+
+
+def place(
+    world: Desk, user: int, symbol: str, side: Side, price: int, qty: int = 1, **terms: Any
+) -> Order:
+    """An order of a participant that no surface counts, good till canceled."""
+    person = world.user(user)
+    command = PlaceOrder(
+        account=person.account,
+        participant=person.name,
+        symbol=symbol,
+        side=side,
+        price=price,
+        qty=qty,
+        **{"tif": TimeInForce.GOOD_TILL_CANCEL, **terms},
+    )
+    return world.trading.order_service.enter(command)
 
 
 class Counted(list[Any]):

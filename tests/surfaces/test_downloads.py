@@ -17,13 +17,13 @@ import pytest
 from sim.api.reports.csv_writer import CHUNK_ROWS
 from sim.contract.messages import Message
 from sim.contract.messages import exchange_v1 as wire
-from sim.core.model.commands import CancelOrder, PlaceOrder
-from sim.core.model.enums import OrderType, Side, TimeInForce
+from sim.core.model.commands import CancelOrder
+from sim.core.model.enums import Side, TimeInForce
 from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
 from sim.run.client.client import RpcError
 from tests.kit import Desk
-from tests.surfaces.callers import counted, unlimited
+from tests.surfaces.callers import counted, place, unlimited
 
 TRADES = 1600
 
@@ -96,27 +96,11 @@ REPORTS = DOWNLOADS[:3]
 def busy(count: int) -> Desk:
     """Two participants trade one contract back and forth, `count` times."""
     world = unlimited()
-    trading = world.trading
     symbol = world.quiet().symbol
-    users = world.firm.users
     for number in range(count):
-        for user, side in (
-            (users[0], (Side.BUY, Side.SELL)[number % 2]),
-            (users[1], (Side.SELL, Side.BUY)[number % 2]),
-        ):
-            trading.order_service.enter(
-                PlaceOrder(
-                    account=user.account,
-                    participant=user.name,
-                    symbol=symbol,
-                    side=side,
-                    type=OrderType.LIMIT,
-                    price=50,
-                    qty=1,
-                    tif=TimeInForce.GOOD_TILL_CANCEL,
-                    clord_id=f"{number}",
-                )
-            )
+        for user in (0, 1):
+            side = (Side.BUY, Side.SELL)[(number + user) % 2]
+            place(world, user, symbol, side, 50, clord_id=f"{number}")
         world.core.take_events()
     world.advance("1m")
     return world
@@ -224,51 +208,24 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
     world = busy(2 * CHUNK_ROWS)
     trading = world.trading
     symbol = world.quiet().symbol
-    user = world.firm.users[0]
-    resting = PlaceOrder(
-        account=user.account,
-        participant=user.name,
-        symbol=symbol,
-        side=Side.BUY,
-        price=10,
-        qty=1,
-        tif=TimeInForce.GOOD_TILL_CANCEL,
-    )
-    old = trading.order_service.enter(resting).id
+
+    def bid(price: int, **terms: Any) -> str:
+        return place(world, 0, symbol, Side.BUY, price, **terms).id
+
+    old = bid(10)
     for _ in range(CHUNK_ROWS + 100):
-        trading.order_service.enter(
-            PlaceOrder(
-                account=user.account,
-                participant=user.name,
-                symbol=symbol,
-                side=Side.BUY,
-                price=9,
-                qty=1,
-                tif=TimeInForce.IMMEDIATE_OR_CANCEL,
-            )
-        )
+        bid(9, tif=TimeInForce.IMMEDIATE_OR_CANCEL)
     expected = b"".join(by_rest(world, DOWNLOADS[0]))
     assert csv_rows(expected)[old]["state"] == "ORDER_STATE_NEW"
     world.simulation.snapshot("before")
 
     def cancel() -> None:
-        trading.order_service.cancel(CancelOrder(accounts=(user.account,), order_id=old))
+        trading.order_service.cancel(CancelOrder(accounts=(world.account(),), order_id=old))
 
     def trade() -> None:
-        other = world.firm.users[1]
-        trading.order_service.enter(
-            PlaceOrder(
-                account=other.account,
-                participant=other.name,
-                symbol=symbol,
-                side=Side.SELL,
-                price=10,
-                qty=1,
-                tif=TimeInForce.DAY,
-            )
-        )
+        place(world, 1, symbol, Side.SELL, 10, tif=TimeInForce.DAY)
 
-    for meanwhile in (lambda: trading.order_service.enter(resting), trade, cancel):
+    for meanwhile in (lambda: bid(10), trade, cancel):
         world.simulation.restore("before")
         chunks = by_rest(world, DOWNLOADS[0])
         text = next(chunks)

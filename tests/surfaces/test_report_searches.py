@@ -14,13 +14,12 @@ from msgspec import structs
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import UNFILTERED_SEARCH_TIMES_OUT
-from sim.core.model.commands import CancelOrder, PlaceOrder
-from sim.core.model.enums import Side, TimeInForce
+from sim.core.model.commands import CancelOrder
+from sim.core.model.enums import Side
 from sim.kernel.instants import format_instant
 from sim.run.client.client import RpcError, Stream
-from tests.journeys import firm, quiet
 from tests.kit import Desk, streams
-from tests.surfaces.callers import caller, counted, unlimited
+from tests.surfaces.callers import caller, counted, place, unlimited
 
 SIDES = (Side.BUY, Side.SELL)
 USERS = 2
@@ -35,32 +34,24 @@ def world() -> Desk:
     sim = world.simulation
     # bounds are drawn independently
     sim.control("assumption.set", "report.reversed_window", {"value": "empty"})
-    trading = sim.exchange.trading
-    users = firm(sim).users
+    first = world.quiet()
     other = next(
-        found.symbol
-        for found in sim.exchange.instruments
-        if found.tick == quiet(sim).tick and found.symbol != quiet(sim).symbol
+        row.symbol
+        for row in world.core.instruments
+        if row.tick == first.tick and row.symbol != first.symbol
     )
-    symbols = [quiet(sim).symbol, *([other] if trading.state(other).name == "OPEN" else [])]
+    symbols = [first.symbol, *([other] if world.trading.state(other).name == "OPEN" else [])]
     for number in range(480):
-        user = users[number % 7 % USERS]
-        order = trading.order_service.enter(
-            PlaceOrder(
-                account=user.account,
-                participant=user.name,
-                symbol=symbols[number % 5 % len(symbols)],
-                side=SIDES[number % 3 % 2],
-                price=40 + number % 4,
-                qty=1 + number % 3,
-                tif=TimeInForce.GOOD_TILL_CANCEL,
-                clord_id=f"c-{number}",
-                client_account_id=f"desk-{number % 9}",
-                client_participant_id="" if number % 3 else "ann",
-            )
+        order = place(
+            *(world, number % 7 % USERS, symbols[number % 5 % len(symbols)]),
+            *(SIDES[number % 3 % 2], 40 + number % 4, 1 + number % 3),
+            clord_id=f"c-{number}",
+            client_account_id=f"desk-{number % 9}",
+            client_participant_id="" if number % 3 else "ann",
         )
         if number % 6 == 0 and order.live:
-            trading.order_service.cancel(CancelOrder(accounts=(user.account,), order_id=order.id))
+            command = CancelOrder(accounts=(order.account,), order_id=order.id)
+            world.trading.order_service.cancel(command)
         if number % 10 == 9:
             world.advance("1m")
     return world
@@ -349,17 +340,7 @@ def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -
 
     def trade(times: int) -> None:
         for number in range(2 * times):
-            user = world.firm.users[number % USERS]
-            trading.order_service.enter(
-                PlaceOrder(
-                    account=user.account,
-                    participant=user.name,
-                    symbol=instrument.symbol,
-                    side=SIDES[number % 2],
-                    price=40,
-                    qty=1,
-                )
-            )
+            place(world, number % USERS, instrument.symbol, SIDES[number % 2], 40)
         world.advance("1s")
 
     def stream(token: bytes = b"") -> Stream:

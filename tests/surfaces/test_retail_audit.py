@@ -28,11 +28,6 @@ def subscribed(world: Desk, path: str, kind: str, *slugs: str) -> Stream:
     return socket
 
 
-def balance(client: Http) -> dict[str, Any]:
-    (found,) = client.get("/v1/account/balances").json()["balances"]
-    return dict(found)
-
-
 @pytest.mark.spec("S4.2-14")
 def test_a_balance_change_begins_from_what_a_lost_market_left(
     world: Desk, client: Http, instrument: Instrument
@@ -45,12 +40,12 @@ def test_a_balance_change_begins_from_what_a_lost_market_left(
     control = world.simulation.control
     world.absorb(control("instrument.settle", instrument.symbol, {"price": "0"}))
     assert socket.take() == []
-    lost = balance(client)
+    lost = world.retail_balance()
     assert lost["assetNotional"] == 0
     world.absorb(control("account.fund", world.keys[0].account, {"amount": "5"}))
     (frame,) = socket.take()
     change = frame["accountBalancesUpdate"]["balanceChange"]
-    assert (change["beforeBalance"], change["afterBalance"]) == (lost, balance(client))
+    assert (change["beforeBalance"], change["afterBalance"]) == (lost, world.retail_balance())
 
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.2-15")
@@ -160,9 +155,7 @@ def test_money_of_every_kind_is_an_activity_of_its_own(
 ) -> None:
     account = world.keys[0].account
     world.operate("account.fund", account, amount="12.34", purpose=purpose)
-    (activity,) = client.get(
-        "/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}
-    ).json()["activities"]
+    (activity,) = world.activities(purpose)
     assert activity.keys() == {"type", "accountBalanceChange"}
     change = activity["accountBalanceChange"]
     assert (
