@@ -211,34 +211,6 @@ def test_makers_may_pay_too_and_have_to_have_it() -> None:
         assert answer.json()["executions"][0]["order"]["state"] == f"ORDER_STATE_{state}"
 
 
-def test_steps_of_the_weekly_rebate_can_be_changed() -> None:
-    """P16: 40 % of 0.06 x 100 x 0.25 = 1.50 from a hundred dollars on."""
-    text = "fees:\n  rebates: [{volume: '100', percent: 40}, {volume: '5000', percent: 90}]\n"
-    taker = (
-        'world: {accounts: [{name: firms/retail/accounts/5c1e90d2, balance: "10000", prior_volume:'
-        ' "100"}]}\n'
-    )
-    world = begin(f"name: r\nextends: quickstart\n{text}{taker}")
-    terms = {
-        "symbol": "oth-c",
-        "state": "OPEN",
-        "start": "2026-09-01",
-        "expiration": "2026-10-01",
-        "tick_size": "0.01",
-    }
-    world.simulation.control("instrument.create", "", terms)
-    index = [key.account for key in two(world)].index("firms/retail/accounts/5c1e90d2")
-    post(world, 1 - index, "oth-c", "SELL_LONG", 50, 100)
-    post(world, index, "oth-c", "BUY_LONG", 50, 100)
-    world.advance_to("2026-09-14T00:00:00-04:00")
-    rows = (
-        world.retail(two(world)[index])
-        .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
-        .json()["activities"]
-    )
-    assert [row["accountBalanceChange"]["amount"]["value"] for row in rows] == ["0.6"]
-
-
 def test_a_schedule_survives_forks_journeys_and_its_own_text() -> None:
     world = world_of(ROWS)
     world.advance("1h")

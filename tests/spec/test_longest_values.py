@@ -76,6 +76,7 @@ LONGEST = [
 ]
 
 
+@pytest.mark.spec("S4.2-13")
 @pytest.mark.parametrize("longest", LONGEST, ids=lambda longest: longest.words)
 def test_the_longest_value_is_accepted_and_one_more_is_refused(longest: Longest) -> None:
     world = begin(limits=False)

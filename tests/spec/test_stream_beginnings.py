@@ -151,17 +151,3 @@ def test_a_stream_begins_as_the_page_says(busy: tuple[Desk, Instrument], name: s
         assert re.search("snapshot|replay", TABLE[name])
         assert state(stream.take())
     stream.close()
-
-
-@pytest.mark.spec("S6.2-2", "S6.2-6")
-def test_position_changes_begin_with_the_positions_where_that_is_wanted(
-    busy: tuple[Desk, Instrument],
-) -> None:
-    world, instrument = busy
-    world.assume("stream.position_change_snapshot", True)
-    (frame,) = ROWS["`CreatePositionChangeSubscription`"][0](world, instrument).take()
-    held = [change.position for change in frame.position_changes]
-    account = world.account()
-    rows = {row.symbol: row.net_position for row in held if row.account == account}
-    assert rows[instrument.symbol] == 4 * instrument.qty_scale
-    world.assume("stream.position_change_snapshot", False)
