@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.settings import Settings
+from sim.contract.contract import Plane
 from sim.contract.messages.exchange_cashmovement_v1 import CashMovement
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import ApiKey, Firm, User
@@ -152,6 +153,23 @@ class Desk(Connection):
     def customer(self, index: int = 0) -> Http:
         """The retail API as a customer."""
         return self.retail(self.keys[index])
+
+    def raw(
+        self,
+        plane: Plane,
+        verb: str,
+        path: str,
+        headers: dict[str, str] | None = None,
+        *,
+        query: str = "",
+        body: bytes = b"",
+        peer: str = "",
+    ) -> Response:
+        """The answer to a request with these headers and no others."""
+        far = {"peer": peer} if peer else {}
+        outcome = self.simulation.rest(plane, verb, path, query, headers or {}, body, **far)
+        assert outcome.reply is not None
+        return Response(outcome.reply)
 
     # ---- instruments
 

@@ -210,9 +210,7 @@ def test_all_authenticated_calls_of_a_key_count_together_on_the_retail_api() -> 
     paths = tuple(f"/v1/markets/{slug}/{what}" for what in ("bbo", "book"))
 
     def public(number: int, peer: str) -> int:
-        reply = world.simulation.rest("gateway", "GET", paths[number % 2], "", {}, b"", peer=peer)
-        assert reply.reply is not None
-        return reply.reply.status
+        return world.raw("gateway", "GET", paths[number % 2], peer=peer).status
 
     assert [public(number, "192.0.2.1") for number in range(21)] == [200] * 20 + [429]
     assert public(0, "192.0.2.2") == 200
@@ -334,10 +332,9 @@ def test_a_token_lives_180_seconds_and_its_answer_says_so() -> None:
     headers = {"authorization": f"Bearer {issued['access_token']}"}
 
     def seen() -> tuple[int, int]:
-        rest = world.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"").reply
         rpc = world.simulation.rpc("/exchange.v1.AccountsAPI/GetWhoAmI", headers, b"").reply
-        assert rest is not None and rpc is not None
-        return rest.status, rpc.code
+        assert rpc is not None
+        return world.raw("exchange", "GET", "/v1/whoami", headers).status, rpc.code
 
     assert seen() == (200, 0)
     world.advance("179s")

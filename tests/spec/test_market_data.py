@@ -49,9 +49,8 @@ def test_the_gateway_asks_nobody_who_they_are(world: Desk, headers: dict[str, st
             if "gateway" not in operation.planes or verb != "GET":
                 continue
             address = re.sub(r"\{[^}]*\}", "1", path)
-            reply = world.simulation.rest("gateway", verb, address, "", headers, b"").reply
-            assert reply is not None
-            assert reply.status in (200, 400, 404), (address, reply.status)
+            status = world.raw("gateway", verb, address, headers).status
+            assert status in (200, 400, 404), (address, status)
             asked += 1
     assert asked > 20
 

@@ -151,11 +151,10 @@ def test_a_refusal_has_its_status_over_rest_and_its_code_over_grpc(row: Row) -> 
 def test_a_token_that_is_missing_or_invalid_is_401_and_unauthenticated(
     headers: dict[str, str],
 ) -> None:
-    sim = begin().simulation
-    reply = sim.rest("exchange", "GET", "/v1/trading/orders/open", "", headers, b"").reply
-    assert reply is not None
-    assert reply.status == 401
-    assert b'"code":16' in reply.body
+    desk = begin()
+    sim, path = desk.simulation, "/v1/trading/orders/open"
+    answer = desk.raw("exchange", "GET", path, headers)
+    assert (answer.status, answer.json()["code"]) == (401, 16)
     service = "/exchange.v1.OrderEntryAPI"
     for outcome in (
         sim.rpc(f"{service}/GetOpenOrders", headers, b""),

@@ -134,9 +134,8 @@ def answers(world: Desk, operation: Operation, firm: Firm) -> list[tuple[int, st
         for verb, path, body in operation.bindings:
             path = re.sub(r"\{[^}]*\}", "nothing", path)
             content = b"{}" if body else b""
-            reply = world.simulation.rest("exchange", verb, path, "", caller, content).reply
-            assert reply is not None
-            found.append((reply.status, reply.body.decode(errors="replace")))
+            answer = world.raw("exchange", verb, path, caller, body=content)
+            found.append((answer.status, answer.body.decode(errors="replace")))
     if operation.grpc:
         method = operation.full_methods[0]
         if operation.kind == "unary":
@@ -198,9 +197,9 @@ def test_a_token_request_cannot_ask_for_more_scopes_than_the_firm_was_granted(wo
     issued = world.token(firm, scope="read:accounts write:kyc")
     assert issued.status == 200
     headers = {"authorization": f"Bearer {issued.json()['access_token']}"}
-    reply = world.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"").reply
-    assert reply is not None and reply.status == 403
-    assert b"missing required scope read:accounts" in reply.body
+    answer = world.raw("exchange", "GET", "/v1/whoami", headers)
+    assert answer.status == 403
+    assert b"missing required scope read:accounts" in answer.body
 
 
 # Scopes that a participant's own token may have: those that show or move what is its own.

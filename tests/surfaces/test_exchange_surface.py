@@ -12,8 +12,6 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes
 from sim.run.client.client import Http, RpcError
-from tests import journeys
-from tests.journeys import firm, quiet
 from tests.kit import PERSON, Desk, partner_order, rpc_order
 
 
@@ -271,55 +269,41 @@ def test_a_partner_order_honours_its_idempotency_key(world: Desk, instrument: In
 
 
 def test_incentives_are_the_retail_apis_seen_from_this_host(world: Desk) -> None:
-    public = world.simulation.rest(
-        "exchange", "GET", "/v1/incentives", "page_size=5", {}, b""
-    ).reply
-    assert public is not None and public.status == 200
-    retail = (
-        world.retail(journeys.key(world.simulation))
-        .get("/v1/incentives", params={"page_size": 5})
-        .json()
-    )
-    mine = world.trader().get("/v1/incentives", params={"pageSize": 5}).json()
+    path = "/v1/incentives"
+    assert world.raw("exchange", "GET", path, query="page_size=5").status == 200
+    retail = world.customer().get(path, params={"page_size": 5}).json()
+    mine = world.trader().get(path, params={"pageSize": 5}).json()
     assert mine["programs"] == retail["programs"]
     assert mine["programs"][0]["timePeriods"][0]["programId"]
-    found = world.rpc_trader().call(
-        "IncentivesAPI.GetIncentives", wire.GetIncentivesRequest(page_size=5)
-    )
-    assert [program.market_slug for program in found.programs] == [
-        program["marketSlug"] for program in mine["programs"]
-    ]
-    assert world.trader().get("/v1/incentives/earnings").json() == {"rewards": []}
-    assert world.exchange(world.poor_firm).get("/v1/incentives/earnings").status == 403
+    request = wire.GetIncentivesRequest(page_size=5)
+    found = world.rpc_trader().call("IncentivesAPI.GetIncentives", request)
+    slugs = [program.market_slug for program in found.programs]
+    assert slugs == [program["marketSlug"] for program in mine["programs"]]
+    assert world.trader().get(f"{path}/earnings").json() == {"rewards": []}
+    assert world.exchange(world.poor_firm).get(f"{path}/earnings").status == 403
 
 
 @pytest.mark.spec("S2.3-3", "S5.1-6")
 def test_earnings_are_the_participants_where_one_is_named_and_the_firms_where_none_is(
-    world: Desk,
+    world: Desk, instrument: Instrument
 ) -> None:
-    sim = world.simulation
-    symbol = sim.exchange.instruments.require(quiet(sim).symbol).symbol
-    for user, amount in zip(firm(sim).users[:2], (1, 2), strict=True):
-        sim.exchange.incentives.grant(
+    for user, dollars in ((0, 1), (1, 2)):
+        world.core.incentives.grant(
             Reward(
-                account=user.account,
-                symbol=symbol,
+                account=world.account(user),
+                symbol=instrument.symbol,
                 date="2026-09-07",
-                amount=amount * DOLLAR,
+                amount=dollars * DOLLAR,
                 status="PAID",
             )
         )
 
     def earned(client: Http) -> list[float]:
-        return [
-            reward["reward"] for reward in client.get("/v1/incentives/earnings").json()["rewards"]
-        ]
+        rewards = client.get("/v1/incentives/earnings").json()["rewards"]
+        return [reward["reward"] for reward in rewards]
 
-    assert (
-        earned(world.trader(0)),
-        earned(world.trader(1)),
-        earned(world.exchange(firm(sim))),
-    ) == ([1], [2], [3])
+    assert [earned(world.trader(0)), earned(world.trader(1))] == [[1], [2]]
+    assert earned(world.partner) == [3]
 
 
 def test_sports_and_teams_agree_with_the_gateway(world: Desk) -> None:

@@ -27,8 +27,8 @@ PUBLIC = "/v1/markets", "/v1/events", "/v1/search"
 
 def unsigned(world: Desk, path: str) -> tuple[int, str, bytes]:
     """Status, content type and body of a retail call without any header."""
-    outcome = world.simulation.rest("retail", "GET", path.partition("?")[0], "", {}, b"")
-    return outcome.reply.status, outcome.reply.content_type, outcome.reply.body
+    answer = world.raw("retail", "GET", path.partition("?")[0])
+    return answer.status, answer.reply.content_type, answer.body
 
 
 @pytest.mark.spec("S5.2-1")
@@ -61,39 +61,31 @@ def test_the_retail_host_serves_the_catalogue_to_signed_callers(world: Desk, pat
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.observed("retail.timestamp_tolerance")
 def test_a_timestamp_may_be_older_in_observed(world: Desk, reading: str) -> None:
-    world.operate("reading.set", name=reading)
-    headers = world.retail_headers(world.keys[0], "GET", "/v1/account/balances")
+    world.simulation.control("reading.set", "", {"name": reading})
+    path = "/v1/account/balances"
+    headers = world.retail_headers(world.keys[0], "GET", path)
     statuses = []
     for wait in ("29s", "2s", "148s", "2s"):
         world.advance(wait)
-        outcome = world.simulation.rest("retail", "GET", "/v1/account/balances", "", headers, b"")
-        statuses.append(outcome.reply.status)
+        statuses.append(world.raw("retail", "GET", path, headers).status)
     assert statuses == ([200, 401, 401, 401] if reading == "documented" else [200, 200, 200, 401])
     world.assume("auth.timestamp_tolerance", "1s")
-    headers = world.retail_headers(world.keys[0], "GET", "/v1/account/balances")
+    headers = world.retail_headers(world.keys[0], "GET", path)
     world.advance("2s")
-    outcome = world.simulation.rest("retail", "GET", "/v1/account/balances", "", headers, b"")
-    assert outcome.reply.status == 401
+    assert world.raw("retail", "GET", path, headers).status == 401
 
 
 @pytest.mark.spec("S5.2-1")
 @pytest.mark.observed("retail.signed_path")
 def test_a_signature_covers_the_path_without_its_query(world: Desk) -> None:
-    query = "limit=1"
-    for signed, status in (
-        ("/v1/portfolio/activities", 200),
-        (f"/v1/portfolio/activities?{query}", 401),
-    ):
-        api_key = world.keys[0]
-        headers = world.retail_headers(api_key, "GET", "/v1/portfolio/activities")
-        secret = world.simulation.world.parties.secrets[api_key.key_id]
-        signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(secret)[:32])
+    query, path, api_key = "limit=1", "/v1/portfolio/activities", world.keys[0]
+    secret = world.simulation.world.parties.secrets[api_key.key_id]
+    signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(secret)[:32])
+    for signed, status in ((path, 200), (f"{path}?{query}", 401)):
+        headers = world.retail_headers(api_key, "GET", path)
         signature = signer.sign(f"{headers['x-pm-timestamp']}GET{signed}".encode())
         headers["x-pm-signature"] = base64.b64encode(signature).decode()
-        outcome = world.simulation.rest(
-            "retail", "GET", "/v1/portfolio/activities", query, headers, b""
-        )
-        assert outcome.reply.status == status
+        assert world.raw("retail", "GET", path, headers, query=query).status == status
 
 
 # ---- sockets
