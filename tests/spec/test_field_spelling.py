@@ -10,9 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,8 +20,9 @@ from sim.contract.contract import load_contract
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import fields_of
 from sim.world.format.scenario import DEFAULT_START
-from tests.kit import Desk, begin
-from tests.spec.test_required_fields import MORE, ROOT, _fields, _operation
+from tests.kit import Desk
+from tests.spec.tour import Request, begun, operation_of, requests, walk_fields
+from tests.spec.tour import clients as clients_of
 from tests.surfaces.callers import LIMITS
 
 WRONG: tuple[Any, ...] = (
@@ -54,43 +53,25 @@ WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[a-z0-9]+)*")
 
 @pytest.fixture(scope="module")
 def world() -> Desk:
-    world = begin(_tour().WORLD)
+    world = begun()
     for name in LIMITS:
         world.core.rate_limits.replace(name, "off")
     return world
 
 
 @pytest.fixture(scope="module")
-def good(world: Desk) -> list[tuple[str, str, str, Any]]:
-    """(who, verb, path, body) of the good retail requests with a body, each sent once."""
-    tour = _tour()
-    clients, kept = tour._clients(world), dict[str, str]()
-    found = []
-    for row in (*tour.ROWS, *(tour.Row(*row) for row in MORE)):
-        verb, path = (tour._filled(part, kept) for part in row.call.split(" ", 1))
-        body = json.loads(tour._filled(json.dumps(row.body), kept))
-        if row.who == "tester":
-            world.simulation.control(verb, path, body)
-        elif verb.isupper():
-            content = tour._content(clients[row.who].request(verb, path, json=body))
-            kept |= {name: tour._at(content, at) for name, at in row.kept.items()}
-        if row.who in ("key", "other") and body and verb.isupper():
-            found.append((row.who, verb, path, body))
-    return found
-
-
-def _tour() -> Any:
-    folder = str(Path(ROOT) / "docs")
-    if folder not in sys.path:
-        sys.path.append(folder)
-    import openapi_tour
-
-    return openapi_tour
+def good(world: Desk) -> list[Request]:
+    """The good retail requests with a body, each sent once."""
+    return [
+        request
+        for request in requests(world)
+        if request[0] in ("key", "other") and request[3] and request[1].isupper()
+    ]
 
 
 def _planted(cls: type[Message], body: Any) -> Iterator[tuple[str, Any]]:
     """(field, body) with each wrong value in the place of each field, and without it."""
-    for way, *_ in _fields(cls, body):
+    for way, *_ in walk_fields(cls, body):
         for value in WRONG:
             changed = holder = copy.deepcopy(body)
             for step in way[:-1]:
@@ -122,12 +103,12 @@ def _all_spellings() -> dict[str, str]:
 
 
 def test_a_refused_body_is_told_with_its_fields_in_camel_case(
-    world: Desk, good: list[tuple[str, str, str, Any]]
+    world: Desk, good: list[Request]
 ) -> None:
-    clients, snake = _tour()._clients(world), _all_spellings()
+    clients, snake = clients_of(world), _all_spellings()
     wrong, refused = [], set()
     for who, verb, path, body in (*good, *OTHERS):
-        operation = _operation(who, verb, path)
+        operation = operation_of(who, verb, path)
         empty = [("nothing", {})]
         for field, planted in (*_planted(operation.request, body), *empty):
             answer = clients[who].request(verb, path, json=planted)
@@ -149,10 +130,7 @@ def test_a_refused_body_is_told_with_its_fields_in_camel_case(
 
 
 def test_a_refused_query_is_told_with_its_parameters_as_they_were_sent(world: Desk) -> None:
-    client, camel = (
-        _tour()._clients(world)["key"],
-        {one: two for two, one in _all_spellings().items()},
-    )
+    client, camel = (clients_of(world)["key"], {one: two for two, one in _all_spellings().items()})
     wrong, refused = [], 0
     for operation in load_contract().operations:
         for verb, path, _ in operation.bindings:
@@ -175,7 +153,7 @@ def test_a_refused_query_is_told_with_its_parameters_as_they_were_sent(world: De
 @pytest.mark.parametrize("path", ["/v1/ws/private", "/v1/ws/markets"])
 def test_a_refused_frame_is_told_with_its_fields_in_camel_case(world: Desk, path: str) -> None:
     key, snake = world.simulation.world.parties.api_keys[0], _all_spellings()
-    operation = _operation("key", "socket", path)
+    operation = operation_of("key", "socket", path)
     wrong, refused = [], 0
     for kind in FRAMES:
         whole = {

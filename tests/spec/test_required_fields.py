@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import copy
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from sim import load_scenario
 from sim.contract.contract import Operation, load_contract
 from sim.contract.messages import Message, find_message
 from sim.contract.openapi import openapi_document
@@ -25,78 +23,14 @@ from sim.contract.openapi_schemas import note_of
 from sim.contract.wire_fields import Field, fields_of
 from sim.run.client.client import RpcError
 from sim.world.format.scenario import DEFAULT_START
-from tests.kit import Desk, begin
+from tests.kit import Desk
+from tests.spec.tour import MARA, begun, clients, operation_of, requests, walk_fields
 from tests.surfaces.callers import caller, path_of, routes, unlimited
 
 ROOT = Path(__file__).resolve().parents[2]
-ACCOUNT = "firms/atlas-fcm/accounts/8f3a61c4"
-MARA = "firms/atlas/users/mara-voss"
-PERSON = load_scenario("kyc-approval-window").steps[0].call.json | {"external_id": "somebody"}
-LIMIT = {"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": "rain", "price": "40"}
-BID = LIMIT | {"orderQty": "1"}
-FILTER = {"field": "symbol", "operator": "FILTER_OPERATOR_EQ", "stringValue": "rain"}
-MARKET = {
-    "marketSlug": "rain",
-    "type": "ORDER_TYPE_MARKET",
-    "tif": "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL",
-    "outcomeSide": "OUTCOME_SIDE_YES",
-    "action": "ORDER_ACTION_BUY",
-    "cashOrderQty": {"value": "5", "currency": "USD"},
-    "slippageTolerance": {"currentPrice": {"value": "0.40", "currency": "USD"}, "bips": 500},
-}
-TRANSFER = {
-    "reason": "TRANSFER_REASON_DEPOSIT",
-    "participantAccountId": ACCOUNT,
-    "amount": "5",
-    "currency": "USD",
-    "externalReference": "mine",
-}
-VENDOR = {
-    **BID,
-    "account": ACCOUNT,
-    "timeInForce": "TIME_IN_FORCE_FILL_OR_KILL",
-    "clordId": "vendor-1",
-    "manualOrderIndicator": "MANUAL_ORDER_INDICATOR_AUTOMATED",
-}
-FEE = {"value": "0.10", "currency": "USD"}
-SEARCH = "POST /v1/report/trades/search"
-# Valid requests that are not among the OpenAPI examples: (who, call, body).
-MORE: tuple[tuple[str, str, Any], ...] = (
-    ("firm", "POST /v1/kyc/start", PERSON),
-    ("firm", "GET /v1/kyc/status?external_id=somebody", None),
-    ("mara", SEARCH, {"symbol": "rain", "fieldFilter": [FILTER]}),
-    ("key", "POST /v1/orders", MARKET),
-    ("mara", "POST /v1/trading/orders", LIMIT | {"type": "ORDER_TYPE_STOP_LIMIT"} | {
-        "orderQty": "1", "stopPrice": "45",
-    }),
-    ("mara", "POST /v1/trading/orders", BID | {
-        "timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": "2026-09-09T00:00:00Z",
-    }),
-    ("mara", "POST /v1/trading/orders", BID | {"clordId": "mine"}),
-    ("mara", "POST /v1/trading/orders/cancel", {"clordId": "mine"}),
-    ("firm", "rpc CashMovementService.CreateCashMovement",
-     {"idempotencyKey": "k", "transfer": TRANSFER}),
-    ("firm", "rpc CashMovementService.GetFundingAccountBalance", {"currency": "USD"}),
-    ("firm", "rpc OrderFundingService.CreateVendorOrder",
-     {"order": VENDOR, "vendorFee": FEE, "idempotencyKey": "k"}),
-    ("auth", "token /oauth/token", dict.fromkeys(
-        ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience"), ""
-    )),
-    ("key", "socket /v1/ws/private", {"unsubscribe": {"requestId": "a"}}),
-    ("firm", "stream FundingAPI.CreateBalanceLedgerSubscription", {"account": ACCOUNT}),
-    ("key", "socket /v1/ws/markets", {"subscribe": {
-        "requestId": "a", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
-        "marketSlugs": ["rain"],
-    }}),
-    ("key", "socket /v1/ws/private", {"subscribe": {
-        "requestId": "a", "subscriptionType": "SUBSCRIPTION_TYPE_ORDER",
-    }}),
-)  # fmt: skip
 # Refused for another reason: an unfiltered search times out (§4.3), and a market order without its
 # type is a limit order without a price.
 NOT_THEIRS = {("ReportAPI.SearchTrades", "symbol"), ("RetailOrdersAPI.CreateOrder", "type")}
-
-_VERBS = {"socket": "GET", "token": "POST"}
 
 
 class Taken(NamedTuple):
@@ -112,26 +46,8 @@ class Taken(NamedTuple):
 @pytest.fixture(scope="module")
 def taken() -> list[Taken]:
     """Remove each field of each valid request in turn."""
-    sys.path.insert(0, str(ROOT / "docs"))
-    import openapi_tour
-
-    sys.path.remove(str(ROOT / "docs"))
-    world = begin(openapi_tour.WORLD)
-    clients, kept, found = openapi_tour._clients(world), dict[str, str](), list[Taken]()
-    rows = [*openapi_tour.ROWS, *(openapi_tour.Row(*row) for row in MORE)]
-    for row in rows:
-        world.advance("1s")  # within the limits of every plane
-        verb, path = (openapi_tour._filled(part, kept) for part in row.call.split(" ", 1))
-        body = json.loads(openapi_tour._filled(json.dumps(row.body), kept))
-        if row.who == "tester":
-            world.simulation.control(verb, path, body)
-            continue
-        found += _taken_from(world, row.who, verb, path, body)
-        if verb.isupper():
-            answer = clients[row.who].request(verb, path, json=body)
-            content = openapi_tour._content(answer)
-            kept |= {name: openapi_tour._at(content, at) for name, at in row.kept.items()}
-    return found
+    world = begun()
+    return [taken for request in requests(world) for taken in _taken_from(world, *request)]
 
 
 def _taken_from(world: Desk, who: str, verb: str, path: str, body: Any) -> Iterator[Taken]:
@@ -139,9 +55,9 @@ def _taken_from(world: Desk, who: str, verb: str, path: str, body: Any) -> Itera
     address, _, query = path.partition("?")
     pairs = [pair.partition("=")[::2] for pair in query.split("&") if pair]
     content = dict(pairs) if pairs else body
-    operation = _operation(who, verb, address)
+    operation = operation_of(who, verb, address)
     assert not _refused(world, who, verb, path, body), (verb, path)
-    for way, cls, field in _fields(operation.request, content):
+    for way, cls, field in walk_fields(operation.request, content):
         rest = _without(content, way)
         if pairs:
             text = "&".join(f"{name}={value}" for name, value in rest.items())
@@ -149,34 +65,6 @@ def _taken_from(world: Desk, who: str, verb: str, path: str, body: Any) -> Itera
         else:
             refused = _refused(world, who, verb, path, rest)
         yield Taken(operation, ".".join(map(str, way)), cls, field, refused)
-
-
-def _operation(who: str, verb: str, address: str) -> Operation:
-    contract = load_contract()
-    if verb in ("rpc", "stream"):
-        return contract.by_name(address)
-    planes = {"key": "retail", "other": "retail", "gateway": "gateway", "auth": "auth"}
-    plane: Any = planes.get(who, "exchange")
-    from sim.api.pipeline.routing import Router
-
-    match: Any = Router(contract.routes(plane)).match(_VERBS.get(verb, verb), address)
-    operation: Operation = match.operation
-    return operation
-
-
-def _fields(
-    cls: type[Message], value: Any, way: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], type[Message], Field]]:
-    """Return (path in the request, message, field) of every field."""
-    fields = {name: one for one in fields_of(cls) for name in (one.name, one.json_name)}
-    for name, inner in (value or {}).items():
-        field = fields[name]
-        yield (*way, name), cls, field
-        if field.kind == "message" and isinstance(inner, dict):
-            yield from _fields(find_message(field.type_name), inner, (*way, name))
-        elif field.kind == "message" and isinstance(inner, list):
-            for index, each in enumerate(inner):
-                yield from _fields(find_message(field.type_name), each, (*way, name, index))
 
 
 def _without(value: Any, way: tuple[str | int, ...]) -> Any:
@@ -189,15 +77,13 @@ def _without(value: Any, way: tuple[str | int, ...]) -> Any:
 
 def _refused(world: Desk, who: str, verb: str, path: str, body: Any) -> bool:
     """Return whether a copy of the exchange refuses a request."""
-    from openapi_tour import _clients
-
     there = Desk(world.simulation.fork())
     there._tokens, there._epoch = dict(world._tokens), there.simulation.epoch
     there._assertions = world._assertions + 1000
     there.advance("1s")
     firm = next(one for one in there.simulation.world.parties.firms if one.name == "firms/atlas")
     if verb.isupper():
-        return _clients(there)[who].request(verb, path, json=body).status >= 400
+        return clients(there)[who].request(verb, path, json=body).status >= 400
     if verb == "socket":
         socket = there.web_socket(there.simulation.world.parties.api_keys[0], path)
         if "unsubscribe" in body:
