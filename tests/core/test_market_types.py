@@ -329,7 +329,6 @@ def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_sur
         str(event["id"]),
         {"periods": {"Q2": [20, 18], "Q3": [20, 18], "Q4": [20, 18]}, "ended": True},
     ).value
-    assert isinstance(answer, dict)
     settled = answer["settles"]
     assert any("-2h" in symbol for symbol in settled)
     assert not any("astatc" in symbol for symbol in settled)  # no box score was told

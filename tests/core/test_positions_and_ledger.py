@@ -43,7 +43,6 @@ def test_what_fills_make_of_a_position(
     for qty, price in fills:
         book.fill("a", "X", qty, price, "t")
     found = book.get("a", "X")
-    assert found is not None
     assert (found.net, found.cost, found.realized) == (net, cost, realized)
     assert found.qty_bought == sum(qty for qty, _ in fills if qty > 0)
     assert found.qty_sold == -sum(qty for qty, _ in fills if qty < 0)
@@ -87,7 +86,6 @@ def test_bod_position_is_the_net_at_the_last_roll() -> None:
     market.sell("b", 10, 50)
     market.buy("a", 4, 50)
     position = market.trading.positions.get("a", "X")
-    assert position is not None
     assert position.bod(market.ctx.now) == 0
     market.advance(hours(3))
     assert position.bod(market.ctx.now) == 4
@@ -139,7 +137,6 @@ def test_every_move_of_cash_has_its_contra_on_a_house_account() -> None:
     moved = market.trading.move_cash(
         "a", -5 * DOLLAR, LedgerEntryType.WITHDRAWAL, "Withdrawal", reference="ref"
     )
-    assert isinstance(moved, CashMoved)
     assert (moved.after - moved.before, moved.reference) == (-5 * DOLLAR, "ref")
     assert ledger.total() == 0
 

@@ -60,7 +60,6 @@ def test_longs_are_paid_and_shorts_pay(
         assert last_cash(market, "long") == ("RESOLUTION", long_cash)
     for account, realized in (("long", long_realized), ("short", short_realized)):
         position = market.trading.positions.get(account, "X")
-        assert position is not None
         assert (position.net, position.cost, position.realized) == (0, 0, realized)
         row = market.trading.positions.rows(account)[-1]
         assert (row.net, row.settlement, row.description) == (0, price, "Expiry")

@@ -19,45 +19,23 @@ from sim.core.webhooks.payloads import shown_url
 from sim.read.headless_run import run_scenario
 from sim.read.replay import replay
 from sim.run.actors.operator.views import VIEWS, view
-from tests.core.test_webhook_trouble import PERSON
+from tests.core.test_webhook_trouble import START, call
 from tests.kit import begin
 from tests.report_file import ReportFile
 
 SECRET = "hunter2-of-the-receiver"
 URL = f"https://hooks.receiver.invalid/in?token={SECRET}&v=2"
 SHOWN = "https://hooks.receiver.invalid/in?token=sealed&v=sealed"
+_RECEIVER = {"name": "hooks", "url": URL, "answers": [{"status": 500}, {}]}
+_REGISTER = call("post", "/v1/kyc/webhook", {"webhook_url": URL})
 SCENARIO = {
     "name": "hooked",
     "extends": "quickstart",
-    "world": {
-        "games": 0,
-        "receivers": [{"name": "hooks", "url": URL, "answers": [{"status": 500}, {}]}],
-    },
+    "world": {"games": 0, "receivers": [_RECEIVER]},
     "steps": [
-        {
-            "call": {
-                "plane": "exchange",
-                "post": "/v1/kyc/webhook",
-                "as": "firms/atlas",
-                "json": {"webhook_url": URL},
-            }
-        },
-        {
-            "call": {
-                "plane": "exchange",
-                "post": "/v1/kyc/webhook",
-                "as": "firms/atlas",
-                "json": {"webhook_url": URL},
-            }
-        },
-        {
-            "call": {
-                "plane": "exchange",
-                "post": "/v1/kyc/start",
-                "as": "firms/atlas",
-                "json": PERSON,
-            }
-        },
+        {"call": _REGISTER},
+        {"call": _REGISTER},
+        {"call": START},
         {"at": "+10m", "expect": {"webhook": {"type": "kyc.rejected", "outcome": "delivered"}}},
     ],
 }

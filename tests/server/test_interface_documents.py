@@ -20,7 +20,7 @@ from sim.cli.main import main
 from sim.run.client.client import Connection, connect
 from sim.server.http.interface_documents import asyncapi_of
 from sim.testing.exchange_fixture import ServedExchange
-from tests.core.test_webhook_trouble import PERSON
+from tests.core.test_webhook_trouble import REJECTED
 from tests.node_tools import binary, needs, run
 
 PARSE = """
@@ -160,7 +160,7 @@ def test_webhooks_are_as_described_in_every_shape(shape: str) -> None:
     registered = atlas.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
     assert registered.json()["validated"]
     for number, result in enumerate(("approve", "reject")):
-        person = {**PERSON, "external_id": f"person-{number}", "ssn": f"90011223{number}"}
+        person = {**REJECTED, "external_id": f"person-{number}", "ssn": f"90011223{number}"}
         person |= {"email": f"{result}@example.com", "phone_number": f"+1212555012{number}"}
         assert atlas.post("/v1/kyc/start", json=person).status == 200
     world.advance("1h")

@@ -11,6 +11,7 @@ import pytest
 
 from sim.contract.contract import load_contract
 from sim.contract.messages import exchange_v1 as wire
+from sim.core.model.instrument import Instrument
 from sim.run.client.client import RpcError
 from tests.kit import Desk, retail_order, streams
 
@@ -105,37 +106,26 @@ def test_best_prices_without_a_side_have_no_spread_and_no_middle(
 @pytest.mark.spec("S2.5-3")
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_the_stream_has_the_last_quantity_in_field_14_and_the_settlement_in_field_15(
-    world: Desk, bidirectional: bool
+    world: Desk, instrument: Instrument, bidirectional: bool
 ) -> None:
-    instrument = world.quiet()
     if bidirectional:
-        stream: Any = world.rpc_partner.stream(streams.BIDIRECTIONAL)
+        stream = world.rpc_partner.stream(streams.BIDIRECTIONAL)
         streams.talk(stream, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     else:
         stream = streams.books(world, instrument.symbol)
         stream.take()
 
-    def statistics() -> wire.InstrumentStats:
+    def statistics() -> tuple[int | None, int | None]:
         (update,) = [frame.update for frame in stream.take() if frame.update is not None]
-        assert update.stats is not None
-        return wire.InstrumentStats(
-            **{
-                name: getattr(update.stats, name)
-                for name in ("last_trade_qty", "settlement_set_time")
-            }
-        )
+        return update.stats.last_trade_qty, update.stats.settlement_set_time
 
     world.place(instrument, "sell", 40, 7, user=1)
-    assert statistics() == wire.InstrumentStats()
+    assert statistics() == (None, None)
     world.place(instrument, "buy", 40, 4)
-    assert statistics().last_trade_qty == 4 * instrument.qty_scale
+    assert statistics()[0] == 4 * instrument.qty_scale
     world.advance("5s")
-    world.settle(instrument, "1")
-    settled = statistics()
-    assert (settled.last_trade_qty, settled.settlement_set_time) == (
-        4 * instrument.qty_scale,
-        world.now,
-    )
+    world.settle(instrument)
+    assert statistics() == (4 * instrument.qty_scale, world.now)
 
 
 # ---- §3.4, §4.3 and §4.4, the exchange

@@ -32,21 +32,13 @@ def test_what_is_on_offer_is_not_available_and_a_trade_day_begins_with_what_is_h
         return shown, answer["availablePositions"]
 
     mine, available = figures(retail.ann)
-    assert mine == {
-        "netPosition": "19.5000",
-        "qtyBought": "19.5000",
-        "qtySold": "0.0000",
-        "bodPosition": "0.0000",
-        "qtyAvailable": "14.2500",
-    }
+    bought = {"netPosition": "19.5000", "qtyBought": "19.5000", "qtyAvailable": "14.2500"}
+    assert mine == bought | {"qtySold": "0.0000", "bodPosition": "0.0000"}
     assert available == ["14"]
     retail.order(retail.bob, FINE, BUY_YES, price="0.60", quantity=1.25)
     mine, available = figures(retail.ann)
-    assert (mine["netPosition"], mine["qtySold"], mine["qtyAvailable"]) == (
-        "18.2500",
-        "1.2500",
-        "14.2500",
-    )
+    sold = {"netPosition": "18.2500", "qtySold": "1.2500", "qtyAvailable": "14.2500"}
+    assert mine == mine | sold
     retail.world.advance("1d")
     mine, _ = figures(retail.ann)
     theirs, _ = figures(retail.bob)
@@ -64,19 +56,12 @@ def test_a_settled_position_keeps_its_side_and_is_worth_nothing_more(price: str,
     for client, side, realized in ((retail.ann, "LONG", won), (retail.bob, "SHORT", lost)):
         (held,) = client.get("/v1/portfolio/positions").json()["positions"].values()
         figures = {name: value for name, value in held.items() if name.endswith("Decimal")}
-        assert figures == {
-            "netPositionDecimal": "0.0000",
-            "qtyBoughtDecimal": "3.0000",
-            "qtySoldDecimal": "3.0000",
-            "bodPositionDecimal": "0.0000",
-            "qtyAvailableDecimal": "0.0000",
-        }
-        assert (held["cost"], held["cashValue"], held["realized"]) == (
-            usd("0.0000"),
-            usd("0.0000"),
-            usd(realized),
-        )
-        assert (held["avgPx"], held["fees"], held["baseCost"]) == (None, None, None)
+        nothing = dict.fromkeys(("netPosition", "bodPosition", "qtyAvailable"), "0.0000")
+        traded = dict.fromkeys(("qtyBought", "qtySold"), "3.0000")
+        assert figures == {f"{name}Decimal": qty for name, qty in (nothing | traded).items()}
+        amounts = [held[name] for name in ("cost", "cashValue", "realized")]
+        assert amounts == [usd("0.0000"), usd("0.0000"), usd(realized)]
+        assert [held[name] for name in ("avgPx", "fees", "baseCost")] == [None] * 3
         assert held["expired"] is True
         assert held["positionId"].endswith(f":{side}:{FINE}")
 

@@ -9,6 +9,7 @@ import io
 import tracemalloc
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -41,51 +42,31 @@ class Download(NamedTuple):
     rows: Callable[[Desk], tuple[Any, str]]
 
 
-def _ledger_rows(component: str) -> Callable[[Desk], tuple[Any, str]]:
-    return lambda world: (getattr(world.trading, component)._rows_of, world.account())
+def _report(records: str, rows: str) -> Download:
+    """The download of a kind of record."""
+    name = f"Download{records.capitalize()}"
+    return Download(
+        *("POST", f"/v1/report/{records}/csv", f"ReportAPI.{name}"),
+        *(getattr(wire, f"{name}Request"), "filechunk"),
+        lambda world: (attrgetter(rows)(world.trading), "rows"),
+    )
+
+
+def _ledger(path: str, service: str, kind: str, component: str) -> Download:
+    """The download of a ledger of an account."""
+    return Download(
+        *("GET", f"/v1/{path}/download", f"{service}.Download{kind}Ledger"),
+        *(getattr(wire, f"Download{kind}LedgerRequest"), "data"),
+        lambda world: (getattr(world.trading, component)._rows_of, world.account()),
+    )
 
 
 DOWNLOADS = [
-    Download(
-        "POST",
-        "/v1/report/orders/csv",
-        "ReportAPI.DownloadOrders",
-        wire.DownloadOrdersRequest,
-        "filechunk",
-        lambda world: (world.trading.orders.rows, "rows"),
-    ),
-    Download(
-        "POST",
-        "/v1/report/executions/csv",
-        "ReportAPI.DownloadExecutions",
-        wire.DownloadExecutionsRequest,
-        "filechunk",
-        lambda world: (world.trading.executions, "rows"),
-    ),
-    Download(
-        "POST",
-        "/v1/report/trades/csv",
-        "ReportAPI.DownloadTrades",
-        wire.DownloadTradesRequest,
-        "filechunk",
-        lambda world: (world.trading.trades, "rows"),
-    ),
-    Download(
-        "GET",
-        "/v1/funding/balance-ledger/download",
-        "FundingAPI.DownloadBalanceLedger",
-        wire.DownloadBalanceLedgerRequest,
-        "data",
-        _ledger_rows("ledger"),
-    ),
-    Download(
-        "GET",
-        "/v1/positions/ledger/download",
-        "PositionAPI.DownloadPositionLedger",
-        wire.DownloadPositionLedgerRequest,
-        "data",
-        _ledger_rows("positions"),
-    ),
+    _report("orders", "orders.rows"),
+    _report("executions", "executions"),
+    _report("trades", "trades"),
+    _ledger("funding/balance-ledger", "FundingAPI", "Balance", "ledger"),
+    _ledger("positions/ledger", "PositionAPI", "Position", "positions"),
 ]
 every_download = pytest.mark.parametrize(
     "download", DOWNLOADS, ids=lambda download: download.operation

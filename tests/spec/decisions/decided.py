@@ -45,7 +45,6 @@ class Decided(NamedTuple):
         assert violations(self.desk.trading) == []
         if self.subject:
             explanation = explain(self.desk.simulation, self.subject)
-            assert explanation is not None
             reasons = [(link["seq"], link.get("rule")) for link in explanation["chain"]]
             assert (self.seq, rule) in reasons, reasons
 
