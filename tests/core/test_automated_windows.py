@@ -537,26 +537,63 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
     if touched:
         trade(world, last)
     to(world, "2026-09-10T06:30:00Z")  # the gateway answers during maintenance too
-    assert (
-        market(world, last)[
-            "exchangeStatus" if "exchangeStatus" in market(world, last) else "ep3Status"
-        ]
-        == "SUSPENDED"
-    )
+    assert market(world, last)["exchangeStatus"] == "SUSPENDED"
     to(world, "2026-09-10T10:01:01Z")
     assert state(world, last) == "TERMINATED"  # it was due at 08:15Z
     assert payout(world, last) in (0, 1)
 
 
-def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Desk) -> None:
-    to(world, "2026-09-08T18:14:00Z")
-    world.operate("maintenance.add", begins="2026-09-09T06:45:00Z", length="20m")
-    to(world, "2026-09-08T19:16:00Z")
-    listed = [
-        state(world, f"cpc-btc-updown-15m-2026-09-09-{start}z")
-        for start in ("0630", "0645", "0700", "0715")
-    ]
-    assert listed == ["PENDING", "404", "404", "PENDING"]
+ANNOUNCED = [
+    (
+        "18:14",
+        {"begins": "2026-09-09T06:45:00Z", "length": "20m"},
+        {
+            "2026-09-08T19:16:00Z": {
+                "15m-2026-09-09-0630z": "PENDING",
+                "15m-2026-09-09-0645z": "404",
+                "15m-2026-09-09-0700z": "404",
+                "15m-2026-09-09-0715z": "PENDING",
+            }
+        },
+    ),
+    (
+        "18:14",  # what is listed stays
+        {"begins": "2026-09-08T18:20:00Z", "length": "20m"},
+        {
+            "2026-09-08T18:41:00Z": {
+                "15m-2026-09-08-1815z": "CLOSED",
+                "15m-2026-09-08-1830z": "OPEN",
+            },
+            "2026-09-08T18:44:00Z": {"15m-2026-09-08-1845z": "OPEN"},
+        },
+    ),
+    (
+        "18:03",  # a pause until 18:13: 18:05 cannot be traded, 18:10 opens late
+        {"length": "10m"},
+        {
+            "2026-09-08T18:12:59Z": {"5m-2026-09-08-2205z": "503"},
+            "2026-09-08T18:13:00Z": {
+                "5m-2026-09-08-1805z": "CLOSED",
+                "5m-2026-09-08-1810z": "OPEN",
+                "5m-2026-09-08-2205z": "PENDING",
+                "5m-2026-09-08-2210z": "PENDING",
+            },
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("clock", "pause", "seen"), ANNOUNCED)
+def test_w7_w9_maintenance_keeps_off_what_is_not_listed_yet_and_suspends_what_is(
+    world: Desk, clock: str, pause: dict[str, str], seen: dict[str, dict[str, str]]
+) -> None:
+    to(world, f"2026-09-08T{clock}:00Z")
+    world.operate("maintenance.add", **pause)
+    for instant, states in seen.items():
+        to(world, instant)
+        assert {tail: state(world, f"cpc-btc-updown-{tail}") for tail in states} == states
+        for tail in (tail for tail, found in states.items() if found in ("404", "503")):
+            assert world.gateway.get(f"/v1/market/slug/cpc-btc-updown-{tail}").status == 404
 
 
 def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Desk) -> None:
@@ -585,29 +622,6 @@ def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: 
     world.forget_tokens()
     to(world, "2026-09-08T19:16:00Z")
     assert state(world, slug) == "PENDING"
-
-
-def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Desk) -> None:
-    to(world, "2026-09-08T18:14:00Z")
-    world.operate("maintenance.add", begins="2026-09-08T18:20:00Z", length="20m")
-    to(world, "2026-09-08T18:41:00Z")
-    assert state(world) in ("CLOSED", "EXPIRED")
-    assert state(world, "cpc-btc-updown-15m-2026-09-08-1830z") == "OPEN"
-    to(world, "2026-09-08T18:44:00Z")
-    assert state(world, "cpc-btc-updown-15m-2026-09-08-1845z") == "OPEN"
-
-
-def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: Desk) -> None:
-    """The pause lasts from 18:03 to 18:13. The window of 18:05 is listed but cannot be traded, and
-    that of 18:10 opens late. Windows that would be listed during the pause are listed at its end.
-    """
-    to(world, "2026-09-08T18:03:00Z")
-    world.operate("maintenance.add", length="10m")
-    to(world, "2026-09-08T18:12:59Z")
-    slugs = [f"cpc-btc-updown-5m-2026-09-08-{minute}z" for minute in (1805, 1810, 2205, 2210)]
-    assert world.gateway.get(f"/v1/market/slug/{slugs[2]}").status == 404
-    to(world, "2026-09-08T18:13:00Z")
-    assert [state(world, slug) for slug in slugs] == ["CLOSED", "OPEN", "PENDING", "PENDING"]
 
 
 # ---- time

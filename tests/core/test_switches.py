@@ -5,60 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sim import load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import NS_PER_S
-from sim.run.client.client import Http, RpcError
+from sim.run.client.client import RpcError
 from tests.api import test_exchange_funding as funding
 from tests.api import test_exchange_kyc_prefill as prefill
 from tests.api import test_exchange_participants as participants
 from tests.api import test_retail_rfqs as rfqs
-from tests.journeys import key
-from tests.kit import Desk, begin, order, streams
+from tests.kit import PERSON, Desk, begin, order, streams
 
 HERE = Path(__file__).parents[1]
-PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
-
-
-def switch(world: Desk, **values: str) -> None:
-    for name, value in values.items():
-        world.operate("assumption.set", name.replace("__", "."), value=value)
-
-
-def listed(world: Desk, **terms: object) -> str:
-    world.operate("instrument.create", symbol="switches", tick_size="0.01", state="OPEN", **terms)
-    return "switches"
-
-
-def entered(world: Desk, **body: object) -> int:
-    """Return the HTTP status of an order of a partner."""
-    return (
-        world.trader()
-        .post(
-            "/v1/trading/orders",
-            json={"side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40", **body},
-        )
-        .status
-    )
 
 
 # ---- verifications and webhooks
 
 
 def document_after_five_seconds(world: Desk) -> object:
-    atlas = world.partner
-    atlas.post(
-        "/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
-    )
-    world.operate("kyc.document", "person-1", result="uploaded")
+    world.start_kyc(date_of_birth="1985-09-02", docv_eligible=True)
+    world.operate("kyc.document", PERSON["external_id"], result="uploaded")
     world.advance("5s")
-    return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json()["status"][
-        "decision"
-    ]
+    return world.kyc_status()["status"]["decision"]
 
 
 def after_two_wrong_codes(world: Desk) -> object:
@@ -67,42 +38,40 @@ def after_two_wrong_codes(world: Desk) -> object:
     return prefill.submit(world, "654321").status
 
 
-def notified(world: Desk, *answers: int) -> Http:
-    """Return a firm whose receiver gives these answers to kyc.approved, then 200."""
+def notified(world: Desk, *answers: int) -> None:
+    """Let the receiver give these answers to kyc.approved, then 200."""
     waiting = [200, *answers]
     world.receive = lambda post: waiting.pop(0) if waiting else 200
-    atlas = world.partner
-    switch(world, webhook__breaker_threshold="1000")
-    assert (
-        atlas.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
-    )
-    assert atlas.post("/v1/kyc/start", json=PERSON).status == 200
-    return atlas
+    world.assume("webhook.breaker_threshold", "1000")
+    assert world.register_webhook("http://127.0.0.1:9/hook").status == 200
+    assert world.start_kyc().status == 200
 
 
 def gap(world: Desk, number: int) -> int:
     """Return the whole seconds between a failed attempt and the next."""
     notified(world, *(500,) * number)
     world.advance("1h")
-    at = [record.at for record in world.core.webhooks.deliveries() if record.type == "kyc.approved"]
+    at = [record.at for record in deliveries(world)]
     return (at[number] - at[number - 1]) // NS_PER_S
+
+
+def deliveries(world: Desk) -> list[Any]:
+    """Attempts to deliver kyc.approved."""
+    return [row for row in world.core.webhooks.deliveries() if row.type == "kyc.approved"]
 
 
 def unanswered(world: Desk) -> object:
     notified(world)
-    while (
-        due := world.simulation.next_due()
-    ) is not None and due <= world.simulation.start + 3600 * NS_PER_S:
+    last = world.now + 3600 * NS_PER_S
+    while (due := world.simulation.next_due()) is not None and due <= last:
         world.simulation.advance_to(due)  # the receiver does not answer
-    return next(
-        record.error for record in world.core.webhooks.deliveries() if record.type == "kyc.approved"
-    )
+    return deliveries(world)[0].error
 
 
 def breaker_pause(world: Desk) -> object:
-    switch(world, webhook__breaker_cooldown="2h")
+    world.assume("webhook.breaker_cooldown", "2h")
     notified(world, 500, 500)
-    switch(world, webhook__breaker_threshold="1")
+    world.assume("webhook.breaker_threshold", "1")
     while not (found := world.core.webhooks.breakers().get("firms/atlas")) or found.state != "open":
         world.advance_to(world.simulation.next_due() or 0)
     return (found.until - world.now) // NS_PER_S
@@ -112,29 +81,18 @@ def breaker_pause(world: Desk) -> object:
 
 
 def odd_quantity(world: Desk) -> object:
-    return entered(world, symbol=listed(world, minimum_trade_qty=5), orderQty="7")
+    return world.enter(world.listed(minimum_trade_qty=5), "buy", 40, orderQty="7").status
 
 
 def dollars_at_a_limit(world: Desk) -> object:
-    return entered(world, symbol=listed(world), cashOrderQty="1000")
+    return world.enter(world.listed(), "buy", 40, orderQty=None, cashOrderQty="1000").status
 
 
 def market_without_a_reference(world: Desk) -> object:
-    symbol = listed(world)
-    world.place_as("maker", symbol, "sell", "0.4", "5")
-    return (
-        world.trader()
-        .post(
-            "/v1/trading/orders",
-            json={
-                "side": "SIDE_BUY",
-                "type": "ORDER_TYPE_MARKET_TO_LIMIT",
-                "symbol": symbol,
-                "orderQty": "1",
-            },
-        )
-        .status
-    )
+    market = world.listed()
+    world.place_as("maker", market, "sell", "0.4", "5")
+    terms = {"type": "ORDER_TYPE_MARKET_TO_LIMIT", "price": None, "timeInForce": None}
+    return world.enter(market, "buy", 40, **terms).status
 
 
 # ---- streams
@@ -167,14 +125,9 @@ def merged_frames(world: Desk) -> object:
 
 
 def second_socket(world: Desk) -> object:
-    streams.socket(world, streams.MARKETS)
-    sim = world.simulation
-    reply = sim.open(
-        streams.PRIVATE,
-        world.retail_headers(key(sim), "GET", streams.PRIVATE),
-        b"",
-        web_socket=True,
-    ).reply
+    world.web_socket(world.keys[0], streams.MARKETS)
+    headers = world.retail_headers(world.keys[0], "GET", streams.PRIVATE)
+    reply = world.simulation.open(streams.PRIVATE, headers, b"", web_socket=True).reply
     return 101 if reply is None else reply.status
 
 
@@ -205,7 +158,7 @@ def statistics_without_a_participant(world: Desk) -> object:
 def life_of_a_token(world: Desk) -> object:
     token = participants.token_of(participants.grant(world))
     world.advance("4m")
-    body = order(world.quiet(), "buy", 40, 1)
+    body = order(world.quiet(), "buy", 40)
     return participants.bearing(world, token).post("/v1/trading/orders", json=body).status
 
 
@@ -273,19 +226,15 @@ TURNED: tuple[tuple[str, str, Callable[[Desk], object], object, object], ...] = 
 )
 
 
-def fresh() -> Desk:
-    return begin()
-
-
 @pytest.mark.parametrize(
     ("name", "value", "observe", "usual", "turned"), TURNED, ids=[row[0] for row in TURNED]
 )
 def test_a_switch_does_what_it_says(
     name: str, value: str, observe: Callable[[Desk], object], usual: object, turned: object
 ) -> None:
-    assert observe(fresh()) == usual
-    world = fresh()
-    switch(world, **{name.replace(".", "__"): value})
+    assert observe(begin()) == usual
+    world = begin()
+    world.assume(name, value)
     assert observe(world) == turned
 
 
@@ -295,9 +244,9 @@ def test_a_switch_does_what_it_says(
 )
 def test_a_switch_of_the_wait_between_attempts(name: str, value: str, number: int) -> None:
     """The documented wait doubles from one second, plus or minus 20 %."""
-    assert int(0.8 * 2 ** (number - 1)) <= gap(fresh(), number) <= 1.2 * 2 ** (number - 1)
-    world = fresh()
-    switch(world, **{name.replace(".", "__"): value})
+    assert int(0.8 * 2 ** (number - 1)) <= gap(begin(), number) <= 1.2 * 2 ** (number - 1)
+    world = begin()
+    world.assume(name, value)
     low, high = (48, 72) if value == "1m" else (1, 2)
     assert low <= gap(world, number) <= high
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from sim.contract.messages import exchange_orderfunding_v1 as funding
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import NS_PER_S
 from sim.run.client.client import RpcError
-from tests.kit import Desk, begin, partner_order, retail_order, streams
+from tests.kit import Desk, begin, retail_order, streams
 
 # ---- public trades
 
@@ -230,34 +229,6 @@ def test_a_path_without_its_version_or_with_another_is_unknown(world: Desk) -> N
         others = ["", *(f"/v{number}" for number in (0, 1, 2, 3) if f"v{number}" != version)]
         for other in others:
             assert client.get(f"{other}{rest}").status == 404, other + rest
-
-
-@pytest.mark.spec("S9-4", "S4.3-15")
-def test_funded_orders_leave_all_three_at_one_instant_and_what_replaces_them_stays() -> None:
-    world = begin(start="2026-08-05T23:59:59-04:00", limits=False)
-    instrument = world.quiet()
-    removed = {
-        "CreateFundedOrder": funding.CreateFundedOrderRequest(),
-        "GetFundedOrder": funding.GetFundedOrderRequest(),
-        "CancelFundedOrder": funding.CancelFundedOrderRequest(),
-    }
-
-    def codes() -> list[int]:
-        found = []
-        for name, request in removed.items():
-            with pytest.raises(RpcError) as refused:
-                world.rpc_partner.call(f"OrderFundingService.{name}", request)
-            found.append(refused.value.code)
-        return found
-
-    assert 12 not in codes()
-    world.advance("1s")
-    assert codes() == [12, 12, 12]
-    world.place(instrument, "sell", 50, 1, user=1)
-    request = partner_order(instrument, world.account())
-    placed = world.rpc_partner.call("OrderFundingService.CreateVendorOrder", request)
-    assert placed.id
-    assert world.transfer("1.00").workflow_id
 
 
 @pytest.mark.spec("S7.2-9")

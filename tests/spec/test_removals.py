@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import begin
+from tests.kit import begin, partner_order
 
 BEFORE, AFTER = "03:59:59Z", "04:00:00Z"  # four hours behind London in summer
 _SERVICE = "/exchange.orderfunding.v1.OrderFundingService/"
@@ -20,13 +20,17 @@ def test_subjects_are_served_until_the_29th_of_june(time: str, served: bool) -> 
     assert (world.gateway.get("/v1/subjects").status == 200) is served
 
 
-@pytest.mark.spec("S9-3")
+@pytest.mark.spec("S9-3", "S9-4", "S4.3-15")
 @pytest.mark.parametrize(("time", "served"), [(BEFORE, True), (AFTER, False)])
-@pytest.mark.parametrize("method", ["CreateFundedOrder", "GetFundedOrder", "CancelFundedOrder"])
-def test_funded_orders_are_served_until_the_6th_of_august(
-    method: str, time: str, served: bool
+def test_funded_orders_are_served_until_the_6th_of_august_and_what_replaces_them_stays(
+    time: str, served: bool
 ) -> None:
     world = begin(start=f"2026-08-06T{time}", limits=False)
-    atlas = world.firm
-    reply = world.rpc(atlas, atlas.users[0].name).raw(f"{_SERVICE}{method}", b"")
-    assert (reply.code != 12) is served, reply  # an empty request is refused while it is served
+    for method in ("CreateFundedOrder", "GetFundedOrder", "CancelFundedOrder"):
+        reply = world.rpc_trader().raw(f"{_SERVICE}{method}", b"")
+        assert (reply.code != 12) is served, reply  # an empty request is refused while it is served
+    instrument = world.quiet()
+    world.place(instrument, "sell", 50, 1, user=1)
+    request = partner_order(instrument, world.account())
+    assert world.rpc_partner.call("OrderFundingService.CreateVendorOrder", request).id
+    assert world.transfer("1.00").workflow_id

@@ -549,3 +549,16 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
     # its start is raised to the earliest instant with data, which is no error
     before_the_floor = {"account": account, "endTime": "2026-04-01T00:00:00Z"}
     assert client.get(LEDGERS[0], params=before_the_floor).json()["entries"] == []
+
+
+@pytest.mark.spec("S5.1-6", "S4.3-9", "S4.3-11")
+def test_single_records_are_as_private_as_the_lists_they_are_in(world: Desk) -> None:
+    """R8: what a participant's search does not show, its single reads do not show either."""
+    placed = world.place(world.quiet(), "buy", 20, account=world.account())
+    (execution,) = world.search("executions", orderId=placed)
+    for records, one in (("orders", placed), ("executions", execution["id"])):
+        path = f"/v1/report/{records}/{one}"
+        assert world.trader().get(path).status == 200
+        assert world.search(records, 1, orderId=placed) == []
+        answer = world.trader(1).get(path)
+        assert (answer.status, answer.json()["code"]) == (404, 5)
