@@ -115,7 +115,7 @@ def add_an_endpoint(house: House) -> str:
     house.insert(proto, messages)
     house.insert("sim/api/exchange/market_data.py", handler)
     scopes = "        OrderBookAPI.GetOrderBook OrderBookAPI.GetBBO"
-    house.insert("tests/oracles/test_scopes.py", " OrderBookAPI.GetSpread", after=scopes)
+    house.insert("tests/spec/test_scopes.py", " OrderBookAPI.GetSpread", after=scopes)
     return test
 
 
@@ -201,9 +201,9 @@ def add_a_stream(house: House) -> str:
     house.insert(hub, name, before="from sim.api.streams.stream_faults import")
     scopes = "        DropCopyAPI.CreateInstrumentStateChangeSubscription"
     scope = " DropCopyAPI.CreateSettlementSubscription"
-    house.insert("tests/oracles/test_scopes.py", scope, after=scopes)
+    house.insert("tests/spec/test_scopes.py", scope, after=scopes)
     house.insert("docs/reference/streams.md", described, before="| `StreamRFQEvents` |")
-    beginnings = "tests/oracles/test_stream_beginnings.py"
+    beginnings = "tests/spec/test_stream_beginnings.py"
     house.insert(beginnings, indent(beginning, "    "), before='    "`StreamRFQEvents`": (')
     return test
 
@@ -256,6 +256,6 @@ def test_the_changes_of_the_page_work_as_described(tmp_path: Path) -> None:
     judged = "tests/read/test_judge.py::test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one[client-order-ids]"
     files = (
         *("tests/test_ten_changes.py", "tests/search/test_broken_invariants.py", judged),
-        *("tests/oracles/test_scopes.py", "tests/oracles/test_stream_beginnings.py"),
+        *("tests/spec/test_scopes.py", "tests/spec/test_stream_beginnings.py"),
     )
     house.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not soak", *files)
