@@ -13,7 +13,7 @@ from msgspec import json
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header
 from sim.read.errors import MALFORMED, UnreadableJournal
-from sim.read.history.rows import Row, row_of, rows, steps_of
+from sim.read.history.rows import Row, detailed_row, rows, steps_of
 from sim.read.identifiers import without_identifiers
 from sim.read.progress import reading
 from sim.read.record import JournalEntry
@@ -94,7 +94,7 @@ def read_run(path: Path) -> ComparedRun:
                     if entry.mark:
                         continue
                     inputs, now = inputs + 1, entry.at
-                    row = row_of(entry, steps)
+                    row = detailed_row(entry, steps)
                     events.update(row.events)
                     if row.kind in ("clock", "timer") and not row.details:
                         continue

@@ -57,11 +57,7 @@ class Moments:
 
         The result is valid until the next call and must not be changed.
         """
-        branch = self._recorded_branch(branch, seq)
-        replica = self._replica_before(branch, seq)
-        yield from self._advance_to(replica, branch, seq)
-        self._check(replica, branch, seq)
-        return replica
+        return self.walk(branch, seq, seq, lambda *_: None)
 
     def walk(
         self, branch: Branch, first: int, last: int, on_input: Callable[[Simulation, Outcome], None]
@@ -103,12 +99,11 @@ class Moments:
 
     def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
         """Return the run right after an input, with the outcome of that input."""
-        branch = self._recorded_branch(branch, seq)
-        replica = self._replica_before(branch, seq - 1)
-        yield from self._advance_to(replica, branch, seq - 1)
-        outcome = self._handle(replica, branch, seq)
-        self._check(replica, branch, seq)
-        return replica, outcome
+        outcomes: list[Outcome] = []
+        replica = yield from self.walk(
+            branch, seq - 1, seq, lambda _, outcome: outcomes.append(outcome)
+        )
+        return replica, outcomes[0]
 
     def _replica_before(self, branch: Branch, seq: int) -> Simulation:
         """Return the replica at a moment shortly before the requested one."""

@@ -15,8 +15,7 @@ from sim.api.pipeline.request_log import is_called
 from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
 from sim.kernel.journal import Header
 from sim.read.errors import MALFORMED, UnreadableJournal
-from sim.read.history.events import MARK
-from sim.read.history.rows import Row, rows
+from sim.read.history.rows import MARK, Row, rows
 from sim.read.layout import paint, width, wrapped
 from sim.read.replay import journal_lines
 from sim.run.actors.script.step_order import STEP_TIMER
