@@ -20,6 +20,7 @@ from sim.kernel.journal_reader import read_line
 from sim.read.commands import sim_command
 from sim.read.history.rows import rows
 from sim.read.identifiers import without_identifiers
+from sim.read.layout import first_lines
 from sim.read.progress import QUIET_BELOW_LINES, Interrupted, Progress, reading
 from sim.read.record import differing_part
 from sim.read.replay import Divergence, NumberedLines, journal_lines, replaying, simulation_of
@@ -149,11 +150,9 @@ class Comparison:
             print(f"(their states cannot be compared: {self.not_compared})", file=out)
         elif not self.states:
             print("their states are the same after it", file=out)
-        for line in self.states[:DIFFERENCES_MAX]:
+        rest = "… and {} more differences of state; --json has all"
+        for line in first_lines(self.states, DIFFERENCES_MAX, rest):
             print(f"  {line}", file=out)
-        if len(self.states) > DIFFERENCES_MAX:
-            rest = len(self.states) - DIFFERENCES_MAX
-            print(f"  … and {rest} more differences of state; --json has all", file=out)
 
 
 def header_differences(first: Header, second: Header) -> dict[str, tuple[Any, Any]]:

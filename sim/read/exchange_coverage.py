@@ -26,6 +26,7 @@ from sim.kernel.instants import Instant, format_instant, parse_instant
 from sim.read import dates
 from sim.read.decisions import RULES, decisions_in, kinds_of
 from sim.read.errors import MALFORMED, UsageError
+from sim.read.layout import first_lines
 from sim.run.simulation import Simulation
 
 _NO_OPERATION = "unknown path"
@@ -312,6 +313,5 @@ def _is_refusal(answer: dict[str, Any]) -> bool:
 
 def _names(noun: str, verdict: str, names: list[str], many: str = "") -> Iterator[str]:
     yield f"{len(names)} {noun if len(names) == 1 else many or noun + 's'} {verdict}"
-    yield from (f"  {name}" for name in names[:_SHOWN])
-    if len(names) > _SHOWN:
-        yield f"  and {len(names) - _SHOWN} more; --json lists all of them"
+    rest = "and {} more; --json lists all of them"
+    yield from (f"  {line}" for line in first_lines(names, _SHOWN, rest))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity, WebhookAnswer
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding, WebhookAnswer
 from sim.read.conformance.rules import rule
 
 _START, _STATUS = "StartKYCVerification", "GetKYCStatus"

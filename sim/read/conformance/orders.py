@@ -8,8 +8,7 @@ from sim.core.lifecycle.states import EXPIRED_STATES, REFUSES
 from sim.core.model.enums import ExecutionType
 from sim.core.model.events import Executed
 from sim.kernel.instants import Instant
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _ENTRY = ("InsertOrder", "CreateOrder", "PreviewOrder", "CancelReplaceOrder", "ModifyOrder")

@@ -11,8 +11,7 @@ from itertools import pairwise
 from msgspec import json, structs
 
 from sim.kernel.instants import NS_PER_S, format_span, minutes
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _FAILED = (500, 502, 503, 504)
@@ -31,6 +30,15 @@ _IDEMPOTENCY_KEYS = {
 }
 
 
+def _followed(
+    run: ClientActivity, applies: Callable[[Call], object]
+) -> Iterator[tuple[Call, Call]]:
+    """Yield calls to which a rule applies, with the same caller's next call of the operation."""
+    for call in filter(applies, run.calls):
+        if (again := run.next_call(call, _same_operation(call))) is not None:
+            yield call, again
+
+
 def _same_operation(call: Call) -> Callable[[Call], bool]:
     return lambda other: other.operation == call.operation
 
@@ -42,12 +50,7 @@ def _same_operation(call: Call) -> Callable[[Call], bool]:
     applies_to="the next call of an operation that was answered 429 with Retry-After",
 )
 def retry_after(run: ClientActivity) -> Iterator[Finding]:
-    for call in run.calls:
-        if call.status != 429 or call.retry_after is None:
-            continue
-        again = run.next_call(call, _same_operation(call))
-        if again is None:
-            continue
+    for call, again in _followed(run, lambda call: call.status == 429 and call.retry_after):
         if again.at >= call.at + call.retry_after:
             yield call.finding()
         else:
@@ -135,17 +138,16 @@ def no_hopeless_retry(run: ClientActivity) -> Iterator[Finding]:
     applies_to="the next report query after the 504 of an unfiltered one",
 )
 def narrow_reports(run: ClientActivity) -> Iterator[Finding]:
-    for call in run.calls:
-        if call.status != 504 or call.rpc not in REPORTS or is_narrowed(call):
-            continue
-        again = run.next_call(call, _same_operation(call))
-        if again is None:
-            continue
+    for call, again in _followed(run, _timed_out_unfiltered):
         if is_narrowed(again):
             yield call.finding()
         else:
             broken = "an unfiltered report again after its 504: narrow it instead"
             yield again.finding(broken=broken, because_of=call)
+
+
+def _timed_out_unfiltered(call: Call) -> bool:
+    return call.status == 504 and call.rpc in REPORTS and not is_narrowed(call)
 
 
 def is_narrowed(call: Call) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import ClientActivity
+from sim.read.conformance.recorded_run import ClientActivity, Finding
 
 Findings = Callable[[ClientActivity], Iterable[Finding]]
 

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
 from sim.kernel.instants import format_span, minutes, seconds
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import ClientActivity, RecordedStream
+from sim.read.conformance.recorded_run import ClientActivity, Finding, RecordedStream
 from sim.read.conformance.rules import rule
 
 _RESUMABLE = (

@@ -10,8 +10,7 @@ from sim.api.pipeline.inputs import RestCall
 from sim.contract.contract import UnknownOperation, load_contract
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import minutes
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.retries import REPORTS, is_narrowed
 from sim.read.conformance.rules import rule
 
@@ -101,3 +100,33 @@ def _published(operation: str) -> bool:
     except UnknownOperation:
         return False
     return any(LIMITS[name].extra for name in names)
+
+
+# ---- requests for quotes
+
+
+@rule(
+    "quotes-by-the-requester",
+    "4.2",
+    "Name the prices of a quote from the requester's side: it buys at buyPrice and you sell, so "
+    "buyPrice is not below sellPrice.",
+    applies_to="a quote on a request",
+)
+def quotes_by_the_requester(run: ClientActivity) -> Iterator[Finding]:
+    inverted = "buyPrice is below sellPrice: the two prices are swapped"
+    for call in run.calls:
+        if call.rpc == "CreateQuote" and (call.status == 200 or call.rule == "M46"):
+            yield call.finding(broken=inverted if call.status != 200 else "")
+
+
+@rule(
+    "confirm-in-time",
+    "4.2",
+    "Confirm an accepted quote once, before its confirmationDeadline.",
+    applies_to="the confirmation of a quote",
+)
+def confirm_in_time(run: ClientActivity) -> Iterator[Finding]:
+    late = "the quote was no longer accepted: confirm once, before confirmationDeadline"
+    for call in run.calls:
+        if call.rpc == "ConfirmQuote":
+            yield call.finding(broken=late if call.status == 409 else "")

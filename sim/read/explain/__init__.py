@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.read.explain.accounts import explain_account
 from sim.read.explain.faults import explain_fault
@@ -22,11 +22,9 @@ from sim.read.explain.refusals import explain_refusal
 from sim.read.explain.streams import explain_stream
 from sim.read.explain.verifications import explain_verification
 from sim.read.explain.webhooks import explain_delivery
+from sim.run.simulation import Simulation
 
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
-
-Explain = Callable[["Simulation", str], dict[str, Any] | None]
+Explain = Callable[[Simulation, str], dict[str, Any] | None]
 _REQUEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _STREAM = re.compile(r"[0-9]{1,15}", re.ASCII)
 

@@ -4,7 +4,7 @@ reservations of its open orders.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.model.events import CashMoved, PositionChanged
@@ -12,9 +12,7 @@ from sim.core.model.quantities import cash_text, decimal_text
 from sim.core.model.refusals import NotFound
 from sim.read.explain.causes import Cause, JournalStep, steps_back
 from sim.read.explain.rules import Basis
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 ROWS_MAX = 100
 

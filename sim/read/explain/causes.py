@@ -9,7 +9,7 @@ source, so the exchange stores nothing extra for explanations.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import to_builtins
 
@@ -28,9 +28,7 @@ from sim.kernel.instants import Instant, format_instant
 from sim.read.explain.rules import basis_of
 from sim.read.line_search import lines_with
 from sim.read.record import JournalEntry, facts_of
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 Cause = dict[str, Any]
 

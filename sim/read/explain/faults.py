@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.core.model.events import FaultInjected
 from sim.core.service.faults import ActiveFault
 from sim.read.explain.causes import Cause, JournalStep, fault_document, steps
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 _SHOWN = 50  # number of injections that an explanation lists, the latest ones
 

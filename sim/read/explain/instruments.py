@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import json
 
@@ -15,9 +15,7 @@ from sim.core.model.timer_priority import EDGE_TIMER
 from sim.kernel.instants import format_instant
 from sim.read.explain.causes import Cause, JournalStep, steps
 from sim.read.record import facts_of
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 # Why a state changed, by the rule that demanded it.
 _CHANGES = {

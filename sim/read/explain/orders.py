@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.core.catalogue.assumptions import ENGINE_LATENCY
 from sim.core.lifecycle.states import ENTRY_STATES
@@ -14,9 +14,7 @@ from sim.core.model.quantities import decimal_text
 from sim.read.explain.causes import Cause, steps
 from sim.read.explain.faults import strikes_of
 from sim.read.record import facts_of
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 # Why an order ended, by the rule that ended it, after "expired" or "canceled". Braces are facts.
 _ENDINGS = {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.api.pipeline.inputs import Close, StreamHungUp
 from sim.read.explain.causes import Cause, JournalStep, Status, steps
 from sim.read.explain.faults import strikes_of
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 _AVOID_REVOCATION = (
     "hold one subscription for each participant, or name the symbols: such streams neither take a"

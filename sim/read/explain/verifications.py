@@ -5,7 +5,7 @@ what it waits for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import json
 
@@ -19,9 +19,7 @@ from sim.read.explain.causes import Cause, JournalStep, Status, due_of, steps
 from sim.read.explain.webhooks import deliveries_about
 from sim.read.record import facts_of
 from sim.run.engine.journal_record import Record
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 _START = "KYCAPI.StartKYCVerification"
 _DECISIONS = ("kyc.decide", "kyc.document")

@@ -27,10 +27,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from sim.api.pipeline.inputs import Controlled, Outcome
 from sim.api.pipeline.request_log import LoggedCall
-from sim.core.model.enums import InstrumentState
+from sim.core.model.enums import ExecutionType, InstrumentState
 from sim.core.model.events import (
     CancelRejected,
     CashMoved,
@@ -48,7 +49,6 @@ from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import Instant, parse_instant
 from sim.read import dates
 from sim.read.decisions import decisions_of, kinds_of
-from sim.read.features.orders import execution_features
 from sim.read.features.states import StateChanges
 from sim.read.record import JournalEntry, entries, facts_of, tag_of
 from sim.run.engine.journal_record import RecordedEvent, RecordedTrade
@@ -269,3 +269,57 @@ def describe(feature: str) -> str:
     """Return a feature in readable form."""
     group, _, detail = feature.partition(":")
     return f"{group} {detail.replace('|', ' ')}".rstrip()
+
+
+# ---- orders
+
+
+_CONDITIONS = (
+    "all_or_none",
+    "post_only",
+    "strict_limit",
+    "best_limit",
+    "immediately_executable_limit",
+    "ignore_price_checks",
+    "min_qty",
+    "cash_qty",
+    "cross_id",
+    "quote_id",
+    "session_id",
+)
+
+
+# The rules of self-match prevention, in continuous trading and in an auction.
+_SELF_MATCH = ("L19", "M26", "M27", "M28", "M29", "M30")
+
+
+class ExecutionFeatures(NamedTuple):
+    """The features of a report, the order's id, and the kind of report."""
+
+    features: list[str]
+    order: str
+    kind: str
+
+
+def execution_features(event: Executed) -> ExecutionFeatures:
+    """Return the features of an execution report."""
+    execution, order = event.execution, event.execution.order
+    kind, channel = execution.type.name, order.channel.name
+    role = ""
+    if execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL):
+        role = "taker" if execution.aggressor else "maker"
+    terms = f"{order.type.name}|{order.tif.name}"
+    features = [f"order:{terms}|{kind}|{role}", f"order:{channel}|{kind}"]
+    features += (f"order:{name}|{kind}|{role}" for name in _CONDITIONS if getattr(order, name))
+    if execution.type is ExecutionType.REJECTED:
+        features.append(f"order:reject|{execution.reject_reason.name}")
+    if execution.type is ExecutionType.CANCELED:
+        features.append(f"order:canceled|{execution.unsolicited.name}")
+        if event.rule == "P5":
+            features.append("order:canceled|unfunded")
+    if event.rule in _SELF_MATCH:
+        features += (f"order:self-match|{order.smp.name}", f"order:self-match|{channel}")
+    if role and execution.commission:
+        sign = "rebate" if execution.commission < 0 else "fee"
+        features.append(f"order:commission|{role}|{sign}")
+    return ExecutionFeatures(features, order.id, kind)

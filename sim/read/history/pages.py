@@ -29,6 +29,7 @@ from sim.kernel.branches import Branch, LinePosition, Tree
 from sim.kernel.instants import format_instant
 from sim.read.history.rows import KINDS, Row, row_of, steps_of
 from sim.read.history.work import Work
+from sim.read.layout import listed
 from sim.read.line_search import BLOCK, lines_with, prepare, texts_of
 from sim.read.record import JournalEntry
 from sim.read.requests import RequestReader
@@ -58,6 +59,7 @@ _UNNAMED = {b"rpc", b"open", b"frame", b"hangup", b"answer", b"step"}
 _NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
 # A filtered page ends after so many lines, or after so many that were read without a match.
 LINES_MAX, READ_MAX = 50_000, 2_000
+_NAMED_MAX = 20  # names in a refusal
 _TITLE_MAX = 300  # the record has the full text
 
 
@@ -119,7 +121,8 @@ class Rows:
         if name not in branches:
             choices = tuple(branches)
             raise InvalidRequest(
-                unknown_name("branch", name, choices), remedy=f"known: {_name_list(choices)}"
+                unknown_name("branch", name, choices),
+                remedy=f"known: {listed(choices, _NAMED_MAX)}",
             )
         return branches[name]
 
@@ -261,7 +264,9 @@ class Rows:
             values = yield from self._latest_names(column, branch)
             if name not in values:
                 here = sorted(values - {""})
-                remedy = f"here: {_name_list(here)}" if here else f"no row has a {column} here"
+                remedy = (
+                    f"here: {listed(here, _NAMED_MAX)}" if here else f"no row has a {column} here"
+                )
                 nearest = unknown_name(column, name, [*here, *more[column]()])
                 raise InvalidRequest(nearest, remedy=remedy)
 
@@ -313,8 +318,7 @@ def _title(entry: BranchEntry) -> str:
     fired = dict.fromkeys(
         f"{timer.timer} {timer.subject}".strip() for timer in entry.recorded.out.fired
     )
-    more = f" and {len(fired) - 3} more" if len(fired) > 3 else ""
-    return ", ".join(list(fired)[:3]) + more
+    return listed(list(fired), 3)
 
 
 def _matches(query: Query, row: Row) -> bool:
@@ -369,9 +373,3 @@ def _prefilter(query: Query) -> Callable[[bytes], bool]:
         return match[1] in _UNNAMED or all(text in raw for text in texts)
 
     return fits
-
-
-def _name_list(names: list[str] | tuple[str, ...]) -> str:
-    """Return names for a sentence; of many, only the first and the number of the others."""
-    listed = ", ".join(names[:20])
-    return f"{listed} and {len(names) - 20} more" if len(names) > 20 else listed
