@@ -5,13 +5,16 @@ participant trades, and an order in its units.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sim.api.pipeline.inputs import Outcome
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Http, Response, Rpc
+from sim.run.client.client import Connection, Http, Response, Rpc, connect
+from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 
 # The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
@@ -56,6 +59,13 @@ APPLICATION: dict[str, Any] = {
     "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
     "ip_address": "203.0.113.9",
 }
+
+
+@contextmanager
+def journalled(path: Path, scenario: str = "quickstart", **options: Any) -> Iterator[Connection]:
+    """A connection to a run whose journal is written to a file."""
+    with path.open("w+b", buffering=0) as file:
+        yield connect(Simulation(load_scenario(scenario), journal=file, **options))
 
 
 def firm(sim: Simulation, scopes: int = 14) -> Firm:
