@@ -24,7 +24,7 @@ from sim.read.layout import first_lines
 from sim.read.progress import QUIET_BELOW_LINES, Interrupted, Progress, reading
 from sim.read.record import differing_part
 from sim.read.replay import Divergence, NumberedLines, journal_lines, replaying, simulation_of
-from sim.read.timeline.printing import plain, write
+from sim.read.timeline import plain, write
 from sim.run.actors.operator import views
 from sim.run.simulation import Simulation
 

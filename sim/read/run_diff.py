@@ -38,7 +38,7 @@ from sim.read.progress import Interrupted, reading
 from sim.read.record import JournalEntry
 from sim.read.replay import excerpt, journal_lines, replay_file
 from sim.read.tables import print_table
-from sim.read.timeline.printing import grouped, plain, write
+from sim.read.timeline import grouped, plain, write
 from sim.run.simulation import Simulation
 
 SHOWN_MAX = 20

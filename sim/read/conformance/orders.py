@@ -13,14 +13,8 @@ from sim.read.conformance.rules import rule
 
 _ENTRY = ("InsertOrder", "CreateOrder", "PreviewOrder", "CancelReplaceOrder", "ModifyOrder")
 _TERMS = (
-    "GetInstrument",
-    "ListInstruments",
-    "SearchInstruments",
-    "GetMarketBySlug",
-    "GetMarketById",
-    "ListMarkets",
-    "GetEventBySlug",
-    "ListEvents",
+    *("GetInstrument", "ListInstruments", "SearchInstruments", "GetMarketBySlug"),
+    *("GetMarketById", "ListMarkets", "GetEventBySlug", "ListEvents"),
 )
 _BY_STATE = frozenset({*REFUSES.values(), "L18", "W2"})  # rules that refuse by the state
 

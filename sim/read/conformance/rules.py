@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,6 +25,15 @@ class Rule(Struct, frozen=True):
     applies_to: str
     findings: Findings
     advice: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return the rule as JSON, without what depends on a run."""
+        return {
+            "rule": self.name,
+            "section": f"§{self.section}",
+            "says": self.requirement,
+            "applies_to": self.applies_to,
+        }
 
     @property
     def unmet(self) -> str:

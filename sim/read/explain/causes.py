@@ -24,6 +24,7 @@ from sim.api.pipeline.inputs import (
     StreamOpened,
     WebhookAnswered,
 )
+from sim.core.service.faults import ActiveFault
 from sim.kernel.instants import Instant, format_instant
 from sim.read.explain.rules import basis_of
 from sim.read.line_search import lines_with
@@ -162,13 +163,17 @@ def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
     return None
 
 
+def fault_named(sim: Simulation, name: str) -> ActiveFault | None:
+    """Return a fault by its id, in force or over; None if there is none."""
+    every = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
+    return next((fault for fault in every if fault.id == name), None)
+
+
 def fault_document(sim: Simulation, name: str) -> dict[str, Any]:
     """Return a fault by its id, as it was added; an empty document without an id."""
     if not name:
         return {}
-    every = (*sim.exchange.faults.over(), *sim.exchange.faults.all())
-    faults = {fault.id: fault for fault in every}
-    fault = faults.get(name)
+    fault = fault_named(sim, name)
     spec = to_builtins(fault.spec) if fault else None
     return {
         "fault": {"id": name, "spec": spec, "added": format_instant(fault.added) if fault else None}

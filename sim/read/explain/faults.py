@@ -6,7 +6,7 @@ from typing import Any
 
 from sim.core.model.events import FaultInjected
 from sim.core.service.faults import ActiveFault
-from sim.read.explain.causes import Cause, JournalStep, fault_document, steps
+from sim.read.explain.causes import Cause, JournalStep, fault_document, fault_named, steps
 from sim.run.simulation import Simulation
 
 _SHOWN = 50  # number of injections that an explanation lists, the latest ones
@@ -14,11 +14,10 @@ _SHOWN = 50  # number of injections that an explanation lists, the latest ones
 
 def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
     """Explain a fault by its id; None if there is none with this id."""
-    faults = sim.exchange.faults
-    fault = next((fault for fault in (*faults.all(), *faults.over()) if fault.id == name), None)
+    fault = fault_named(sim, name)
     if fault is None:
         return None
-    in_force = fault in faults.all()
+    in_force = fault in sim.exchange.faults.all()
     remedy = f"DELETE /_sim/v1/faults/{name} ends it" if in_force else ""
     return {
         "subject": f"fault/{name}",

@@ -146,15 +146,9 @@ def _is_start(step: JournalStep, case: KycCase) -> bool:
 
 
 def _is_decision(entered: Controlled, case: KycCase) -> bool:
-    return entered.action in _DECISIONS and _names(entered.subject, case)
-
-
-def _names(subject: str, case: KycCase) -> bool:
-    """Return whether a subject means a verification.
-
-    An upload names the document's token instead.
-    """
-    return subject == case.external_id or subject in case.docv_tokens
+    """Return whether an action decided about a verification. An upload names its token."""
+    names = (case.external_id, *case.docv_tokens)
+    return entered.action in _DECISIONS and entered.subject in names
 
 
 def _decided_by_hand(entered: Controlled, out: Record) -> str:
