@@ -10,13 +10,9 @@ from sim.read.conformance.rules import rule
 _START, _STATUS = "StartKYCVerification", "GetKYCStatus"
 
 
-@rule(
-    "ssn-conflict-is-a-stop",
-    "7.2",
-    "Treat 'already provisioned with a different SSN' as a stop, not a retry.",
-    applies_to="the start of a verification whose SSN belongs to somebody else",
-)
+@rule("7.2", applies_to="the start of a verification whose SSN belongs to somebody else")
 def ssn_conflict_is_a_stop(run: ClientActivity) -> Iterator[Finding]:
+    """Treat 'already provisioned with a different SSN' as a stop, not a retry."""
     stopped: dict[tuple[str, str], Call] = {}
     again = "started again, although the SSN belongs to somebody else: that is a stop, not a retry"
     for call in run.calls:
@@ -31,13 +27,9 @@ def ssn_conflict_is_a_stop(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(f"start of {person}")
 
 
-@rule(
-    "poll-kyc-status",
-    "3.5",
-    "Poll the status of a verification that is in progress instead of starting it again.",
-    applies_to="the start of a verification",
-)
+@rule("3.5", applies_to="the start of a verification")
 def poll_kyc_status(run: ClientActivity) -> Iterator[Finding]:
+    """Poll the status of a verification that is in progress instead of starting it again."""
     begun: dict[tuple[str, str], Call] = {}
     again = "started again while it was in progress: poll GET /v1/kyc/status instead"
     for call in run.calls:
@@ -54,13 +46,9 @@ def poll_kyc_status(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(f"start of {person}")
 
 
-@rule(
-    "webhooks-acknowledged",
-    "6.1",
-    "Acknowledge webhooks with 2xx at once and work afterwards.",
-    applies_to="a webhook that is delivered to the client",
-)
+@rule("6.1", applies_to="a webhook that is delivered to the client")
 def webhooks_acknowledged(run: ClientActivity) -> Iterator[Finding]:
+    """Acknowledge webhooks with 2xx at once and work afterwards."""
     for answer in run.answers:
         broken = f"answered {answer.status or answer.error}, only 2xx acknowledges"
         if answer.error == "timeout":
@@ -68,13 +56,9 @@ def webhooks_acknowledged(run: ClientActivity) -> Iterator[Finding]:
         yield _finding(answer, "" if answer.acknowledged else broken)
 
 
-@rule(
-    "duplicates-acknowledged",
-    "6.1",
-    "Acknowledge duplicates of an event with 2xx too.",
-    applies_to="a webhook that is delivered again after it was acknowledged",
-)
+@rule("6.1", applies_to="a webhook that is delivered again after it was acknowledged")
 def duplicates_acknowledged(run: ClientActivity) -> Iterator[Finding]:
+    """Acknowledge duplicates of an event with 2xx too."""
     done: dict[tuple[str, str], int] = {}
     refused = "a duplicate of an acknowledged event was not acknowledged: the sender will repeat it"
     for answer in run.answers:

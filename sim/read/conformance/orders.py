@@ -46,13 +46,9 @@ def _state_changes(run: ClientActivity, symbol: str, now: Instant) -> int:
     return sum(1 for at, _ in run.states.get(symbol, ()) if at <= now)
 
 
-@rule(
-    "market-state",
-    "3.1",
-    "Stop sending orders to a market that has refused them until its state changes.",
-    applies_to="an order that a market refused because of its state",
-)
+@rule("3.1", applies_to="an order that a market refused because of its state")
 def market_state(run: ClientActivity) -> Iterator[Finding]:
+    """Stop sending orders to a market that has refused them until its state changes."""
     refused: dict[tuple[str, str], tuple[int, Call]] = {}
     for call in run.calls:
         if call.rpc not in _ENTRY or not _market_is_shut(call):
@@ -69,13 +65,9 @@ def market_state(run: ClientActivity) -> Iterator[Finding]:
             refused[call.caller, symbol] = changes, call
 
 
-@rule(
-    "not-after-expiry",
-    "3.1",
-    "Send no order to an instrument that has expired.",
-    applies_to="an order in an instrument that expires during the run",
-)
+@rule("3.1", applies_to="an order in an instrument that expires during the run")
 def not_after_expiry(run: ClientActivity) -> Iterator[Finding]:
+    """Send no order to an instrument that has expired."""
     for call in run.calls:
         symbol = _symbol_of(call) if call.rpc in _ENTRY else ""
         ends = [at for at, state in run.states.get(symbol, ()) if state in EXPIRED_STATES]
@@ -84,13 +76,9 @@ def not_after_expiry(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(f"{call.rpc} in {symbol}", broken)
 
 
-@rule(
-    "scales-are-read",
-    "2.6",
-    "Read tick, scales and minimum of each instrument; do not infer them.",
-    applies_to="the first order of a caller in an instrument",
-)
+@rule("2.6", applies_to="the first order of a caller in an instrument")
 def scales_are_read(run: ClientActivity) -> Iterator[Finding]:
+    """Read tick, scales and minimum of each instrument; do not infer them."""
     informed: set[str] = set()
     reported: set[tuple[str, str]] = set()
     terms_unread = "refused for its tick or size, and the instrument's terms had never been read"

@@ -41,11 +41,17 @@ class Rule(Struct, frozen=True):
         return f"it applies to {self.applies_to}, and there was no such case"
 
 
-def rule(
-    name: str, section: str, requirement: str, *, applies_to: str, advice: bool = False
-) -> Callable[[Findings], Rule]:
-    """Return a decorator that makes a rule of a generator of findings."""
-    return lambda findings: Rule(name, section, requirement, applies_to, findings, advice)
+def rule(section: str, *, applies_to: str, advice: bool = False) -> Callable[[Findings], Rule]:
+    """Return a decorator that makes a rule of a generator of findings: its name is that of the
+    generator with hyphens, its requirement the docstring.
+    """
+
+    def decorate(findings: Findings) -> Rule:
+        name = findings.__name__.replace("_", "-")
+        requirement = " ".join((findings.__doc__ or "").split())
+        return Rule(name, section, requirement, applies_to, findings, advice)
+
+    return decorate
 
 
 class RuleVerdict(Struct, frozen=True):
