@@ -5,11 +5,11 @@ of a test and for a recorded run. It journals and changes nothing.
 
 How a rule is written: a generator with the decorator `@rule(section, applies_to=…)`, named like the
 rule, with its sentence as docstring. It takes the `ClientActivity` and yields a `Finding` each time
-the rule *applied*, that is, each time the client could have broken it. A finding with a text in `broken` says how it did; one without says that it
-did not. So "kept" is always based on evidence, and a rule that never applied is reported as
-skipped: a client that was never answered 429 has not shown that it respects Retry-After.
-`because_of` names the input that made the rule apply. Modules with rules are listed in `MODULES`,
-in the order of the report.
+the rule *applied*, that is, each time the client could have broken it. A finding with a text in
+`broken` says how it did; one without says that it did not. So "kept" is always based on evidence,
+and a rule that never applied is reported as skipped: a client that was never answered 429 has not
+shown that it respects Retry-After. `because_of` names the input that made the rule apply. Modules
+with rules are listed in `MODULES`, in the order of the report.
 
 | Verdict | Meaning |
 |---|---|

@@ -26,6 +26,7 @@ from sim.api.pipeline.inputs import (
 )
 from sim.api.pipeline.request_log import LoggedCall, is_called
 from sim.core.model.events import StateChanged
+from sim.core.model.refusals import HTTP_OF_CODE, Code
 from sim.core.webhooks.payloads import shown_url
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant
 from sim.read.record import JournalEntry, entries, facts_of
@@ -33,11 +34,8 @@ from sim.read.requests import CallInput, RequestReader
 from sim.run.engine.journal_record import Record
 from sim.run.simulation import Simulation
 
-# HTTP statuses of the gRPC codes from 0 (OK) to 16.
-_HTTP_OF_CODE = (
-    *(200, 499, 500, 400, 504, 404, 409, 403),
-    *(429, 422, 409, 500, 501, 500, 503, 500, 401),
-)
+# HTTP statuses of the gRPC codes. An order that is refused with FAILED_PRECONDITION is 422 (§7.1).
+_HTTP_OF_CODE: dict[int, int] = {0: 200, **HTTP_OF_CODE, Code.FAILED_PRECONDITION: 422}
 
 
 class Finding(Struct, frozen=True, kw_only=True):

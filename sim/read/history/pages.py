@@ -8,7 +8,7 @@ or none, after a number of lines; `next` continues from there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import json
@@ -212,21 +212,21 @@ class Rows:
 
     def _fill(self, page_rows: list[dict[str, Any]], query: Query, branch: Branch) -> Work[int]:
         """Add the rows of a page. Return the last input that was examined."""
-        fits, may_hold = _prefilter(query), _block_filter(query)
+        sought = _Filter(query)
         seq, missed = query.after, 0
         for on, first, last in branch.parts(query.after, branch.seq):
             for begin in range(first, last, BLOCK):
                 end = min(begin + BLOCK, last)
-                texts = texts_of(self.journal, on, begin, end) if may_hold is not None else ()
-                if may_hold is not None and not any(may_hold(text) for text, _ in texts):
+                texts = () if sought.is_open else texts_of(self.journal, on, begin, end)
+                if not (sought.is_open or any(sought.may_be_in(text) for text, _ in texts)):
                     seq = end
                 for position in on.positions(seq, end):
                     seq += 1
                     raw = self.journal.line_at(position)
-                    if not fits(raw):
+                    if not (sought.is_open or sought.may_be(raw)):
                         continue
                     entry = self._read(on, position, raw)
-                    if _matches(query, entry.row):
+                    if sought.matches(entry.row):
                         page_rows.append(self.plain(entry))
                         if len(page_rows) == query.limit:
                             return seq
@@ -321,55 +321,46 @@ def _title(entry: BranchEntry) -> str:
     return listed(list(fired), 3)
 
 
-def _matches(query: Query, row: Row) -> bool:
-    return (
-        (not query.kinds or row.kind in query.kinds)
-        and (not query.caller or row.caller == query.caller)
-        and (not query.subject or row.subject == query.subject)
-    )
+class _Filter:
+    """A query as tests of bytes and of rows: of a block of lines, of one line, of a finished row.
 
-
-def _filter_terms(query: Query) -> tuple[set[bytes], list[bytes]]:
-    """Return the types of inputs that a filter may match, and the texts that their lines must
-    contain.
-
-    Lines of the types in `_UNNAMED` need not contain the texts.
+    A test of bytes lets pass what may match, because lines of the types in `_UNNAMED` need not
+    contain the caller and the subject.
     """
-    types = {
-        type for type, kinds in _KINDS_OF.items() if not query.kinds or {*kinds} & {*query.kinds}
-    }
-    return types, [json.encode(text)[1:-1] for text in (query.caller, query.subject) if text]
 
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self.is_open = not (query.kinds or query.caller or query.subject)
+        self._types = {
+            type
+            for type, kinds in _KINDS_OF.items()
+            if not query.kinds or not {*kinds}.isdisjoint(query.kinds)
+        }
+        self._texts = [json.encode(text)[1:-1] for text in (query.caller, query.subject) if text]
+        self._some, self._unnamed = _any_of(self._types), _any_of(self._types & _UNNAMED)
 
-def _block_filter(query: Query) -> Callable[[bytes], bool] | None:
-    """Return a test whether a block of lines may contain matching rows; None if all rows match."""
-    if not query.kinds and not query.caller and not query.subject:
-        return None
-    types, texts = _filter_terms(query)
-    some, unnamed = _any_of(types), _any_of(types & _UNNAMED)
-
-    def may_hold(block: bytes) -> bool:
-        if texts and unnamed.search(block):
+    def may_be_in(self, block: bytes) -> bool:
+        """Return whether a block of lines may have a match."""
+        if self._texts and self._unnamed.search(block):
             return True
-        return all(text in block for text in texts) and some.search(block) is not None
+        return all(text in block for text in self._texts) and bool(self._some.search(block))
 
-    return may_hold
+    def may_be(self, line: bytes) -> bool:
+        """Return whether a line may be a match."""
+        match = _TYPE.search(line)
+        if match is None or match[1] not in self._types:
+            return False
+        return match[1] in _UNNAMED or all(text in line for text in self._texts)
+
+    def matches(self, row: Row) -> bool:
+        """Return whether a row is a match."""
+        query = self._query
+        return (
+            (not query.kinds or row.kind in query.kinds)
+            and (not query.caller or row.caller == query.caller)
+            and (not query.subject or row.subject == query.subject)
+        )
 
 
 def _any_of(types: set[bytes]) -> re.Pattern[bytes]:
     return re.compile(rb'"input":\{"type":"(?:%b)"' % b"|".join(sorted(types)))
-
-
-def _prefilter(query: Query) -> Callable[[bytes], bool]:
-    """Return a test whether the bytes of a line may belong to a matching row."""
-    if not query.kinds and not query.caller and not query.subject:
-        return lambda raw: True
-    types, texts = _filter_terms(query)
-
-    def fits(raw: bytes) -> bool:
-        match = _TYPE.search(raw)
-        if match is None or match[1] not in types:
-            return False
-        return match[1] in _UNNAMED or all(text in raw for text in texts)
-
-    return fits

@@ -8,6 +8,7 @@ rows, and history answers with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import DecodeError, Struct, json
@@ -185,14 +186,6 @@ def _code(out: Record) -> str:
     return Code(out.code).name
 
 
-def _frame(frame: StreamFrame, entry: JournalEntry) -> Row:
-    return _on_stream("frame", "sends a frame on", frame, entry)
-
-
-def _hang_up(end: StreamHungUp, entry: JournalEntry) -> Row:
-    return _on_stream("stream", "hangs up", end, entry)
-
-
 def _on_stream(kind: str, verb: str, sent: StreamFrame | StreamHungUp, entry: JournalEntry) -> Row:
     actor = "scenario" if sent.peer == SCRIPT else "client"
     number = sent.stream
@@ -249,8 +242,8 @@ _ROWS: dict[type[Struct], Callable[[Any, JournalEntry], Row]] = {
     RestCall: _rest,
     RpcCall: _rpc,
     StreamOpened: _open,
-    StreamFrame: _frame,
-    StreamHungUp: _hang_up,
+    StreamFrame: partial(_on_stream, "frame", "sends a frame on"),
+    StreamHungUp: partial(_on_stream, "stream", "hangs up"),
     Advanced: _advance,
     Stepped: _step,
     Controlled: _control,
