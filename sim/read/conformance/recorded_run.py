@@ -35,7 +35,7 @@ from sim.run.engine.journal_record import Record
 from sim.run.simulation import Simulation
 
 # HTTP statuses of the gRPC codes. An order that is refused with FAILED_PRECONDITION is 422 (§7.1).
-_HTTP_OF_CODE: dict[int, int] = {0: 200, **HTTP_OF_CODE, Code.FAILED_PRECONDITION: 422}
+_HTTP_OF_CODE = HTTP_OF_CODE | {Code.OK: 200, Code.FAILED_PRECONDITION: 422}
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -293,7 +293,7 @@ def _status(recorded: CallInput, out: Record) -> int:
     over_http = isinstance(recorded, RestCall) or (
         isinstance(recorded, StreamOpened) and recorded.web_socket
     )
-    return out.status if over_http and out.status else _HTTP_OF_CODE[out.code]
+    return out.status if over_http and out.status else _HTTP_OF_CODE[Code(out.code)]
 
 
 def _body_of(entry: JournalEntry) -> dict[str, Any]:
