@@ -9,7 +9,7 @@ source, so the exchange stores nothing extra for explanations.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import to_builtins
 
@@ -32,6 +32,7 @@ from sim.read.record import JournalEntry, facts_of
 from sim.run.simulation import Simulation
 
 Cause = dict[str, Any]
+E = TypeVar("E")
 
 
 class Status(NamedTuple):
@@ -67,6 +68,13 @@ class JournalStep(JournalEntry):
     def action(self) -> str:
         """The name of an operator's action; "" of another input."""
         return self.input.action if isinstance(self.input, Controlled) else ""
+
+    def events_of(self, *kinds: type[E], **fields: object) -> Iterator[E]:
+        """Yield the events of some kinds that have these values in their fields, in order."""
+        for event in self.events:
+            if isinstance(event, kinds):
+                if all(getattr(event, name) == value for name, value in fields.items()):
+                    yield event
 
     def _scenario_step(self) -> str:
         """Return the name of the step that began at this input, or the last one before it."""

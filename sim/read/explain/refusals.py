@@ -143,8 +143,7 @@ def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
             windows = [
                 begun.decision("a maintenance window began", event)
                 for begun in steps(sim, ':"MaintenanceChanged"', until=before)
-                for event in begun.events
-                if isinstance(event, MaintenanceChanged) and event.active
+                for event in begun.events_of(MaintenanceChanged, active=True)
             ]
             return windows[-1:]
         case "Unauthenticated":

@@ -102,25 +102,18 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     subject = f"kyc/{case.firm}/{case.external_id}"
     for step in steps(sim, text, '"action":"kyc.'):
         sentence = _act(step, case)
-        entered = [
-            event
-            for event in step.events
-            if isinstance(event, RuleApplied) and event.subject == subject
-        ]
+        entered = list(step.events_of(RuleApplied, subject=subject))
         if sentence and step.out.rule:
             yield step.decision(sentence, step.out)
         elif sentence and not entered:
             yield step.cause(sentence)
         for event in entered:
             yield step.decision(sentence or _ENDED[str(facts_of(event)["before"])], event)
-        for decided in step.events:
-            if not isinstance(decided, KycDecided):
-                continue
-            if (decided.firm, decided.external_id) == (case.firm, case.external_id):
-                result = "rejected"
-                if decided.approved:
-                    result = f"tradable: {decided.participant} with {decided.account}"
-                yield step.decision(result, decided)
+        for decided in step.events_of(KycDecided, firm=case.firm, external_id=case.external_id):
+            result = "rejected"
+            if decided.approved:
+                result = f"tradable: {decided.participant} with {decided.account}"
+            yield step.decision(result, decided)
 
 
 def _act(step: JournalStep, case: KycCase) -> str:
