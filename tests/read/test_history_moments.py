@@ -28,7 +28,7 @@ from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import Connection, connect
 from sim.run.engine import snapshots
 from tests.deeds import do
-from tests.journeys import FEW_GAMES, enter, key, quiet, rpc_trader
+from tests.journeys import FEW_GAMES, enter, journalled, key, quiet, rpc_trader
 from tests.kit import begin
 
 State = dict[str, bytes]
@@ -292,8 +292,8 @@ def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> 
 @pytest.mark.long
 def test_a_replay_of_a_journal_leads_to_the_same_tree(tmp_path: Any) -> None:
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        run = Recorder(Simulation(load_scenario(FEW_GAMES), journal=file))
+    with journalled(path, FEW_GAMES) as world:
+        run = Recorder(world.simulation)
         for number in (0, 5, 2, 12, 7, 23, 3, 34, 8, 89, 2, 56, 4, 67, 2, 78, 3, 1, 2):
             run.act(number)
         tree = History(run.sim).branches()
