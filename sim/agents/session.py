@@ -150,7 +150,7 @@ class AgentSession:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-# ---- calls
+# ---- calls on a served exchange like a client's: over HTTP, signed (§5.1, §5.2)
 
 
 # An answer that takes longer than this waits for the clock, which only a command moves.

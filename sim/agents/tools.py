@@ -232,7 +232,7 @@ def docs(session: AgentSession, query: Annotated[str, "some words"]) -> str:
     return "\n\n".join([*sections, "Next: `catalogue` lists operations, faults and rules by name."])
 
 
-# ---- guides
+# ---- guides: the sections of the how-to pages and the skill, searched by their words
 
 
 _SECTION_MAX, _SECTIONS = 1_800, 3
@@ -268,14 +268,11 @@ def found_sections(question: str) -> list[str]:
 
 @cache
 def _sections() -> list[GuideSection]:
-    return list(_read_sections())
-
-
-def _read_sections() -> Iterator[GuideSection]:
-    folder = resources.folder("docs")
+    folder, sections = resources.folder("docs"), []
     for page in [*sorted(folder.rglob("*.md")), resources.path("fixtures", "skill.md")]:
         name = str(page.relative_to(folder)) if page.is_relative_to(folder) else page.name
         parts = re.split(r"^(#{1,3} .+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
         for heading, text in zip(parts[1::2], parts[2::2], strict=True):
             if text.strip():
-                yield GuideSection(name, heading.lstrip("# "), text.strip())
+                sections.append(GuideSection(name, heading.lstrip("# "), text.strip()))
+    return sections

@@ -123,23 +123,19 @@ def _answer(entry: LoggedCall) -> AnswerKind:
 
 def document(coverage: Coverage) -> dict[str, Any]:
     """Return what was covered and what was not, for programs. `read` is the inverse."""
+    rules = [*RULES, *sorted(coverage.rules.keys() - set(RULES))]  # statements decide, too
     return {
         "coverage": 1,
         "runs": coverage.runs,
         "totals": {name: {"met": met, "of": of} for name, (met, of) in _totals(coverage).items()},
         "operations": _operations(coverage),
         "quirks": {name: coverage.quirks[name] for name in catalogue()},
-        "rules": {rule: {"decisions": coverage.rules[rule]} for rule in _rules(coverage)},
+        "rules": {rule: {"decisions": coverage.rules[rule]} for rule in rules},
         "faults": _faults(coverage),
         "dates": _dates(coverage),
         "first": format_instant(coverage.first) if coverage.first else None,
         "last": format_instant(coverage.last) if coverage.last else None,
     }
-
-
-def _rules(coverage: Coverage) -> list[str]:
-    """Return the rules of the page *Rules* that can decide, then statements that decided."""
-    return [*RULES, *sorted(coverage.rules.keys() - set(RULES))]
 
 
 def _faults(coverage: Coverage) -> dict[str, dict[str, int]]:
@@ -235,12 +231,12 @@ def merged(parts: Iterable[Coverage]) -> Coverage:
 def _never_met(coverage: Coverage) -> dict[str, tuple[list[str], int]]:
     """Return what was never covered by kind, and how many there are of the kind."""
     operations = {name: row["calls"] for name, row in _operations(coverage).items()}
-    known = [name for name in operations if name != _NO_OPERATION]
+    served = [name for name in operations if name != _NO_OPERATION]
     sides = [(side, row) for row in _dates(coverage) for side in ("before", "after")]
     unmet = [f"{side} {row['from'][:10]} ({row['name']})" for side, row in sides if not row[side]]
     faults = [f"{kind} on {plane}" for kind, plane in _POINTS if not coverage.faults[kind, plane]]
     return {
-        "operations": ([name for name in known if not operations[name]], len(known)),
+        "operations": ([name for name in served if not operations[name]], len(served)),
         "quirks": ([name for name in catalogue() if not coverage.quirks[name]], len(catalogue())),
         "faults": (faults, len(_POINTS)),
         "sides of dates": (unmet, len(sides)),

@@ -354,26 +354,22 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, entry: Journa
 
 def _repeat_mark(simulation: Simulation, number: int, line: Line) -> None:
     try:
-        _travel(simulation, line)
+        match line.mark:
+            case "rewind":
+                simulation.rewind(seq=int(line.argument))
+            case "reset":
+                simulation.reset(int(line.argument))
+            case "snapshot":
+                simulation.snapshot(line.argument)
+            case "restore":
+                simulation.restore(line.argument)
+            case "fork":
+                continue_as_fork(simulation.engine, line.argument)
+            case _:
+                raise ValueError("unknown mark")
     except (ValueError, Refusal) as error:
         recorded = f"{line.mark} {line.argument}"
         raise Divergence(number, "mark", recorded, f"cannot be repeated: {error}") from error
-
-
-def _travel(simulation: Simulation, line: Line) -> None:
-    match line.mark:
-        case "rewind":
-            simulation.rewind(seq=int(line.argument))
-        case "reset":
-            simulation.reset(int(line.argument))
-        case "snapshot":
-            simulation.snapshot(line.argument)
-        case "restore":
-            simulation.restore(line.argument)
-        case "fork":
-            continue_as_fork(simulation.engine, line.argument)
-        case _:
-            raise ValueError("unknown mark")
 
 
 # ---- text

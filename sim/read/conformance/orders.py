@@ -33,11 +33,6 @@ def _refused_by(call: Call) -> Iterator[str]:
             yield event.rule
 
 
-def _market_is_shut(call: Call) -> bool:
-    """Return whether an order was refused or rejected because the instrument accepts none."""
-    return not _BY_STATE.isdisjoint(_refused_by(call))
-
-
 def _state_changes(run: ClientActivity, symbol: str, now: Instant) -> int:
     """Return how often an instrument changed its state up to an instant.
 
@@ -51,7 +46,7 @@ def market_state(run: ClientActivity) -> Iterator[Finding]:
     """Stop sending orders to a market that has refused them until its state changes."""
     refused: dict[tuple[str, str], tuple[int, Call]] = {}
     for call in run.calls:
-        if call.rpc not in _ENTRY or not _market_is_shut(call):
+        if call.rpc not in _ENTRY or _BY_STATE.isdisjoint(_refused_by(call)):
             continue
         symbol = _symbol_of(call)
         changes = _state_changes(run, symbol, call.at)
@@ -90,9 +85,6 @@ def scales_are_read(run: ClientActivity) -> Iterator[Finding]:
         if call.rpc not in _ENTRY or (call.caller, symbol) in reported:
             continue
         reported.add((call.caller, symbol))
-        broken = terms_unread if _is_off_tick(call) and not informed & {call.caller, peer} else ""
+        off_tick, unread = "M4" in _refused_by(call), informed.isdisjoint((call.caller, peer))
+        broken = terms_unread if off_tick and unread else ""
         yield call.finding(f"first {call.rpc} in {symbol}", broken)
-
-
-def _is_off_tick(call: Call) -> bool:
-    return "M4" in _refused_by(call)

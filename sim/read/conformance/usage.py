@@ -79,7 +79,7 @@ def _published(operation: str) -> bool:
     return any(LIMITS[name].extra for name in names)
 
 
-# ---- requests for quotes
+# ---- requests for quotes (§4.2; the published guide to combos)
 
 
 @rule("4.2", applies_to="a quote on a request")

@@ -104,7 +104,8 @@ def _report(event: Executed, *, triggered: bool) -> str:
             return "a trade reached its stop price, which makes it active"
         case ExecutionType.NEW:
             side = "buy" if order.side is Side.BUY else "sell"
-            return f"accepted: {side} {_qty_at_price(order)}, {_tif(order)}"
+            tif = order.tif.name.replace("_", " ").lower()
+            return f"accepted: {side} {_qty_at_price(order)}, {tif}"
         case ExecutionType.REPLACE:
             return f"replaced: now {_qty_at_price(order)}; {_remaining(order)}"
         case ExecutionType.REJECTED:
@@ -157,7 +158,3 @@ def _qty_at_price(order: Order) -> str:
 def _remaining(order: Order) -> str:
     left = order.leaves_qty
     return f"{decimal_text(left, order.qty_scale)} left" if left else "nothing left"
-
-
-def _tif(order: Order) -> str:
-    return order.tif.name.replace("_", " ").lower()

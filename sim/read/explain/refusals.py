@@ -232,6 +232,9 @@ def _token(step: JournalStep) -> list[Cause]:
 
 
 # ---- remedies
+#
+# What helps after a refusal without a remedy of its own, by the class of the refusal. A remedy from
+# the refusing code takes precedence. Every text says what the caller can do next.
 
 
 _REMEDIES = {

@@ -63,7 +63,8 @@ class Moments:
         self, branch: Branch, first: int, last: int, on_input: Callable[[Simulation, Outcome], None]
     ) -> Work[Simulation]:
         """Return the run after the input `last`; call `on_input` after each input after `first`."""
-        branch = self._recorded_branch(branch, last)
+        # The branch on which the input was written; `branch` may be from another source.
+        branch = self._run.journal.branches[branch.holder(last).name]
         replica = self._replica_before(branch, first)
         yield from self._advance_to(replica, branch, first)
         while replica.seq < last:
@@ -90,12 +91,6 @@ class Moments:
         """Return the first moment of a stretch at which a snapshot is due and missing."""
         due = range(first // _FINE_GRAIN * _FINE_GRAIN + _FINE_GRAIN, last + 1, _FINE_GRAIN)
         return next((at for at in due if (branch.holder(at).name, at) not in self._kept), None)
-
-    def _recorded_branch(self, branch: Branch, seq: int) -> Branch:
-        """Return the branch on which an input was written. `branch` has the same name, and may be
-        from another source.
-        """
-        return self._run.journal.branches[branch.holder(seq).name]
 
     def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
         """Return the run right after an input, with the outcome of that input."""

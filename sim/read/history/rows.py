@@ -260,7 +260,7 @@ def _method(path: str) -> str:
     return path.rpartition(".")[2] if "." in path else path
 
 
-# ---- consequences
+# ---- consequences, one line each: the events of an outcome that people ask about
 
 
 def _detail(event: RecordedEvent) -> str:

@@ -65,6 +65,11 @@ def _umask() -> int:
 
 
 # ---- the page
+#
+# The control room's page as one file: its modules, its styles and a run inside. A browser that
+# opens a file from disk does not load modules beside it, and such a page must not use the network.
+# So each module is in the import map as a `data:` address under a name, imports between modules use
+# these names, and the policy of the page permits the file's own scripts and nothing else.
 
 
 _STYLES = ("style.css", "parts.css", "vendor/uplot.css")

@@ -239,6 +239,10 @@ class States:
 
 
 # ---- differences of tables
+#
+# The changes in a table of rows from one moment to the next are a list of splices
+# `[index, removed, rows]`, to be applied in order: each removes `removed` rows at an index and
+# inserts `rows` there. The page applies them in JavaScript, in `recorded.js` of the room.
 
 
 Row: TypeAlias = "dict[str, Any]"
