@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.read.conformance.recorded_run import Call, ClientActivity, Finding, WebhookAnswer
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _START, _STATUS = "StartKYCVerification", "GetKYCStatus"
@@ -50,10 +50,11 @@ def poll_kyc_status(run: ClientActivity) -> Iterator[Finding]:
 def webhooks_acknowledged(run: ClientActivity) -> Iterator[Finding]:
     """Acknowledge webhooks with 2xx at once and work afterwards."""
     for answer in run.answers:
-        broken = f"answered {answer.status or answer.error}, only 2xx acknowledges"
-        if answer.error == "timeout":
+        status, error = answer.answered.status, answer.answered.error
+        broken = f"answered {status or error}, only 2xx acknowledges"
+        if error == "timeout":
             broken = "answered too late: acknowledge first and work afterwards"
-        yield _finding(answer, "" if answer.acknowledged else broken)
+        yield answer.finding("" if answer.acknowledged else broken)
 
 
 @rule("6.1", applies_to="a webhook that is delivered again after it was acknowledged")
@@ -62,19 +63,8 @@ def duplicates_acknowledged(run: ClientActivity) -> Iterator[Finding]:
     done: dict[tuple[str, str], int] = {}
     refused = "a duplicate of an acknowledged event was not acknowledged: the sender will repeat it"
     for answer in run.answers:
-        key = answer.url, answer.event_id
+        key = answer.sent.url, answer.sent.event_id
         if key in done:
-            yield _finding(answer, "" if answer.acknowledged else refused, done[key])
+            yield answer.finding("" if answer.acknowledged else refused, done[key])
         elif answer.acknowledged:
             done[key] = answer.seq
-
-
-def _finding(answer: WebhookAnswer, broken: str, because_of: int = 0) -> Finding:
-    return Finding(
-        seq=answer.seq,
-        at=answer.at,
-        caller=answer.url,
-        subject=f"delivery of {answer.event_id}",
-        broken=broken,
-        because_of=because_of,
-    )

@@ -11,12 +11,13 @@ from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from sim.api.pipeline.authentication import names_of
 from sim.api.pipeline.inputs import (
+    Input,
     RestCall,
     StreamHungUp,
     StreamOpened,
@@ -27,9 +28,8 @@ from sim.api.pipeline.inputs import (
 from sim.api.pipeline.request_log import LoggedCall, is_called
 from sim.core.model.events import StateChanged
 from sim.core.model.refusals import HTTP_OF_CODE, Code
-from sim.core.webhooks.payloads import shown_url
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant
-from sim.read.record import JournalEntry, entries, facts_of
+from sim.read.record import JournalEntry, SentWebhook, entries, facts_of, posts_of
 from sim.read.requests import CallInput, RequestReader
 from sim.run.engine.journal_record import Record
 from sim.run.simulation import Simulation
@@ -157,41 +157,51 @@ class RecordedStream(Struct, kw_only=True):
     revoked: bool = False
 
 
-class WebhookAnswer(Struct, frozen=True):
+class WebhookAnswer(NamedTuple):
     """The answer of a receiver to a webhook attempt."""
 
     seq: int
     at: Instant
-    event_id: str
-    url: str
-    status: int
-    error: str
+    sent: SentWebhook
+    answered: WebhookAnswered
 
     @property
     def acknowledged(self) -> bool:
-        return 200 <= self.status < 300
+        return 200 <= self.answered.status < 300
+
+    def finding(self, broken: str = "", because_of: int = 0) -> Finding:
+        """Return a finding about this answer."""
+        return Finding(
+            seq=self.seq,
+            at=self.at,
+            caller=self.sent.url,
+            subject=f"delivery of {self.sent.event_id}",
+            broken=broken,
+            because_of=because_of,
+        )
 
 
-class ClientActivity(Struct):
+class ClientActivity:
     """Everything that clients did on the current branch of a simulation.
 
     `states` holds (instant, state) for every change of an instrument's state.
     """
 
-    sim: Simulation
-    calls: list[Call] = field(default_factory=list)
-    streams: list[RecordedStream] = field(default_factory=list)
-    answers: list[WebhookAnswer] = field(default_factory=list)
-    states: dict[str, list[tuple[Instant, int]]] = field(default_factory=dict)
-    calls_of: dict[str, list[Call]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        _Reader(self).read()
-
-    def add(self, call: Call) -> None:
-        """Add another call."""
-        self.calls.append(call)
-        self.calls_of.setdefault(call.caller, []).append(call)
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self.calls: list[Call] = []
+        self.calls_of: dict[str, list[Call]] = {}  # by caller
+        self.streams: list[RecordedStream] = []
+        self.answers: list[WebhookAnswer] = []
+        self.states: dict[str, list[tuple[Instant, int]]] = {}
+        self._log = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
+        self._attempts: dict[str, SentWebhook] = {}
+        self._open: dict[int, RecordedStream] = {}
+        self._requests = RequestReader(sim.contract)
+        self._firms: dict[str, str] = {}  # fingerprint of a token: firm
+        for entry in entries(sim.journal.lines(0)):
+            self._read(entry, entry.input)
+            self._read_outcome(entry)
 
     def next_call(
         self, call: Call, matches: Callable[[Call], bool] = lambda other: True
@@ -201,46 +211,23 @@ class ClientActivity(Struct):
         following = bisect_right(mine, call.seq, key=lambda other: other.seq)
         return next(filter(matches, islice(mine, following, None)), None)
 
-
-class _Reader:
-    """Reads the journal into a run."""
-
-    def __init__(self, run: ClientActivity) -> None:
-        self._run = run
-        self._sim = sim = run.sim
-        self._log = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
-        self._attempts: dict[str, tuple[str, str]] = {}  # attempt: (event id, url)
-        self._open: dict[int, RecordedStream] = {}
-        self._requests = RequestReader(sim.contract)
-        self._firms: dict[str, str] = {}  # fingerprint of a token: firm
-
-    def read(self) -> None:
-        """Read every line, in order."""
-        for entry in entries(self._sim.journal.lines(0)):
-            recorded = entry.input
-            if isinstance(recorded, CallInput) and not by_script(recorded):
-                call = self._call(entry, recorded)
-                self._run.add(call)
-                if entry.out.stream:
-                    stream = RecordedStream(opened=call, number=entry.out.stream)
-                    self._open[stream.number] = stream
-                    self._run.streams.append(stream)
-            elif isinstance(recorded, WebhookAnswered):
-                event_id, url = self._attempts.pop(recorded.attempt, ("", ""))
-                self._run.answers.append(
-                    WebhookAnswer(
-                        entry.seq, entry.at, event_id, url, recorded.status, recorded.error
-                    )
-                )
-            elif isinstance(recorded, StreamHungUp):
-                self._open.pop(recorded.stream, None)
-            self._read_outcome(entry)
+    def _read(self, entry: JournalEntry, recorded: Input) -> None:
+        if isinstance(recorded, CallInput) and not by_script(recorded):
+            call = self._call(entry, recorded)
+            self.calls.append(call)
+            self.calls_of.setdefault(call.caller, []).append(call)
+            if number := entry.out.stream:
+                self._open[number] = RecordedStream(opened=call, number=number)
+                self.streams.append(self._open[number])
+        elif isinstance(recorded, WebhookAnswered):
+            sent = self._attempts.pop(recorded.attempt, SentWebhook(recorded.attempt, "", ""))
+            self.answers.append(WebhookAnswer(entry.seq, entry.at, sent, recorded))
+        elif isinstance(recorded, StreamHungUp):
+            self._open.pop(recorded.stream, None)
 
     def _read_outcome(self, entry: JournalEntry) -> None:
         out = entry.out
-        for post in out.posts:
-            attempt, event_id, rest = post.split(" ", 2)
-            self._attempts[attempt] = event_id, shown_url(rest.rpartition(" ")[0])
+        self._attempts |= {sent.attempt: sent for sent in posts_of(out)}
         last = max((timer.at for timer in out.fired), default=entry.at)
         for closed in out.closed:
             stream = self._open.pop(closed.stream, None)
@@ -251,13 +238,13 @@ class _Reader:
                 stream.revoked = "S6" in (stream.rule, facts_of(closed).get("like"))
         for event in out.events:
             if isinstance(event, StateChanged):
-                states = self._run.states.setdefault(event.symbol, [])
+                states = self.states.setdefault(event.symbol, [])
                 states.append((event.at, event.state))
 
     def _call(self, entry: JournalEntry, recorded: CallInput) -> Call:
         operation = entry.out.operation
         if not operation and not isinstance(recorded, RestCall):
-            rpc = self._sim.contract.by_rpc(recorded.method)
+            rpc = self.sim.contract.by_rpc(recorded.method)
             operation = rpc.name if rpc is not None else ""  # refused before it was looked up
         caller, logged = self._caller(entry, recorded), self._log.get(entry.seq)
         read = partial(self._request, recorded, operation)
@@ -269,7 +256,7 @@ class _Reader:
         That is a participant, a firm or an API key's owner; without credentials, the address from
         which it called.
         """
-        credential, exchange = recorded.credential, self._sim.exchange
+        credential, exchange = recorded.credential, self.sim.exchange
         match credential.kind:
             case "assertion":
                 firm = exchange.firms.by_client(credential.key)
@@ -286,7 +273,7 @@ class _Reader:
         return entry.out.caller or recorded.peer
 
     def _request(self, recorded: CallInput, name: str) -> Any:
-        return self._requests.request(recorded, self._sim.contract.by_name(name)) if name else None
+        return self._requests.request(recorded, self.sim.contract.by_name(name)) if name else None
 
 
 def _status(recorded: CallInput, out: Record) -> int:

@@ -24,14 +24,13 @@ from sim.api.pipeline.inputs import (
 from sim.api.pipeline.named_symbols import symbols_of
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
-from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch, LinePosition, Tree
 from sim.kernel.instants import format_instant
 from sim.read.history.rows import KINDS, Row, row_of, steps_of
 from sim.read.history.work import Work
 from sim.read.layout import listed
 from sim.read.line_search import BLOCK, lines_with, prepare, texts_of
-from sim.read.record import JournalEntry
+from sim.read.record import JournalEntry, posts_of
 from sim.read.requests import RequestReader
 from sim.run.simulation import Simulation
 
@@ -155,12 +154,10 @@ class Rows:
             out = JournalEntry(self.journal.line_at(branch.position(position.cause))).out
             if not isinstance(recorded, WebhookAnswered):
                 return row._replace(caller=out.caller)
-            for post in out.posts:
-                attempt, event, url, *_ = post.split(" ")
-                if attempt == recorded.attempt:
-                    return row._replace(
-                        subject=f"webhook/{event}", title=f"{shown_url(url)} answers"
-                    )
+            for sent in posts_of(out):
+                if sent.attempt == recorded.attempt:
+                    subject = f"webhook/{sent.event_id}"
+                    return row._replace(subject=subject, title=f"{sent.url} answers")
         return row
 
     def _subject_of(self, recorded: RestCall | RpcCall) -> str:
