@@ -127,7 +127,7 @@ def call(
     running = session.find(exchange)
     if not path.startswith("/"):
         raise ToolError(f"path must begin with a slash, not {quoted(path[:1])}.")
-    reply = running.caller.call(plane, verb, path, body, caller)
+    reply = running.call(plane, verb, path, body, caller)
     then = "`history` shows how the exchange handled it."
     if reply.status >= 400:
         subject = f" {reply.request_id}" if reply.request_id else ""
