@@ -131,10 +131,8 @@ class Comparison:
             print("the runs are the same, line by line", file=out)
             return
         difference = self.difference
-        print(
-            f"the first {difference.same} lines are the same; then {_MEANINGS[difference.part]}:",
-            file=out,
-        )
+        meaning = _MEANINGS[difference.part]
+        print(f"the first {difference.same} lines are the same; then {meaning}:", file=out)
         for path, raw in zip(self.paths, (difference.first, difference.second), strict=True):
             print(f"{path}, line {difference.number}:" if raw else f"{path}: has ended", file=out)
             if raw:

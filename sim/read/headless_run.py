@@ -251,9 +251,8 @@ def _write_page(journal: bytes, path: Path) -> Path:
 
 def file_name(name: str) -> str:
     """Return a scenario's name as a file name: printable, visible, without separators."""
-    letters = (
-        letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name
-    )
+    bad = '/\\:*?"<>|'
+    letters = (each if each.isprintable() and each not in bad else "_" for each in name)
     return "".join(letters).lstrip(".")[:200] or "scenario"
 
 

@@ -43,7 +43,6 @@ from sim.run.simulation import Simulation
 
 SHOWN_MAX = 20
 _ONE_RUN = ("name", "seed", "start", "scenario_digest")
-_COUNTS = ("first", "second", "differ")
 REQUEST_KEYS = ("query", "body", "arguments", "frame", "request")
 # The same value of many instruments or accounts.
 _OF_MANY = re.compile(r"(\w+ \S+)(: .*)")
@@ -181,15 +180,10 @@ class Mismatch(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        if self.second is None:
-            return "only the first run has it"
-        if self.first is None:
-            return "only the second run has it"
-        return (
-            "the requests differ"
-            if self.first.request != self.second.request
-            else "outcomes differ"
-        )
+        if self.first is None or self.second is None:
+            return f"only the {'second' if self.first is None else 'first'} run has it"
+        same_request = self.first.request == self.second.request
+        return "outcomes differ" if same_request else "the requests differ"
 
 
 class Tally(NamedTuple):
@@ -199,6 +193,10 @@ class Tally(NamedTuple):
     first: int
     second: int
     differ: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"first": self.first, "second": self.second, "differ": self.differ}
 
 
 class RunDiff:
@@ -266,10 +264,7 @@ class RunDiff:
             "begin": {name: list(pair) for name, pair in self.headers.items()},
             "line": self.exact.number if self.exact is not None else None,
             "difference": None if first is None else self._document(first),
-            "happened": [
-                {**each.meaning.document(), **dict(zip(_COUNTS, each[1:], strict=True))}
-                for each in self.tallies
-            ],
+            "happened": [{**each.meaning.document(), **each.counts} for each in self.tallies],
             "events": {
                 name: {"first": first, "second": second}
                 for name, (first, second) in self.events.items()
@@ -283,12 +278,8 @@ class RunDiff:
             name: plain(run.line(occurrence.line)) if occurrence is not None else None
             for name, run, occurrence in self._sides(mismatch)
         }
-        return {
-            **mismatch.meaning.document(),
-            "nth": mismatch.nth,
-            "says": mismatch.sentence,
-            **rows,
-        }
+        said = {"nth": mismatch.nth, "says": mismatch.sentence}
+        return {**mismatch.meaning.document(), **said, **rows}
 
     def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, ComparedRun, Occurrence | None], ...]:
         return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)
@@ -299,13 +290,9 @@ class RunDiff:
             print("the journals are the same", file=out)
             return
         for name, run in (("first", self.first), ("second", self.second)):
+            about = f"{run.header.name}, seed {run.header.seed}, {run.inputs} inputs"
             print(f"{name:<7} {run.path}", file=out)
-            print(
-                f"{'':7} {run.header.name}, seed {run.header.seed}, {run.inputs} inputs,",
-                end="",
-                file=out,
-            )
-            print(f" until {format_instant(run.ended)}", file=out)
+            print(f"{'':7} {about}, until {format_instant(run.ended)}", file=out)
         for name, pair in self.headers.items():
             values = " and ".join(_begins_with(name, value) for value in pair)
             print(f"their headers differ in {name}: {values}", file=out)
@@ -326,10 +313,8 @@ class RunDiff:
 
     def _write_first(self, out: TextIO) -> None:
         if not self.mismatches:
-            print(
-                "\nboth runs have the same inputs and events, apart from identifiers and instants",
-                file=out,
-            )
+            same = "both runs have the same inputs and events, apart from identifiers and instants"
+            print(f"\n{same}", file=out)
             return
         mismatch = self.mismatches[0]
         times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
@@ -351,8 +336,7 @@ class RunDiff:
         if all(each.first == each.second and not each.differ for each in self.tallies):
             return
         rows: list[dict[str, Any]] = [
-            {"what": each.meaning.title, "who": each.meaning.actor}
-            | dict(zip(_COUNTS, each[1:], strict=True))
+            {"what": each.meaning.title, "who": each.meaning.actor, **each.counts}
             for each in self.tallies
             if each.differ or each.first != each.second
         ]
