@@ -51,6 +51,7 @@ _OF_ANOTHER_PLANE = {
     "retail": (EXCHANGE_REJECTS.name,),
 }
 _SLOW_REPORTS = ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
+_REQUEST_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _ORDER_ID = re.compile(rb"\b[0-9A-Z]{12}\b")
 _SYMBOL = re.compile(rb"[a-z0-9][a-z0-9-]{2,}")
 _ACCOUNT = re.compile(rb"firms/[\w-]+/(?:accounts|users)/[\w-]+")
@@ -62,7 +63,7 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
 
     None if the id is unknown, the call is too old, or it was not refused.
     """
-    refusal = sim.log.explain(request_id)
+    refusal = sim.log.explain(request_id) if _REQUEST_ID.fullmatch(request_id) else None
     if refusal is None:
         return None
     seq = int(request_id, 16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sim.api.pipeline.inputs import Close, StreamHungUp
@@ -9,6 +10,7 @@ from sim.read.explain.causes import Cause, JournalStep, Status, steps
 from sim.read.explain.faults import strikes_of
 from sim.run.simulation import Simulation
 
+_NUMBER = re.compile(r"[0-9]{1,15}", re.ASCII)
 _OPEN = Status("it is open", "")
 _HUNG_UP = Status("the client disconnected", "nothing is wrong")
 _DISCONNECTED = "S19"
@@ -44,8 +46,11 @@ _ENDS = {
 }
 
 
-def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
-    """Explain a stream by its id; None if the current branch never had it."""
+def explain_stream(sim: Simulation, name: str) -> dict[str, Any] | None:
+    """Explain a stream by its number; None if the current branch never had it."""
+    if not _NUMBER.fullmatch(name):
+        return None
+    number = int(name)
     chain: list[Cause] = []
     subject = f"stream/{number}"
     rpc, caller, end, verdict = "", "", None, _OPEN
