@@ -43,8 +43,7 @@ class ClientAnswer(NamedTuple):
 class RunningExchange:
     """An exchange of the session, called like a client does: over HTTP, signed (§5.1, §5.2).
 
-    `origin` is the one from which it was forked. Tokens are reused until shortly before they
-    expire.
+    `origin` is the one from which it was forked. A token is reused until shortly before its end.
     """
 
     def __init__(self, name: str, served: ServedExchange, origin: str = "") -> None:

@@ -278,8 +278,8 @@ class RunDiff:
             name: plain(run.line(occurrence.line)) if occurrence is not None else None
             for name, run, occurrence in self._sides(mismatch)
         }
-        said = {"nth": mismatch.nth, "says": mismatch.sentence}
-        return {**mismatch.meaning.document(), **said, **rows}
+        which = {"nth": mismatch.nth, "says": mismatch.sentence}
+        return {**mismatch.meaning.document(), **which, **rows}
 
     def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, ComparedRun, Occurrence | None], ...]:
         return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)

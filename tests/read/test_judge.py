@@ -208,6 +208,10 @@ def reconnects(wait: str) -> Client:
     return act
 
 
+def person(name: str, ssn: str) -> dict[str, object]:
+    return {**APPLICATION, "external_id": name, "ssn": ssn}
+
+
 def starts(*people: tuple[str, str], poll: bool = False) -> Client:
     """Verifications that partners start; one whose name begins with "other" is the second partner's
     customer.
@@ -217,8 +221,7 @@ def starts(*people: tuple[str, str], poll: bool = False) -> Client:
         firms = [found for found in world.firms if len(found.scopes) >= 14]
         for name, ssn in people:
             partner = world.exchange(firms[name.startswith("other")])
-            body = {**APPLICATION, "external_id": name, "ssn": ssn}
-            partner.post("/v1/kyc/start", json=body)
+            partner.post("/v1/kyc/start", json=person(name, ssn))
             world.advance("30s")
             if poll:
                 partner.get("/v1/kyc/status", params={"external_id": name})
