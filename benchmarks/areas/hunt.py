@@ -13,7 +13,7 @@ from time import process_time
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
 from sim.core.lifecycle.states import EDGES
-from sim.read.features.features import FeatureReader, totals
+from sim.read.features import FeatureReader, totals
 from sim.read.invariant_checks import InvariantChecks
 from sim.search.fuzz import with_random_steps
 from sim.search.hunt.campaign import Campaign, HuntPlan

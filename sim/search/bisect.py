@@ -24,7 +24,7 @@ from sim.read.commands import sim_command
 from sim.read.history.rows import rows
 from sim.read.progress import reading
 from sim.read.replay import journal_lines, replaying, simulation_of
-from sim.read.timeline.printing import write
+from sim.read.timeline import write
 from sim.run.actors.script.expectations import failures
 from sim.run.simulation import Simulation
 from sim.world.format.expectations_format import Expect

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from sim.kernel.journal_reader import read_journal
 from sim.read.commands import sim_command
 from sim.read.exchange_coverage import Recorder, document, headline, merged, read
-from sim.read.features.features import FeatureRecorder
+from sim.read.features import FeatureRecorder
 from sim.read.headless_run import Report, junit, matrix_values, run_file, run_scenario
 from sim.read.layout import counted, paint
 from sim.read.progress import Progress

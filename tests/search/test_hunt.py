@@ -11,7 +11,7 @@ import pytest
 
 from sim.cli.main import main
 from sim.read.decisions import RULES
-from sim.read.features.features import FeatureReader, totals
+from sim.read.features import FeatureReader, totals
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps

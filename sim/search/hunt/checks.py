@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sim.api.pipeline.inputs import Input, Outcome
 from sim.evidence.witness.observation import ClientObservation
 from sim.evidence.witness.witness import judge
-from sim.read.features.features import FeatureReader
+from sim.read.features import FeatureReader
 from sim.run.simulation import Simulation
 from sim.search.hunt.oracles import Oracles, Trouble
 from sim.search.hunt.twin import Twin

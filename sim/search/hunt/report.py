@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from sim.contract.contract import load_contract
 from sim.core.lifecycle.states import EDGES
 from sim.read.decisions import RULES
-from sim.read.features.features import GROUPS, describe, totals
+from sim.read.features import GROUPS, describe, totals
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
 from sim.search.hunt.oracles import KINDS

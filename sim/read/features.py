@@ -30,7 +30,8 @@ from functools import cache
 
 from sim.api.pipeline.inputs import Controlled, Outcome
 from sim.api.pipeline.request_log import LoggedCall
-from sim.core.model.enums import InstrumentState
+from sim.core.exchange import Exchange
+from sim.core.model.enums import ExecutionType, InstrumentState
 from sim.core.model.events import (
     CancelRejected,
     CashMoved,
@@ -44,12 +45,11 @@ from sim.core.model.events import (
     Settled,
     StateChanged,
 )
+from sim.core.model.funding_records import FundingState
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import Instant, parse_instant
 from sim.read import dates
 from sim.read.decisions import decisions_of, kinds_of
-from sim.read.features.orders import execution_features
-from sim.read.features.states import StateChanges
 from sim.read.record import JournalEntry, entries, facts_of, tag_of
 from sim.run.engine.journal_record import RecordedEvent, RecordedTrade
 from sim.run.simulation import Simulation
@@ -126,15 +126,15 @@ class FeatureReader:
         name = tag_of(event)
         match event:
             case Executed():
-                of_execution = execution_features(event)
-                yield from of_execution.features
-                yield from self._states.order(of_execution.order, of_execution.kind)
-                return f"{name} {of_execution.kind}"
+                report, kind = event.execution, event.execution.type.name
+                yield from _execution_features(event)
+                yield from self._states.edge("order", report.order.id, kind)
+                return f"{name} {kind}"
             case StateChanged() | DormantInstrumentsMoved():
                 yield f"edge:lifecycle|{event.was.name}|{event.state.name}"
                 return f"{name} {event.state.name}"
             case RecordedTrade():
-                yield from self._states.trade(event.id, event.state.name)
+                yield from self._states.edge("trade", event.id, event.state.name)
                 return f"{name} {event.state.name}"
             case CashMoved():
                 sign = "in" if event.after > event.before else "out"
@@ -147,7 +147,7 @@ class FeatureReader:
                     yield "position:given back"
                 return f"{name} {kind}"
             case RfqChanged():
-                yield from self._states.rfq(event.rfq.id, event.kind)
+                yield from self._states.edge("rfq", event.rfq.id, event.kind)
                 return f"{name} {event.kind}"
             case CancelRejected():
                 change = "replace" if event.is_replace else "cancel"
@@ -269,3 +269,76 @@ def describe(feature: str) -> str:
     """Return a feature in readable form."""
     group, _, detail = feature.partition(":")
     return f"{group} {detail.replace('|', ' ')}".rstrip()
+
+
+# ---- orders
+
+
+_CONDITIONS = (
+    *("all_or_none", "post_only", "strict_limit", "best_limit", "immediately_executable_limit"),
+    *("ignore_price_checks", "min_qty", "cash_qty", "cross_id", "quote_id", "session_id"),
+)
+# The rules of self-match prevention, in continuous trading and in an auction.
+_SELF_MATCH = ("L19", "M26", "M27", "M28", "M29", "M30")
+
+
+def _execution_features(event: Executed) -> list[str]:
+    """Return what a report says about the kind of order and its outcome."""
+    execution, order = event.execution, event.execution.order
+    kind, channel = execution.type.name, order.channel.name
+    role = ""
+    if execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL):
+        role = "taker" if execution.aggressor else "maker"
+    terms = f"{order.type.name}|{order.tif.name}"
+    features = [f"order:{terms}|{kind}|{role}", f"order:{channel}|{kind}"]
+    features += (f"order:{name}|{kind}|{role}" for name in _CONDITIONS if getattr(order, name))
+    if execution.type is ExecutionType.REJECTED:
+        features.append(f"order:reject|{execution.reject_reason.name}")
+    if execution.type is ExecutionType.CANCELED:
+        features.append(f"order:canceled|{execution.unsolicited.name}")
+        if event.rule == "P5":
+            features.append("order:canceled|unfunded")
+    if event.rule in _SELF_MATCH:
+        features += (f"order:self-match|{order.smp.name}", f"order:self-match|{channel}")
+    if role and execution.commission:
+        sign = "rebate" if execution.commission < 0 else "fee"
+        features.append(f"order:commission|{role}|{sign}")
+    return features
+
+
+# ---- changes of state
+
+
+class StateChanges:
+    """The last known state of orders, trades, quotes, verifications and webhooks of one run, found
+    by comparison where events do not report a change, or only partly.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._last: dict[tuple[str, str], str] = {}  # by kind and key
+        self._funding = len(exchange.funding.changes)
+        list(self.take())  # the initial state does not count as a change
+
+    def take(self) -> Iterator[str]:
+        """Yield the changes since the last call."""
+        exchange = self._exchange
+        for case in exchange.kyc.cases():
+            key = f"{case.firm} {case.external_id}"
+            yield from self.edge("verification", key, case.stage.value, again=False)
+        for firm, breaker in exchange.webhooks.breakers().items():
+            yield from self.edge("breaker", firm, breaker.state, again=False)
+        changes = exchange.funding.changes
+        for change in changes[self._funding :]:
+            state = FundingState(change.transaction.state).name
+            kind = change.transaction.type.name
+            yield f"edge:funding|{FundingState(change.previous).name}|{state}"
+            yield f"edge:funding {kind}|{state}"
+        self._funding = len(changes)
+
+    def edge(self, kind: str, key: str, state: str, *, again: bool = True) -> Iterator[str]:
+        """Note a state. Without `again`, one that it has already is no edge."""
+        before = self._last.get((kind, key), "")
+        if again or before != state:
+            yield f"edge:{kind}|{before}|{state}"
+        self._last[kind, key] = state

@@ -15,9 +15,8 @@ from sim.api.pipeline.request_log import is_called
 from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, to_datetime
 from sim.kernel.journal import Header
 from sim.read.errors import MALFORMED, UnreadableJournal
-from sim.read.history.events import MARK
-from sim.read.history.rows import Row, rows
-from sim.read.layout import paint, width, wrapped
+from sim.read.history.rows import MARK, Row, rows
+from sim.read.layout import listed, paint, width, wrapped
 from sim.read.replay import journal_lines
 from sim.run.actors.script.step_order import STEP_TIMER
 
@@ -68,13 +67,8 @@ def nothing_matches(path: str) -> str:
     if not kinds:
         return "no rows: nothing has happened"
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    callers_hint = f"; callers are {_several(sorted(callers))}" if callers else ""
+    callers_hint = f"; callers are {listed(sorted(callers), _SOME)}" if callers else ""
     return f"no row matches: there are {counts}{callers_hint}"
-
-
-def _several(names: list[str]) -> str:
-    more = f" and {len(names) - _SOME} more" if len(names) > _SOME else ""
-    return ", ".join(names[:_SOME]) + more
 
 
 def document(path: str, selection: Selection) -> dict[str, Any]:
