@@ -122,13 +122,13 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the canary in every episode it is no canary any more, but a find like any other."""
-    from sim.search.hunt import campaign, canary
+    from sim.search.hunt import campaign
     from sim.search.hunt.episode import Episode
 
     begin = Episode.__init__
 
     def planted(self: Episode, simulation: Simulation) -> None:
-        canary.plant(simulation)
+        campaign.plant_canary(simulation)
         begin(self, simulation)
 
     monkeypatch.setattr(Episode, "__init__", planted)

@@ -12,8 +12,8 @@ import pytest
 from sim.kernel.instants import minutes
 from sim.search.hunt.episode import Episode
 from sim.search.hunt.oracles import Trouble
-from sim.search.hunt.results import DrawnMove
 from sim.search.hunt.roots import roots_of, starts_of
+from sim.search.hunt.sequences import DrawnMove
 from tools.detection.exchange_bugs import EXCHANGE_BUGS
 from tools.detection.rewriting import planted
 

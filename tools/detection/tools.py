@@ -23,10 +23,9 @@ from sim.read.headless_run import run_scenario
 from sim.run.client.client import RpcError, connect
 from sim.search.explore import ExploreRequest, _explored, run_trial
 from sim.search.fuzz import with_random_steps
-from sim.search.hunt import checks, episode
+from sim.search.hunt import episode
 from sim.search.hunt.campaign import Campaign, HuntPlan
 from sim.search.hunt.oracles import Oracles
-from sim.search.hunt.results import HuntFinding
 from sim.search.hunt.roots import roots_of
 from sim.search.variants import matching_variants
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
@@ -87,18 +86,12 @@ def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
 
 def hunt(over: Over, bug: str = "", *, column: str = "hunt") -> Iterator[Sentence]:
     """`sim hunt`, which stops after the round in which its processor time is used up."""
-    findings: list[HuntFinding] = []
-
-    class Listener:
-        def features(self, first_met: Any, so_far: Any) -> None: ...
-        def finding(self, new: HuntFinding, so_far: Any) -> None:
-            findings.append(new)
-
-        def round(self, so_far: Any) -> None: ...
-
-    plan = HuntPlan(roots=roots_of(), seed=1, canary=False)
-    Campaign(plan, Listener(), lambda: bool(findings) or over()).run()
-    yield from ((column, f"{each.trouble.kind}: {each.trouble.text}") for each in findings)
+    campaign = Campaign(HuntPlan(roots=roots_of(), seed=1, canary=False))
+    for report in campaign.run():
+        if report.ends_round and over():
+            break
+    for finding in campaign.state.findings:
+        yield column, f"{finding.trouble.kind}: {finding.trouble.text}"
 
 
 def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
@@ -114,7 +107,7 @@ def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
     for name in ("_invariants", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
     _without_twin()
-    vars(checks)["judge"] = lambda observations: Witness({})
+    vars(episode)["judge"] = lambda observations: Witness({})
     yield from hunt(over, column="conformance")
 
 
@@ -131,7 +124,7 @@ def _without_twin() -> None:
     """Run episodes without a twin and without repeated calls."""
     for name in ("of_protocols", "of_pages"):
         setattr(episode.Agreement, name, lambda *args: iter(()))
-    vars(checks)["Twin"] = _Silent
+    vars(episode)["Twin"] = _Silent
 
 
 class Properties:

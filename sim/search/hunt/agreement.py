@@ -16,8 +16,7 @@ from sim.evidence.compare.error_forms import statuses_of
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Instant
 from sim.run.simulation import Simulation
-from sim.search.hunt.callers import CallIdentity
-from sim.search.hunt.clients import Clients, encoded
+from sim.search.hunt.clients import CallIdentity, Clients, encoded
 from sim.search.hunt.oracles import Trouble
 from sim.search.hunt.vocabulary import snake
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec import DecodeError, Struct, json
 
 from sim.read.errors import UsageError
-from sim.search.hunt.results import DrawnMove
+from sim.search.hunt.sequences import DrawnMove
 
 T = TypeVar("T")
 

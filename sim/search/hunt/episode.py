@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import json
+from msgspec import Struct, field, json
 from msgspec.structs import replace
 
 from sim.api.pipeline.inputs import (
@@ -30,18 +30,19 @@ from sim.contract.contract import load_contract
 from sim.core.model.refusals import Refusal
 from sim.evidence.witness.journal import Watch
 from sim.evidence.witness.observation import ClientObservation
+from sim.evidence.witness.witness import judge
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Span, format_instant, is_supported_instant, parse_span
+from sim.read.features.features import FeatureReader
 from sim.run.actors.script.calls import ClientCalls
 from sim.run.simulation import Simulation
 from sim.search.hunt.agreement import Agreement
-from sim.search.hunt.callers import PEER
-from sim.search.hunt.checks import EpisodeChecks, frame_features
-from sim.search.hunt.clients import Clients
+from sim.search.hunt.clients import PEER, Clients
 from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
 from sim.search.hunt.live_view import LiveView
-from sim.search.hunt.oracles import Trouble
-from sim.search.hunt.results import DrawnMove, EpisodeResult
+from sim.search.hunt.oracles import Oracles, Trouble
+from sim.search.hunt.sequences import DrawnMove
+from sim.search.hunt.twin import Twin
 from sim.search.hunt.vocabulary import Vocabulary
 from sim.search.hunt.watchdog import Watchdog
 from sim.search.moves.table import MOVES
@@ -53,6 +54,21 @@ RESUME_TOKEN = 500  # bytes; a request at least this long holds a resume token (
 FRAMES_READ = 10  # frames of an operation from which values are learned
 _CHUNKS_MAX = 200  # parts of a download that are read
 _TOKENS_MAX = 4
+_EMPTY: tuple[Any, ...] = (None, "", [], {})  # values that a frame does not have
+
+
+class EpisodeResult(Struct):
+    """The result of an episode: the features of each move, and what is wrong.
+
+    `inputs` counts handled inputs. `over` says that the run has ended. `cpu_s` is its processor
+    time.
+    """
+
+    features: list[list[str]] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    inputs: int = 0
+    over: bool = False
+    cpu_s: float = 0.0
 
 
 class Episode:
@@ -64,8 +80,11 @@ class Episode:
         self._clients = Clients(self._view)
         self._script = ClientCalls(simulation.engine)
         self._agreement = Agreement(self._clients, simulation, self._undisturbed_reply)
-        self._checks = EpisodeChecks(simulation)
+        self._reader = FeatureReader(simulation)
+        self._oracles = Oracles(simulation)
+        self._twin = Twin(simulation)
         self._watch = Watch(simulation)
+        self._observations: list[ClientObservation] = []  # what clients observed
         self._watchdog = Watchdog()
         self._values: dict[str, str] = {}  # saved from answers, by the names of `${name}`
         self._stream_names: dict[int, str] = {}
@@ -93,11 +112,19 @@ class Episode:
         return self.result
 
     def _end(self) -> None:
-        """Close every stream and check everything once more."""
+        """Close every stream and check everything once more. What clients observed is checked only
+        if nothing else is wrong.
+        """
         for number in list(self._clients.open):
             self._enter(StreamHungUp(number, PEER))
-        if not self.result.troubles:
-            self.result.troubles += self._checks.at_the_end()
+        troubles = self.result.troubles
+        if not troubles:
+            troubles += self._oracles.at_the_end()
+        if not troubles:
+            for check, verdict in judge(self._observations).checks.items():
+                for contradiction in verdict.contradictions[:1]:
+                    text = f"{check}: {contradiction.sentence}"
+                    troubles.append(Trouble("contradiction", check, text))
 
     # ---- moves
 
@@ -234,9 +261,10 @@ class Episode:
             self._note_effect(effect)
         self._watch.outcome(input_, outcome)
         self._learn_values()
-        features = self._checks.features(outcome)
+        features = self._reader.after_input(outcome)
         self._features += features
-        self.result.troubles += self._checks.troubles(input_, outcome)
+        self.result.troubles += self._oracles.after_input(input_, outcome)
+        self.result.troubles += self._twin.after_input(input_, outcome)
         quirks = any(feature.startswith("quirk:") for feature in features)
         self._disturbed = self._disturbed or quirks or bool(outcome.injections)
 
@@ -288,11 +316,13 @@ class Episode:
     def _learn_values(self) -> None:
         """Learn values from what clients observed, and note the kinds of frames."""
         for observation in self._watch.take():
-            self._checks.observations.append(observation)
+            self._observations.append(observation)
             if observation.body is not None and self._is_read(observation):
                 self._view.vocabulary.learn(observation.body, observation.operation.name)
             if observation.kind == "frame" and isinstance(observation.body, dict):
-                self._features += frame_features(observation)
+                names = [name for name, value in observation.body.items() if value not in _EMPTY]
+                kind = " ".join(sorted(names))
+                self._features.append(f"stream:{observation.operation.name}|{kind}")
                 self._keep_resume_token(observation)
 
     def _keep_resume_token(self, observation: ClientObservation) -> None:

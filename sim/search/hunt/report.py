@@ -12,43 +12,42 @@ from sim.read.decisions import RULES
 from sim.read.features.features import GROUPS, describe, totals
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
+from sim.search.hunt.campaign import CampaignState, EpisodeReport
+from sim.search.hunt.findings import SavedFinding
 from sim.search.hunt.oracles import KINDS
-from sim.search.hunt.results import CampaignState, HuntFinding, SavedFinding
 
 _SHOWN_MAX = 4  # features of one kind that are printed one by one
 _MISSING_MAX = 12
 
 
 class Printer:
-    """Prints new features: the first few of a group one by one, later ones as counts per round."""
+    """Prints what is new: of a group of features the first few one by one, later ones as counts per
+    round.
+    """
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._printed: Counter[str] = Counter()
         self._more: Counter[str] = Counter()
 
-    def features(self, first_met: Sequence[str], so_far: CampaignState) -> None:
-        """Print features, or count them."""
-        for feature in first_met:
+    def show(self, report: EpisodeReport, inputs: int) -> None:
+        """Print what an episode brought after a number of inputs, or the counts of a round."""
+        for feature in report.features:
             group = feature.partition(":")[0]
             if f"{group}s" not in GROUPS:
                 continue
             self._printed[group] += 1
             if self._printed[group] <= _SHOWN_MAX:
-                print(f"{so_far.inputs:>8}  {describe(feature)}", file=self._out)
+                print(f"{inputs:>8}  {describe(feature)}", file=self._out)
             else:
                 self._more[group] += 1
-
-    def finding(self, new: HuntFinding, so_far: CampaignState) -> None:
-        """Print that something is wrong."""
-        text = f"{so_far.inputs:>8}  FOUND {new.trouble.kind}: {new.trouble.text}"
-        print(*wrapped(text, " " * 10, first=""), sep="\n", file=self._out, flush=True)
-
-    def round(self, so_far: CampaignState) -> None:
-        """Print the counts."""
-        if self._more:
+        if report.finding is not None:
+            trouble = report.finding.trouble
+            text = f"{inputs:>8}  FOUND {trouble.kind}: {trouble.text}"
+            print(*wrapped(text, " " * 10, first=""), sep="\n", file=self._out, flush=True)
+        if report.ends_round and self._more:
             counts = ", ".join(f"{n} {group}s" for group, n in sorted(self._more.items()))
-            print(f"{so_far.inputs:>8}  and {counts}", file=self._out, flush=True)
+            print(f"{inputs:>8}  and {counts}", file=self._out, flush=True)
             self._more.clear()
 
 

@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from msgspec import Struct
+
 from sim.contract.contract import Operation, load_contract
-from sim.kernel.entropy import RandomStream
+from sim.kernel.entropy import Entropy, RandomStream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
 from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
-from sim.search.hunt.results import DrawnMove
 from sim.search.moves.table import MOVES
 
 LENGTH = 16  # moves in a sequence
@@ -36,6 +37,22 @@ GAPS: tuple[Span, ...] = (
     *(-1, -1, -1, -2, -5),
 )
 CLIENTS = ("frame", "hangup", "again", "agree", "pages", "token", "outlive", "removed", "wait")
+
+
+class DrawnMove(Struct, frozen=True, array_like=True):
+    """A move: its kind, the seed of its choices, and the gap before it.
+
+    It becomes inputs only where it is used, so a sequence stays meaningful when moves are left out.
+    The gap is in nanoseconds, or a number of due instants if negative.
+    """
+
+    kind: str
+    seed: int
+    gap: Span = 0
+
+    def choices(self) -> RandomStream:
+        """The choices of this move, which are always the same."""
+        return Entropy(self.seed).stream(self.kind)
 
 
 @cache
