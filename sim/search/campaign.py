@@ -26,39 +26,62 @@ from sim.read.headless_run import Report, junit, matrix_values, run_file, run_sc
 from sim.read.layout import counted, paint
 from sim.read.progress import Progress
 from sim.read.replay import Divergence, simulation_of, verify
-from sim.run.loader.load import load_scenario, scenario_from_source
+from sim.run.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
-from sim.search.variants import matching_variants
 from sim.search.workers import workers
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import SettingChange, label, with_changes, with_choices
 from sim.world.format.yaml_tree import SourcePosition, error_at
 
 
-class Job(Struct, frozen=True, kw_only=True):
-    """One run, in the form of a line of a results file.
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """What holds for every run of a plan. Folders are "" for nowhere.
 
-    A `seed` of None means the scenario's own. `changes` are applied to the scenario, and `fuzz`
-    random steps are appended to it. `copy` is 2 for the second run whose files would have the same
-    names, and so on.
+    `oracles` name functions, as "package.module:function", that receive the simulation of a
+    finished run and yield a line for everything that is wrong with it. `fuzz` random steps are
+    appended to each scenario.
     """
 
-    scenario: str
-    seed: int | None = None
-    params: tuple[tuple[str, str], ...] = ()
     preset: str = ""
     reading: str = ""
     save_failures: str = ""
     journal: str = ""
     report: str = ""
-    coverage: bool = False
-    changes: tuple[SettingChange, ...] = ()
     fuzz: int = 0
     verify: bool = False
     oracles: tuple[str, ...] = ()
-    copy: int = 0
     features: bool = False
+
+
+class RunPlan(RunOptions, frozen=True, kw_only=True):
+    """What to run, and the files of results ("": none)."""
+
+    scenarios: Sequence[str]
+    seeds: Sequence[int] | None = None
+    jobs: int = 1
+    params: Mapping[str, str] = {}
+    results: str = ""
+    resume: bool = False
+    junit: str = ""
+    coverage: str = ""
+    variations: Sequence[tuple[SettingChange, ...]] = ((),)
+    cluster: str = ""
+
+
+class Job(RunOptions, frozen=True, kw_only=True):
+    """One run, in the form of a line of a results file.
+
+    A `seed` of None means the scenario's own. `changes` are applied to the scenario. `copy` is 2
+    for the second run whose files would have the same names, and so on.
+    """
+
+    scenario: str
+    seed: int | None = None
+    params: tuple[tuple[str, str], ...] = ()
+    coverage: bool = False
+    changes: tuple[SettingChange, ...] = ()
+    copy: int = 0
 
 
 class Result(Struct, frozen=True):
@@ -66,34 +89,6 @@ class Result(Struct, frozen=True):
 
     job: Job
     report: Report
-
-
-class RunPlan(Struct, frozen=True, kw_only=True):
-    """What to run, and where results go ("": nowhere).
-
-    `oracles` name functions, as "package.module:function", that receive the simulation of a
-    finished run and yield a line for everything that is wrong with it.
-    """
-
-    scenarios: Sequence[str]
-    seeds: Sequence[int] | None = None
-    jobs: int = 1
-    params: Mapping[str, str] = {}
-    preset: str = ""
-    reading: str = ""
-    results: str = ""
-    resume: bool = False
-    junit: str = ""
-    save_failures: str = ""
-    journal: str = ""
-    report: str = ""
-    coverage: str = ""
-    variations: Sequence[tuple[SettingChange, ...]] = ((),)
-    fuzz: int = 0
-    verify: bool = False
-    oracles: tuple[str, ...] = ()
-    cluster: str = ""
-    features: bool = False
 
 
 _result = json.Decoder(Result).decode
@@ -104,22 +99,15 @@ _result = json.Decoder(Result).decode
 
 def jobs_of(plan: RunPlan) -> list[Job]:
     """Return every run, ordered by scenario, matrix combination, variation and seed."""
+    options = {name: getattr(plan, name) for name in RunOptions.__struct_fields__}
     jobs = [
         Job(
             scenario=name,
             seed=seed,
             params=tuple({**variant, **plan.params}.items()),
-            preset=plan.preset,
-            reading=plan.reading,
-            save_failures=plan.save_failures,
-            journal=plan.journal,
-            report=plan.report,
             coverage=bool(plan.coverage),
             changes=changes,
-            fuzz=plan.fuzz,
-            verify=plan.verify,
-            oracles=plan.oracles,
-            features=plan.features,
+            **options,
         )
         for name in plan.scenarios
         for variant in matching_variants(name, plan.params)
@@ -127,6 +115,31 @@ def jobs_of(plan: RunPlan) -> list[Job]:
         for seed in (plan.seeds if plan.seeds is not None else (None,))
     ]
     return _with_copy_numbers(jobs) if plan.journal or plan.save_failures or plan.report else jobs
+
+
+def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the combinations of a scenario's matrix that agree with `params`.
+
+    Raises ScenarioError if a value is not in the matrix.
+    """
+    variants = scenario_variants(name)
+    matching = [
+        variant
+        for variant in variants
+        if all(variant.get(key, value) == value for key, value in params.items())
+    ]
+    if matching:
+        return matching
+    key = next(
+        key
+        for key, value in params.items()
+        if key in variants[0] and all(variant[key] != value for variant in variants)
+    )
+    values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
+    raise error_at(
+        SourcePosition(name, 1, 1),
+        f"the matrix gives {key} the values {values}; {params[key]} is not one of them",
+    )
 
 
 def _with_copy_numbers(jobs: list[Job]) -> list[Job]:

@@ -41,7 +41,7 @@ def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
     random_steps = _RandomSteps(choices, view)
     faults = choices.below(FAULTS_FIRST + 1)
     world = scenario.world
-    entries = (parsed(InstrumentEntry, _entry(terms)) for terms in MARKETS)
+    entries = (parsed(InstrumentEntry, terms.entry()) for terms in MARKETS)
     appended = (
         parsed(Step, random_steps.step(number, only_faults=number <= faults))
         for number in range(1, steps + 1)
@@ -51,16 +51,6 @@ def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
         world=replace(world, instruments=(*world.instruments, *entries)),
         steps=(*scenario.steps, *appended),
     )
-
-
-def _entry(terms: Terms) -> Document:
-    return {
-        "symbol": terms.symbol,
-        "tick_size": terms.dollars(terms.tick),
-        "price_scale": terms.price_scale,
-        "fractional_qty_scale": terms.qty_scale,
-        "state": "OPEN",
-    }
 
 
 class _RandomSteps:

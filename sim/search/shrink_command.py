@@ -26,11 +26,10 @@ from sim.read.replay import at_the_start, journal_lines, simulation_at
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario, scenario_from_source
 from sim.search.bisect import question
+from sim.search.campaign import RunPlan, jobs_of, scenario_of
 from sim.search.input_shrink import feed, session_of, smallest
 from sim.search.shrink import Shrinker, ShrunkScenario
-from sim.search.variants import matching_variants
 from sim.world.format.scenario import Scenario
-from sim.world.format.variation import with_choices
 from sim.world.format.yaml_tree import read_text, value_of
 
 _INTERRUPTED = "interrupted: this is the smallest that was found so far"
@@ -161,17 +160,21 @@ def _comment(
 
 def _failing_scenario(request: ShrinkRequest) -> Scenario:
     """Return the first combination of matrix and seed that fails."""
-    seeds = request.seeds
-    variants = matching_variants(request.source, request.params)
-    runs = len(variants) * (len(seeds) if seeds is not None else 1)
-    with Progress(runs, "runs, none of which failed", keeps=False) as bar:
-        for variant in variants:
-            scenario = load_scenario(request.source, {**variant, **request.params})
-            scenario = with_choices(scenario, request.preset, request.reading)
-            for seed in bar.each(seeds if seeds is not None else (scenario.seed,)):
-                if not run_scenario(scenario, seed).ok:
-                    return replace(scenario, seed=seed)
-    outcome = f"{counted(runs, 'run')} and none failed"
+    plan = RunPlan(
+        scenarios=(request.source,),
+        seeds=request.seeds,
+        params=request.params,
+        preset=request.preset,
+        reading=request.reading,
+    )
+    jobs = jobs_of(plan)
+    with Progress(len(jobs), "runs, none of which failed", keeps=False) as bar:
+        for job in bar.each(jobs):
+            scenario = scenario_of(job)
+            report = run_scenario(scenario, job.seed)
+            if not report.ok:
+                return replace(scenario, seed=report.seed)
+    outcome = f"{counted(len(jobs), 'run')} and none failed"
     raise UsageError(f"{request.source}: {outcome}, so there is nothing to shrink")
 
 

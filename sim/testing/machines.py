@@ -43,6 +43,7 @@ from hypothesis import strategies as st
 from hypothesis.control import current_build_context
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from msgspec import json
 
 from sim.core.invariants import violations
 from sim.core.model.refusals import Refusal
@@ -56,6 +57,7 @@ from sim.run.simulation import Simulation
 from sim.search.moves.view import Document, Terms
 from sim.testing.start_date import with_start
 from sim.testing.strategies import clock_jumps, faults, order_steps
+from sim.world.format.scenario import Scenario
 
 if TYPE_CHECKING:
     from sim.core.identity.firms import ApiKey, Firm
@@ -67,19 +69,6 @@ FRACTIONAL = Terms(
     "machine-fractional", tick=25, price_scale=10_000, qty_scale=100, low=100, high=9_900
 )
 MARKETS = (WHOLE, FRACTIONAL)
-
-_SCENARIO = """
-name: machine
-extends: [%s]
-world:
-  instruments:
-    - {symbol: machine-whole, tick_size: "0.01", state: OPEN}
-    - symbol: machine-fractional
-      tick_size: "0.0025"
-      price_scale: 10000
-      fractional_qty_scale: 100
-      state: OPEN
-"""
 
 
 def currently_final() -> bool:
@@ -164,13 +153,20 @@ class ExchangeMachine(RuleBasedStateMachine):
             or journal.tell() > JOURNAL_MOST
             or currently_final()
         ):
-            scenario, journal = with_start(load_scenario(_SCENARIO % self.extends)), BytesIO()
-            simulation = Simulation(scenario, seed=self.seed, journal=journal)
+            journal = BytesIO()
+            simulation = Simulation(self._scenario(), seed=self.seed, journal=journal)
             self._shared.simulation, self._shared.journal = simulation, journal
         else:
             simulation.reset()
         self.simulation, self._journal = simulation, journal
         self.world = connect(simulation)
+
+    @classmethod
+    def _scenario(cls) -> Scenario:
+        """The scenario that `extends` names, with two more markets."""
+        markets = [terms.entry() for terms in MARKETS]
+        document = {"name": "machine", "extends": [cls.extends], "world": {"instruments": markets}}
+        return with_start(load_scenario(json.encode(document).decode() + "\n"))
 
     def begin(self) -> None:
         """Create the client under test. Nothing has happened yet."""
@@ -293,11 +289,9 @@ class ServedExchangeMachine(ExchangeMachine):
         from sim.testing.exchange_fixture import ServedExchange
 
         if self._shared.served is None:
-            scenario, journal = (
-                with_start(load_scenario(_SCENARIO % self.extends)),
-                self._file("-served.ndjson"),
-            )
-            self._shared.served = ServedExchange(scenario, seed=self.seed, journal=journal)
+            journal = self._file("-served.ndjson")
+            served = ServedExchange(self._scenario(), seed=self.seed, journal=journal)
+            self._shared.served = served
         self.exchange = self._shared.served
         self.exchange.reset()
         self.simulation = self.exchange.running.simulation

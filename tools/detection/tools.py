@@ -21,13 +21,13 @@ from sim.kernel import resources
 from sim.read.errors import UsageError
 from sim.read.headless_run import run_scenario
 from sim.run.client.client import RpcError, connect
-from sim.search.explore import ExploreRequest, _explored, run_trial
+from sim.search.campaign import matching_variants
+from sim.search.explore import ExploreRequest, run_trial, variants
 from sim.search.fuzz import with_random_steps
 from sim.search.hunt import episode
 from sim.search.hunt.campaign import Campaign, HuntPlan
 from sim.search.hunt.oracles import Oracles
 from sim.search.hunt.roots import roots_of
-from sim.search.variants import matching_variants
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
 from sim.testing.certify.profile import load_profile
 from tests.testing.reference import GaveUp
@@ -72,14 +72,16 @@ def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
     """`sim explore` of the bundled scenarios: each fault at each point of their runs."""
     for name in _scenarios():
         try:
-            explored = _explored(ExploreRequest(scenarios=(name,)))
-            for trial in (trial for one in explored for trial in one.trials):
+            explored = variants(ExploreRequest(scenarios=(name,)))
+            for task in (one.task((point,)) for one in explored for point in one.points):
                 if over():
                     return
-                outcome = run_trial(trial)
-                if not outcome.survived:
-                    where = f"{outcome.title}, {trial.kind} at {trial.where}: {outcome.verdict}"
-                    yield "explore", where
+                trial = run_trial(task)
+                if not trial.survived:
+                    yield (
+                        "explore",
+                        f"{trial.subject}, {trial.kind} at {trial.where}: {trial.verdict}",
+                    )
         except UsageError as broken:
             yield "explore", str(broken)
 

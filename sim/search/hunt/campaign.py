@@ -25,7 +25,7 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import Qty
 from sim.kernel.entropy import Entropy
 from sim.run.simulation import Simulation
-from sim.search.hunt.corpus import Corpus, KeptSequence
+from sim.search.hunt.corpus import KeptSequence, corpus_of
 from sim.search.hunt.episode import Episode, EpisodeResult
 from sim.search.hunt.oracles import Trouble, replays
 from sim.search.hunt.roots import starts_of
@@ -131,7 +131,7 @@ class Campaign:
 
     def __init__(self, plan: HuntPlan) -> None:
         self._plan = plan
-        self._corpus = Corpus(plan.roots, plan.seed, plan.corpus)
+        self._corpus = corpus_of(plan.roots, plan.seed, plan.corpus)
         self._entropy = Entropy(plan.seed)
         self.state = CampaignState()
 
@@ -140,15 +140,16 @@ class Campaign:
         the hunt there.
         """
         with workers(self._plan.jobs, self._plan.cluster) as mapper:
-            tasks = [self._task(kept.root, kept.moves) for kept in self._corpus.stored()]
+            corpus = self._corpus
+            tasks = [self._task(kept.root, kept.moves) for kept in corpus.sequences]
             self.state.kept = len(tasks)
             for task, result in zip(tasks, mapper(carry_out, tasks), strict=True):
                 yield self._take(task, result)[0]
-            number = self._corpus.rounds
             while not self._over():
-                yield from self._round(mapper, number)
-                number += 1
-                self._corpus.end_round(number)
+                yield from self._round(mapper, corpus.rounds)
+                corpus.rounds += 1
+                if self._plan.corpus is not None:
+                    corpus.save(self._plan.corpus)
                 yield EpisodeReport(ends_round=True)
 
     def _over(self) -> bool:
@@ -178,8 +179,8 @@ class Campaign:
             report, last = self._take(task, result)
             if report.features and not result.troubles:
                 moves = list(task.moves[: last + 1])
-                self._corpus.add(KeptSequence(task.root, moves, report.features))
-                self.state.kept = self._corpus.count
+                self._corpus.sequences.append(KeptSequence(task.root, moves, report.features))
+                self.state.kept = len(self._corpus.sequences)
             yield report
             if self._has_ended:
                 break
@@ -213,7 +214,7 @@ class Campaign:
     def _finding(self, task: EpisodeTask, troubles: list[Trouble]) -> HuntFinding | None:
         """Note the first trouble of an episode, unless it was found before."""
         for trouble in troubles[:1]:
-            if not any(known.trouble.is_like(trouble) for known in self.state.findings):
+            if not any(each.trouble.is_like(trouble) for each in self.state.findings):
                 finding = HuntFinding(trouble, task.root, list(task.moves))
                 self.state.findings.append(finding)
                 return finding

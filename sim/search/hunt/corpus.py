@@ -6,27 +6,15 @@ have been, and goes on with the rounds that these did not draw.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, Struct, field, json
 
 from sim.read.errors import UsageError
 from sim.search.hunt.sequences import DrawnMove
 
-T = TypeVar("T")
-
-FORMAT = 2
-
-
-class CorpusHeader(Struct):
-    """What the sequences belong to, and the number of `rounds` that were drawn so far."""
-
-    corpus: int
-    roots: list[str]
-    seed: int
-    rounds: int = 0
+FORMAT = 3
+_NAME = "corpus.json"
 
 
 class KeptSequence(Struct):
@@ -37,65 +25,39 @@ class KeptSequence(Struct):
     features: list[str]
 
 
-class Corpus:
-    """The kept sequences of a hunt. Without a folder they are only counted."""
+class Corpus(Struct):
+    """The kept sequences, what they belong to, and the number of `rounds` that were drawn so far.
+    `corpus` is the version of the format.
+    """
 
-    def __init__(self, roots: Sequence[str], seed: int, folder: Path | None) -> None:
-        """Open or begin a corpus. Refuses one of another scenario, seed or version."""
-        self.count = 0
-        self._folder = folder
-        self._header = CorpusHeader(FORMAT, list(roots), seed)
-        if folder is None:
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        if not self._file.exists():
-            self.end_round(0)
-            return
-        stored = _read(self._file, CorpusHeader)
-        if (stored.corpus, stored.roots, stored.seed) != (FORMAT, list(roots), seed):
-            raise UsageError(
-                f"the corpus in {folder} belongs to another scenario, seed ({stored.seed}) or"
-                " version; use another folder"
-            )
-        self._header = stored
+    roots: tuple[str, ...]
+    seed: int
+    rounds: int = 0
+    sequences: list[KeptSequence] = field(default_factory=list)
+    corpus: int = FORMAT
 
-    @property
-    def rounds(self) -> int:
-        """How many rounds earlier hunts drew."""
-        return self._header.rounds
-
-    def stored(self) -> Iterator[KeptSequence]:
-        """Yield the sequences of earlier hunts, oldest first."""
-        for path in sorted(self._folder.glob("sequence-*.json")) if self._folder else ():
-            self.count += 1
-            yield _read(path, KeptSequence)
-
-    def add(self, kept: KeptSequence) -> None:
-        """Keep a sequence."""
-        if self._folder is not None:
-            _write(self._folder / f"sequence-{self.count:06}.json", kept)
-        self.count += 1
-
-    def end_round(self, rounds: int) -> None:
-        """Note how many rounds are drawn."""
-        self._header.rounds = rounds
-        if self._folder is not None:
-            _write(self._file, self._header)
-
-    @property
-    def _file(self) -> Path:
-        assert self._folder is not None
-        return self._folder / "corpus.json"
+    def save(self, folder: Path) -> None:
+        """Write the corpus to a folder."""
+        part = folder / f"{_NAME}.part"
+        part.write_bytes(json.encode(self))
+        part.rename(folder / _NAME)
 
 
-def _read(path: Path, kind: type[T]) -> T:
+def corpus_of(roots: tuple[str, ...], seed: int, folder: Path | None) -> Corpus:
+    """Return the corpus of a folder, or an empty one.
+
+    Refuses a corpus of another scenario, seed or version.
+    """
+    if folder is None or not (folder / _NAME).exists():
+        return Corpus(roots, seed)
+    path = folder / _NAME
     try:
-        return json.decode(path.read_bytes(), type=kind)
+        stored = json.decode(path.read_bytes(), type=Corpus)
     except DecodeError as error:
         raise UsageError(f"{path} is not of a hunt's corpus: {error}") from None
-
-
-def _write(path: Path, content: Struct) -> None:
-    part = path.with_suffix(".part")
-    part.write_bytes(json.encode(content))
-    part.rename(path)
+    if (stored.corpus, stored.roots, stored.seed) != (FORMAT, roots, seed):
+        raise UsageError(
+            f"the corpus in {folder} belongs to another scenario, seed ({stored.seed}) or version;"
+            " use another folder"
+        )
+    return stored

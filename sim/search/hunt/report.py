@@ -21,9 +21,7 @@ _MISSING_MAX = 12
 
 
 class Printer:
-    """Prints what is new: of a group of features the first few one by one, later ones as counts per
-    round.
-    """
+    """Prints what is new: the first few features of a group one by one, later ones as counts."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

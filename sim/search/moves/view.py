@@ -84,6 +84,16 @@ class Terms(NamedTuple):
         qty_scale, minimum = int(row["fractional_qty_scale"]), int(row["minimum_trade_qty"])
         return cls(row["symbol"], tick, scale, qty_scale, minimum, low, high)
 
+    def entry(self) -> Document:
+        """Return an open instrument of these terms: an entry of `world.instruments`."""
+        return {
+            "symbol": self.symbol,
+            "tick_size": self.dollars(self.tick),
+            "price_scale": self.price_scale,
+            "fractional_qty_scale": self.qty_scale,
+            "state": "OPEN",
+        }
+
     def dollars(self, price: int) -> str:
         """Return a price in price units as dollars."""
         return decimal_text(price, self.price_scale)
