@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from sim.read.replay import replay
-from tools.soak.kills import SURFACES, kill_round
+from tools.soak.kills import kill_round
+from tools.soak.load import SURFACES
 
 
 @pytest.fixture

@@ -60,8 +60,8 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})  # values that a frame does not hav
 class EpisodeResult(Struct):
     """The result of an episode: the features of each move, and what is wrong.
 
-    `inputs` counts handled inputs. `over` says that the run has ended. `cpu_s` is in seconds of
-    processor time.
+    `inputs` counts handled inputs. `over` says that the run has ended. `cpu_s` is the processor
+    time in seconds.
     """
 
     features: list[list[str]] = field(default_factory=list)
