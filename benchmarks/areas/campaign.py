@@ -16,7 +16,7 @@ from sim.read.headless_run import run_scenario
 from sim.run import simulation
 from sim.run.engine.prepared_starts import PreparedStarts
 from sim.search.campaign import RunPlan, finished
-from sim.search.fast_rerun import FastRerun
+from sim.search.shrink import FastRerun
 
 RUNS = 60
 STEPS = 100

@@ -12,8 +12,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.kernel.entropy import Entropy, RandomStream
+from sim.run.actors.operator.action import read_entry
 from sim.search.moves.table import MOVES
-from sim.search.moves.view import Act, Document, Steps, Terms, View, parsed
+from sim.search.moves.view import Act, Document, Steps, Terms, View
 from sim.world.format.scenario import Scenario
 from sim.world.format.steps import Step
 from sim.world.format.world_entries import InstrumentEntry
@@ -41,9 +42,9 @@ def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
     random_steps = _RandomSteps(choices, view)
     faults = choices.below(FAULTS_FIRST + 1)
     world = scenario.world
-    entries = (parsed(InstrumentEntry, terms.entry()) for terms in MARKETS)
+    entries = (read_entry(InstrumentEntry, terms.entry()) for terms in MARKETS)
     appended = (
-        parsed(Step, random_steps.step(number, only_faults=number <= faults))
+        read_entry(Step, random_steps.step(number, only_faults=number <= faults))
         for number in range(1, steps + 1)
     )
     return replace(

@@ -13,7 +13,7 @@ Candidates come from delta debugging (`delta.py`), coarse to fine: an empty worl
 the failing one, other expectations, subsets of the steps, then each key and value of the document.
 A round repeats until nothing changes. When steps are removed, the time that they took is added to
 the next step, so that the rest happens at the same instants. Results are cached by document, and
-worlds are reused between runs (`fast_rerun.py`). The result depends on the scenario alone, so two
+worlds are reused between runs (`FastRerun`). The result depends on the scenario alone, so two
 people get the same file.
 """
 
@@ -23,18 +23,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import json
+from msgspec.structs import replace
 
 from sim.kernel.instants import format_span, parse_span
 from sim.read.errors import UsageError
 from sim.read.headless_run import Report, run_scenario
 from sim.read.identifiers import without_identifiers
+from sim.run.loader.check_steps import step_problems
 from sim.run.loader.load import scenario_from_document
+from sim.run.simulation import Simulation
 from sim.search.delta import minimal, pruned
-from sim.search.fast_rerun import FastRerun
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.scenario import Scenario
+from sim.world.format.yaml_tree import ScenarioError, tree_of
 
 TRIALS = 3_000
+WORLDS_MAX = 4
 # Causes other than a seed and a step: keys of the scenario and of its steps.
 CAUSES = {
     "faults": ("faults", "fault"),
@@ -275,6 +279,42 @@ class Shrinker:
         except Exception:  # an invalid scenario, or one whose world cannot be built
             return None
         return self.failure.is_in(report, steps, any_failure=any_failure)
+
+
+# ---- runs
+
+
+class FastRerun:
+    """Many short runs of nearly the same scenario: worlds are built once and reset for each run.
+
+    Building the default world takes most of a short run. Runs that only differ in their steps share
+    a world, without any effect on the outcome of a run. The most recently used worlds are kept.
+    """
+
+    def __init__(self, *, check_invariants: bool) -> None:
+        self._check_invariants = check_invariants
+        self._worlds: dict[bytes, Simulation] = {}
+
+    def run(self, document: dict[str, Any]) -> Report:
+        """Run a document.
+
+        Raises ScenarioError if it is invalid, or whatever building its world raises.
+        """
+        tree = tree_of(document, "document")
+        scenario = scenario_from_document(document)
+        key = json.encode({name: part for name, part in document.items() if name != "steps"})
+        sim = self._worlds.pop(key, None)
+        if sim is None:
+            sim = Simulation(replace(scenario, steps=()))
+        else:
+            sim.reset()
+        self._worlds[key] = sim
+        if problems := list(step_problems(scenario, tree, sim.world)):
+            raise ScenarioError(problems)
+        if len(self._worlds) > WORLDS_MAX:
+            del self._worlds[next(iter(self._worlds))]
+        sim.script.restart(scenario.steps)
+        return run_scenario(scenario, simulation=sim, check_invariants=self._check_invariants)
 
 
 # ---- documents

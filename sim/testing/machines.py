@@ -45,7 +45,7 @@ from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec import json
 
-from sim.core.invariants import violations
+from sim.core.invariants import Violation, violations
 from sim.core.model.refusals import Refusal
 from sim.read.commands import sim_command
 from sim.read.export.journal_to_scenario import scenario_document
@@ -55,7 +55,7 @@ from sim.run.client.client import connect
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.search.moves.view import Document, Terms
-from sim.testing.start_date import with_start
+from sim.testing.clock import with_start
 from sim.testing.strategies import clock_jumps, faults, order_steps
 from sim.world.format.scenario import Scenario
 
@@ -213,10 +213,13 @@ class ExchangeMachine(RuleBasedStateMachine):
     @invariant()
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
-        broken = violations(self.simulation.exchange.trading)
+        broken = self._violations()
         assert not broken, "; ".join(map(str, broken))
 
     # ---- plumbing
+
+    def _violations(self) -> list[Violation]:
+        return violations(self.simulation.exchange.trading)
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
         """Run an action of the control plane by its name in the journal, such as "fault.add".
@@ -301,12 +304,8 @@ class ServedExchangeMachine(ExchangeMachine):
         """The clock moves and everything due happens."""
         self.exchange.clock.advance(span)
 
-    @invariant()
-    def everything_adds_up(self) -> None:
-        """Money, positions, orders and books (`sim.core.invariants`)."""
-        running = self.exchange.running
-        broken = running.call(lambda: violations(self.simulation.exchange.trading))
-        assert not broken, "; ".join(map(str, broken))
+    def _violations(self) -> list[Violation]:
+        return self.exchange.running.call(super()._violations)
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
         """Run an action of the control plane; returns whether it was accepted."""

@@ -116,9 +116,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     from msgspec.structs import replace
 
     from sim.run.loader.load import load_scenario
+    from sim.testing.clock import warn_of_patched_time, with_start
     from sim.testing.exchange_fixture import ServedExchange
-    from sim.testing.start_date import with_start
-    from sim.testing.wall_clock import warn_of_patched_time
     from sim.world.format.problem_text import with_carets
     from sim.world.format.yaml_tree import ScenarioError
 

@@ -16,8 +16,8 @@ from sim.core.model.enums import InstrumentState
 from sim.read.export.yaml_writer import as_yaml
 from sim.read.headless_run import run_scenario
 from sim.run.client.client import Connection, RpcError, Stream
-from sim.search.fast_rerun import FastRerun
 from sim.search.fuzz import with_random_steps
+from sim.search.shrink import FastRerun
 from sim.testing import connect
 from sim.world.format.scenario import Scenario
 from tests.api import stream_clients as streams

@@ -12,8 +12,8 @@ from urllib.error import HTTPError
 import pytest
 
 from sim.core.model.refusals import InvalidRequest
+from sim.testing.clock import open_grpc_channels
 from sim.testing.control import ControlError
-from sim.testing.wall_clock import open_grpc_channels
 from tests.report_file import ReportFile
 
 pytest_plugins = ["pytester"]

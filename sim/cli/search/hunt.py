@@ -74,8 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from sim.read.progress import Progress
     from sim.run.loader.load import load_scenario
     from sim.search.hunt.campaign import Campaign, HuntPlan
-    from sim.search.hunt.findings import write_finding
-    from sim.search.hunt.report import Printer, document, junit_of, lines
+    from sim.search.hunt.report import Printer, document, junit_of, lines, write_finding
     from sim.search.hunt.roots import roots_of, starts_of
 
     if args.scenario:

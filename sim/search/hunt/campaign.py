@@ -5,6 +5,10 @@ The seed draws every episode, and the results of a round are used in the order i
 drawn. So the result depends on scenario, seed and budget in inputs, and not on the number of
 processes or their speed.
 
+The *corpus* is a folder with the sequences that met a feature first. The next hunt with the same
+scenarios and seed repeats them, which takes it where the earlier ones have been, and goes on with
+the rounds that these did not draw.
+
 A search that finds nothing may be a search that sees nothing, so some episodes have a *canary*: a
 small mistake of the kind that the hunt looks for. When the rest of a partly filled order leaves the
 book, one unit of its reservation stays. No answer to a call shows this, but an invariant does,
@@ -18,14 +22,14 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
-from msgspec import Struct, field
+from msgspec import DecodeError, Struct, field, json
 
 from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Qty
 from sim.kernel.entropy import Entropy
+from sim.read.errors import UsageError
 from sim.run.simulation import Simulation
-from sim.search.hunt.corpus import KeptSequence, corpus_of
 from sim.search.hunt.episode import Episode, EpisodeResult
 from sim.search.hunt.oracles import Trouble, replays
 from sim.search.hunt.roots import starts_of
@@ -35,6 +39,8 @@ from sim.search.workers import Mapper, workers
 ROUND = 16  # episodes in a round
 CANARY_EVERY = 4  # every fourth episode has the canary, until one finds it
 REPLAY_EVERY = 4  # in every fourth round one episode is replayed from its journal
+CORPUS_FORMAT = 3
+_CORPUS_FILE = "corpus.json"
 
 
 class HuntPlan(Struct, frozen=True, kw_only=True):
@@ -99,6 +105,58 @@ class EpisodeReport(NamedTuple):
     features: list[str] = []
     finding: HuntFinding | None = None
     ends_round: bool = False
+
+
+# ---- the corpus
+
+
+class KeptSequence(Struct):
+    """Moves from the start of a root, as far as the last one that met a feature first."""
+
+    root: int
+    moves: list[DrawnMove]
+    features: list[str]
+
+
+class Corpus(Struct):
+    """The kept sequences, what they belong to, and the number of `rounds` that were drawn so far.
+    `corpus` is the version of the format.
+    """
+
+    roots: tuple[str, ...]
+    seed: int
+    rounds: int = 0
+    sequences: list[KeptSequence] = field(default_factory=list)
+    corpus: int = CORPUS_FORMAT
+
+    def save(self, folder: Path) -> None:
+        """Write the corpus to a folder."""
+        part = folder / f"{_CORPUS_FILE}.part"
+        part.write_bytes(json.encode(self))
+        part.rename(folder / _CORPUS_FILE)
+
+
+def corpus_of(roots: tuple[str, ...], seed: int, folder: Path | None) -> Corpus:
+    """Return the corpus of a folder, or an empty one.
+
+    Refuses a corpus of another scenario, seed or version.
+    """
+    if folder is None or not (folder / _CORPUS_FILE).exists():
+        return Corpus(roots, seed)
+    path = folder / _CORPUS_FILE
+    try:
+        stored = json.decode(path.read_bytes(), type=Corpus)
+    except DecodeError as error:
+        raise UsageError(f"{path} is not of a hunt's corpus: {error}") from None
+    if (stored.corpus, stored.roots, stored.seed) != (CORPUS_FORMAT, roots, seed):
+        raise UsageError(
+            f"the corpus in {folder} belongs to another scenario, seed ({stored.seed}) or version;"
+            " use another folder"
+        )
+    return stored
+
+
+# ---- episodes
 
 
 def plant_canary(simulation: Simulation) -> None:

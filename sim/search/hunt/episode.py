@@ -34,19 +34,19 @@ from sim.evidence.witness.witness import judge
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Span, format_instant, is_supported_instant, parse_span
 from sim.read.features.features import FeatureReader
+from sim.run.actors.operator.action import read_entry
 from sim.run.actors.script.calls import ClientCalls
 from sim.run.simulation import Simulation
 from sim.search.hunt.agreement import Agreement
 from sim.search.hunt.clients import PEER, Clients
-from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
-from sim.search.hunt.live_view import LiveView
+from sim.search.hunt.live_moves import LIVE_MOVES
+from sim.search.hunt.live_view import LiveView, Vocabulary
 from sim.search.hunt.oracles import Oracles, Trouble
 from sim.search.hunt.sequences import DrawnMove
 from sim.search.hunt.twin import Twin
-from sim.search.hunt.vocabulary import Vocabulary
 from sim.search.hunt.watchdog import Watchdog
 from sim.search.moves.table import MOVES
-from sim.search.moves.view import Act, Document, Steps, parsed
+from sim.search.moves.view import Act, Document, Steps
 from sim.world.format.steps import Step
 
 DUE_MAX = 20  # maximum number of due instants that pass in one gap
@@ -137,8 +137,8 @@ class Episode:
         if kind in MOVES:
             if MOVES[kind].is_possible(self._view):
                 self._take(choices, MOVES[kind].draw(choices, self._view))
-        elif draw := LIVE_MOVES.get(kind) or EDGE_MOVES.get(kind):
-            self._take(choices, draw(choices, self._view))
+        elif kind in LIVE_MOVES:
+            self._take(choices, LIVE_MOVES[kind](choices, self._view))
         elif kind == "agree":
             self.result.troubles += self._agreement.of_protocols(choices)
         elif kind == "pages":
@@ -171,7 +171,7 @@ class Episode:
         """Do what a client does in a step of a scenario, unless it needs a value of an answer that
         did not come.
         """
-        step = self._script.filled(parsed(Step, document), self._values)
+        step = self._script.filled(read_entry(Step, document), self._values)
         if self._script.unsaved(step):
             return
         try:

@@ -18,7 +18,7 @@ from sim.contract.wire_fields import Field, fields_of
 from sim.kernel import resources
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Instant, Span, days, format_instant, hours, minutes
-from sim.search.hunt.vocabulary import Vocabulary, snake
+from sim.search.hunt.live_view import Vocabulary, snake
 from sim.search.moves.view import PEOPLE, address, query_fields, variables
 
 DEPTH_MAX = 3

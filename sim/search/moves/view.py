@@ -6,10 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
-
-from msgspec import Struct
 
 from sim.contract.contract import Operation, load_contract
 from sim.contract.operation import VARIABLE
@@ -19,10 +17,7 @@ from sim.core.model.quantities import decimal_text
 from sim.kernel.entropy import Choices
 from sim.kernel.instants import Instant
 from sim.run.actors.operator.actions import ACTIONS
-from sim.world.format.struct_types import record
-from sim.world.format.yaml_tree import Problem, tree_of
 
-S = TypeVar("S", bound=Struct)
 Document: TypeAlias = dict[str, Any]
 
 SCRIPTED = ("maker", "taker", "noise")
@@ -32,15 +27,6 @@ LIMIT = "ORDER_TYPE_LIMIT"
 SIDES = ("SIDE_BUY", "SIDE_SELL")
 PEOPLE = 6  # external ids of people, so few that a verification is started twice
 _USERS_MAX = 3  # of a firm
-
-
-def parsed(kind: type[S], document: Document) -> S:
-    """Return an entry of a scenario, such as a `Step`, from a document that a move yielded."""
-    problems: list[Problem] = []
-    entry: S = record(kind).read(tree_of(document, "a move"), problems)
-    if problems:
-        raise AssertionError(f"{document} is no {kind.__name__}: {problems}")
-    return entry
 
 
 class Act(NamedTuple):
@@ -264,6 +250,12 @@ def query_fields(fields: Document, under: str = "") -> dict[str, Any]:
 
 
 # ---- orders that several moves place
+
+
+def scripted(name: str, symbol: str, side: str, price: str, qty: str, **fields: str) -> Act:
+    """Return the action that places an order of a scripted participant (dollars, contracts)."""
+    order = {"as": name, "symbol": symbol, "side": side, "price": price, "qty": qty, **fields}
+    return Act("order.place", "", order)
 
 
 def insert(
