@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     from sim.run.loader.load import load_scenario
     from sim.search.hunt.campaign import Campaign, HuntPlan
     from sim.search.hunt.report import Printer, document, junit_of, lines, write_finding
-    from sim.search.hunt.roots import roots_of, starts_of
+    from sim.search.hunt.roots import roots_of
 
     if args.scenario:
         load_scenario(args.scenario)
@@ -104,9 +104,8 @@ def run(args: argparse.Namespace) -> int:
                     break
     state.interrupted = rounds.interrupted
     with Progress(0, "trials", log=False) as bar:
-        starts = starts_of(plan.roots, plan.seed)
         findings = [
-            write_finding(finding, number, starts, folder, bar.step)
+            write_finding(finding, number, folder, bar.step)
             for number, finding in enumerate(state.findings, 1)
         ]
     print(*lines(state, findings), sep="\n", file=out)

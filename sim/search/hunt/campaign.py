@@ -32,7 +32,7 @@ from sim.read.errors import UsageError
 from sim.run.simulation import Simulation
 from sim.search.hunt.episode import Episode, EpisodeResult
 from sim.search.hunt.oracles import Trouble, replays
-from sim.search.hunt.roots import starts_of
+from sim.search.hunt.roots import start_of
 from sim.search.hunt.sequences import DrawnMove, random_sequence
 from sim.search.workers import Mapper, workers
 
@@ -60,9 +60,9 @@ class HuntPlan(Struct, frozen=True, kw_only=True):
 
 
 class EpisodeTask(Struct, frozen=True):
-    """An episode, as a worker gets it."""
+    """An episode, as a worker gets it: the text and the number of its root, and its moves."""
 
-    roots: tuple[str, ...]
+    scenario: str
     seed: int
     root: int
     moves: tuple[DrawnMove, ...]
@@ -71,11 +71,10 @@ class EpisodeTask(Struct, frozen=True):
 
 
 class HuntFinding(Struct):
-    """A trouble, and the root scenario and moves that lead to it."""
+    """A trouble, and the episode that leads to it."""
 
     trouble: Trouble
-    root: int
-    moves: list[DrawnMove]
+    task: EpisodeTask
 
 
 class CampaignState(Struct):
@@ -174,7 +173,7 @@ def plant_canary(simulation: Simulation) -> None:
 def carry_out(task: EpisodeTask) -> EpisodeResult:
     """Carry out an episode in this process."""
     began = process_time()
-    simulation = starts_of(task.roots, task.seed).copy(task.root)
+    simulation = start_of(task.scenario, task.seed)
     if task.canary:
         plant_canary(simulation)
     result = Episode(simulation).run(task.moves)
@@ -246,7 +245,8 @@ class Campaign:
     def _task(
         self, root: int, moves: Iterable[DrawnMove], *, canary: bool = False, replay: bool = False
     ) -> EpisodeTask:
-        return EpisodeTask(self._plan.roots, self._plan.seed, root, tuple(moves), canary, replay)
+        scenario, seed = self._plan.roots[root], self._plan.seed
+        return EpisodeTask(scenario, seed, root, tuple(moves), canary, replay)
 
     # ---- results
 
@@ -273,7 +273,7 @@ class Campaign:
         """Note the first trouble of an episode, unless it was found before."""
         for trouble in troubles[:1]:
             if not any(each.trouble.is_like(trouble) for each in self.state.findings):
-                finding = HuntFinding(trouble, task.root, list(task.moves))
+                finding = HuntFinding(trouble, task)
                 self.state.findings.append(finding)
                 return finding
         return None

@@ -104,7 +104,7 @@ class Clients:
     def __init__(self, view: LiveView) -> None:
         self._view = view
         self._simulation = view.simulation
-        self.requests = Requests(view.vocabulary)
+        self.requests = Requests(view)
         self.callers = Callers(view.simulation)
         self.open: dict[int, Operation] = {}
         self._last: RestCall | RpcCall | None = None
@@ -114,7 +114,6 @@ class Clients:
 
         An input may depend on the outcome of the previous one.
         """
-        self.requests.now = self._simulation.now
         match kind.split(" "):
             case ["call", plane, name]:
                 operation = load_contract().by_name(name)

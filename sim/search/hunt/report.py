@@ -27,7 +27,7 @@ from sim.search.delta import minimal
 from sim.search.hunt.campaign import CampaignState, EpisodeReport, HuntFinding
 from sim.search.hunt.episode import Episode
 from sim.search.hunt.oracles import KINDS, replays
-from sim.search.hunt.roots import Starts
+from sim.search.hunt.roots import fresh, start_of
 from sim.search.hunt.sequences import DrawnMove
 from sim.search.hunt.watchdog import InputTimeout
 
@@ -57,18 +57,14 @@ class SavedFinding(Struct, frozen=True):
 
 
 def write_finding(
-    new: HuntFinding,
-    number: int,
-    starts: Starts,
-    folder: Path,
-    on_trial: Callable[[], None] = lambda: None,
+    new: HuntFinding, number: int, folder: Path, on_trial: Callable[[], None] = lambda: None
 ) -> SavedFinding:
     """Minimise a finding and write it: its journal and, as far as possible, the same run as a
     scenario, both with its number in their names.
     """
     journal, trouble = BytesIO(), new.trouble
-    simulation = starts.fresh(new.root, journal)
-    troubles = Episode(simulation).run(_fewest_moves(new, starts, on_trial)).troubles
+    simulation = fresh(new.task.scenario, new.task.seed, journal)
+    troubles = Episode(simulation).run(_fewest_moves(new, on_trial)).troubles
     if trouble.kind == "replay":
         troubles += replays(simulation)
     text = next((each.text for each in troubles if each.is_like(trouble)), trouble.text)
@@ -96,24 +92,22 @@ def _scenario(journal: Path, kind: str, text: str) -> str:
     return str(path)
 
 
-def _fewest_moves(
-    new: HuntFinding, starts: Starts, on_trial: Callable[[], None]
-) -> list[DrawnMove]:
+def _fewest_moves(new: HuntFinding, on_trial: Callable[[], None]) -> Sequence[DrawnMove]:
     """Return the fewest moves that lead to the same trouble; all if it does not recur."""
     left = _TRIALS_ENDLESS if new.trouble.subject == InputTimeout.__name__ else TRIALS_MAX
 
-    def fails(moves: list[DrawnMove]) -> bool:
+    def fails(moves: Sequence[DrawnMove]) -> bool:
         nonlocal left
         left -= 1
         on_trial()
         if left < 0:
             return False
-        troubles = Episode(starts.copy(new.root)).run(moves).troubles
+        simulation = start_of(new.task.scenario, new.task.seed)
+        troubles = Episode(simulation).run(moves).troubles
         return any(trouble.is_like(new.trouble) for trouble in troubles)
 
-    if new.trouble.kind == "replay" or not fails(new.moves):
-        return new.moves
-    return minimal(new.moves, fails)
+    moves = new.task.moves
+    return moves if new.trouble.kind == "replay" or not fails(moves) else minimal(moves, fails)
 
 
 # ---- output

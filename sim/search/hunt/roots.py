@@ -4,7 +4,6 @@ tight limits and without any, and both sides of each date.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -51,26 +50,16 @@ def _limited(base: str, limit: str) -> str:
 # ---- simulations
 
 
-class Starts:
-    """The root scenarios of a hunt as texts, each built once and copied for every episode."""
-
-    def __init__(self, roots: Sequence[str], seed: int) -> None:
-        self._roots = roots
-        self._seed = seed
-        self._built: dict[int, Simulation] = {}
-
-    def copy(self, root: int) -> Simulation:
-        """Return a copy of a root at its start."""
-        if root not in self._built:
-            self._built[root] = self.fresh(root, BytesIO())
-        return self._built[root].fork()
-
-    def fresh(self, root: int, journal: BytesIO) -> Simulation:
-        """Return a root at its start, with its journal from the beginning."""
-        return Simulation(load_scenario(self._roots[root]), seed=self._seed, journal=journal)
+def fresh(root: str, seed: int, journal: BytesIO) -> Simulation:
+    """Return a root, a scenario as text, at its start, with its journal from the beginning."""
+    return Simulation(load_scenario(root), seed=seed, journal=journal)
 
 
-@lru_cache(maxsize=1)
-def starts_of(roots: tuple[str, ...], seed: int) -> Starts:
-    """Return the starts of a hunt in this process."""
-    return Starts(roots, seed)
+@lru_cache(maxsize=32)
+def _built(root: str, seed: int) -> Simulation:
+    return fresh(root, seed, BytesIO())
+
+
+def start_of(root: str, seed: int) -> Simulation:
+    """Return a copy of a root at its start, which is built once in this process."""
+    return _built(root, seed).fork()

@@ -230,11 +230,6 @@ def address(
     return verb, VARIABLE.sub(filled, template), fields, bool(takes_body)
 
 
-def variables(template: str) -> list[str]:
-    """Return the names of the variables of a path."""
-    return VARIABLE.findall(template)
-
-
 def query_fields(fields: Document, under: str = "") -> dict[str, Any]:
     """Return fields as query parameters; those of messages by their dotted path."""
     flat: dict[str, Any] = {}
