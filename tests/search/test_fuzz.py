@@ -20,8 +20,8 @@ from sim.search.fuzz import with_random_steps
 from sim.search.shrink import FastRerun
 from sim.testing import connect
 from sim.world.format.scenario import Scenario
-from tests.api import stream_clients as streams
 from tests.journeys import firm
+from tests.kit import streams
 
 REFUSED = """
 name: refused
