@@ -22,6 +22,15 @@ steps:
     call: {plane: exchange, get: /v1/orderbook/lean, query: {depth: "50"}, as: firms/atlas}
     expect: {status: 200}
 """
+FOLLOWS = """
+name: follows
+extends: quickstart
+world: {instruments: [{symbol: x, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {subscribe: {name: fills, rpc: OrderEntryAPI.CreateOrderSubscription, as: firms/atlas/users/mara-voss, json: {symbols: [x]}}}
+  - {order: {as: firms/atlas/users/mara-voss, symbol: x, side: buy, price: "0.44", qty: "5"}}
+  - {at: +1s, disconnect: fills}
+"""
 TRADE = """
 name: trade
 extends: quickstart
@@ -66,6 +75,14 @@ def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, fil
     assert failure["lines"][0].startswith("deep at 2026-09-08T18:00:00Z: status is 400, not 200")
     assert Path(failure["journal"]).is_file()
     assert sim("replay", failure["journal"])[0] == 0
+
+
+def test_streams_and_what_they_send_are_features_of_a_run_as_of_a_hunt(sim, file, tmp_path):
+    found = tmp_path / "found.json"
+    code, _, _ = sim(f"sweep {file('follows.yaml', FOLLOWS)} --seeds 1 --jobs 1 --json {found}")
+    assert code == 0
+    # the stream is opened, sends a snapshot and an update, and its client leaves
+    assert json.loads(found.read_text())["features"]["streams"] == 4
 
 
 @pytest.mark.soak

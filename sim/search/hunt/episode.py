@@ -50,11 +50,9 @@ from sim.search.moves.view import Act, Document, Steps
 from sim.world.format.steps import Step
 
 DUE_MAX = 20  # maximum number of due instants that pass in one gap
-RESUME_TOKEN = 500  # bytes; a request at least this long holds a resume token (rule S4)
 FRAMES_READ = 10  # frames of an operation from which values are learned
 _CHUNKS_MAX = 200  # parts of a download that are read
 _TOKENS_MAX = 4
-_EMPTY: tuple[Any, ...] = (None, "", [], {})  # values that a frame does not have
 
 
 class EpisodeResult(Struct):
@@ -90,7 +88,6 @@ class Episode:
         self._stream_names: dict[int, str] = {}
         self._posts: list[Post] = []
         self._held: list[str] = []
-        self._event_ids: set[str] = set()
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
         self._disturbed = False  # whether a fault or a quirk had an effect on the last call
@@ -273,14 +270,12 @@ class Episode:
             name = self._simulation.engine.hub.operations().get(outcome.stream)
             if name is not None:
                 self._clients.open[outcome.stream] = load_contract().by_name(name)
-                self._features.append(f"stream:{name}|opened")
-                if len(input_.message) > RESUME_TOKEN:
-                    self._features.append(f"stream:{name}|resumed")
         elif isinstance(input_, StreamHungUp):
-            self._script.streams.leave(input_.stream)
-            operation = self._clients.open.pop(input_.stream, None)
-            if operation is not None:
-                self._features.append(f"stream:{operation.name}|hung up")
+            self._leave(input_.stream)
+
+    def _leave(self, stream: int) -> None:
+        self._script.streams.leave(stream)
+        self._clients.open.pop(stream, None)
 
     def _note_reply(self, input_: Input, reply: Reply | None) -> None:
         if reply is None:
@@ -297,21 +292,11 @@ class Episode:
     def _note_effect(self, effect: Effect) -> None:
         """Note the end of a stream, a webhook attempt, or the answer to a pending call."""
         if isinstance(effect, Close):
-            self._script.streams.leave(effect.stream)
-            operation = self._clients.open.pop(effect.stream, None)
-            if operation is not None:
-                code = effect.code if operation.grpc else effect.web_socket_code
-                self._features.append(f"stream:{operation.name}|ended {code}")
+            self._leave(effect.stream)
         elif isinstance(effect, Post) and not effect.receiver:
             self._posts.append(effect)
-            signed = "signed" if effect.secret else "unsigned"
-            self._features.append(f"webhook:sent {signed}")
-            if effect.event_id in self._event_ids:
-                self._features.append("webhook:again")
-            self._event_ids.add(effect.event_id)
         elif isinstance(effect, Resolve) and effect.pending_on in self._held:
             self._held.remove(effect.pending_on)
-            self._features.append(f"answer:late|{effect.reply.status}|{effect.reply.code}")
 
     def _learn_values(self) -> None:
         """Learn values from what clients observed, and note the kinds of frames."""
@@ -320,9 +305,6 @@ class Episode:
             if observation.body is not None and self._is_read(observation):
                 self._view.vocabulary.learn(observation.body, observation.operation.name)
             if observation.kind == "frame" and isinstance(observation.body, dict):
-                names = [name for name, value in observation.body.items() if value not in _EMPTY]
-                kind = " ".join(sorted(names))
-                self._features.append(f"stream:{observation.operation.name}|{kind}")
                 self._keep_resume_token(observation)
 
     def _keep_resume_token(self, observation: ClientObservation) -> None:
