@@ -143,11 +143,11 @@ def bisect(path: Path, expectation: Question, *, becomes: bool, every: int = 0) 
         start = simulation_of(header)
     first = Check(1, start.seq, start.now, expectation.ask(start))
     stride = every or max(1, total // CHECKS)
-    whole = Bisection(path, expectation, becomes, total, stride, first, first)
-    broad = _walk(whole, 1, stride)
+    unsearched = Bisection(path, expectation, becomes, total, stride, first, first)
+    broad = _walk(unsearched, 1, stride)
     if broad.change is None or stride == 1:
         return broad
-    close = _walk(whole, broad.change.before.number, 1)
+    close = _walk(unsearched, broad.change.before.number, 1)
     return broad._replace(change=close.change or broad.change, interrupted=close.interrupted)
 
 
