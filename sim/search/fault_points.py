@@ -43,21 +43,30 @@ class FaultKind(NamedTuple):
     """A fault to try: its name, the planes on which it is tried, and its act.
 
     `wire` means that without a connection it looks like an error, so it is tried over sockets only.
+    `delays` are how long it may take besides: just below and above the usual timeouts of clients,
+    and those of the service.
     """
 
     name: str
     planes: tuple[str, ...]
     act: dict[str, Any]
     wire: bool = False
+    delays: tuple[str, ...] = ()
+
+    def lasting(self, point: Point, delay: str) -> Point:
+        """Return a fault of this kind at a point with another delay."""
+        key = next(key for key in ("retry_after", "delay") if key in self.act)
+        return point._replace(kind=f"{self.name} {delay}", act=point.act | {key: delay})
 
 
 MESSAGES = ("stream", "webhook")
+_LATE = ("250ms", "1s", "12s", "31s", "2m")
 FAULT_KINDS = (
     FaultKind("error", (*CALLS, *MESSAGES), {"status": 503}),
-    FaultKind("limited", CALLS, {"status": 429, "retry_after": "2s"}),
+    FaultKind("limited", CALLS, {"status": 429, "retry_after": "2s"}, delays=("1s", "30s")),
     FaultKind("lost", CALLS, {"status": 504, "handled": True}),
-    FaultKind("late", (*CALLS, *MESSAGES), {"delay": "4s"}),
-    FaultKind("late engine", ("engine",), {"delay": "6s"}),
+    FaultKind("late", (*CALLS, *MESSAGES), {"delay": "4s"}, delays=_LATE),
+    FaultKind("late engine", ("engine",), {"delay": "6s"}, delays=("1s", "4s", "12s", "31s")),
     FaultKind("refuse", CALLS, {"refuse": True}, wire=True),
     FaultKind("reset", CALLS, {"reset": True}, wire=True),
     FaultKind("reset stream", ("stream",), {"reset": True}),
@@ -199,15 +208,6 @@ def by_point(trials: Iterable[Trial]) -> dict[tuple[str, str], list[Trial]]:
 
 # ---- sets
 
-# How long a fault of a kind may take, besides what single faults try: just below and above the
-# usual timeouts of clients, and those of the service.
-DELAYS: dict[str, tuple[str, ...]] = {
-    "late": ("250ms", "1s", "12s", "31s", "2m"),
-    "late engine": ("1s", "4s", "12s", "31s"),
-    "limited": ("1s", "30s"),
-}
-_DELAYED_BY = {"late": "delay", "late engine": "delay", "limited": "retry_after"}
-
 
 def sets_of(base: Survey, tried: Sequence[Trial], *, wire: bool, faults: str) -> list[FaultSet]:
     """Return sets to try after trials of single faults, the most promising first.
@@ -236,8 +236,8 @@ def sets_of(base: Survey, tried: Sequence[Trial], *, wire: bool, faults: str) ->
 
 def timings(point: Point) -> Iterator[Point]:
     """Yield the same fault with other delays."""
-    for delay in DELAYS.get(point.kind, ()):
-        yield _lasting(point, delay)
+    kind = next(kind for kind in FAULT_KINDS if kind.name == point.kind)
+    yield from (kind.lasting(point, delay) for delay in kind.delays)
 
 
 def try_sets(
@@ -271,16 +271,11 @@ def smallest(faults: FaultSet, breaks: Callable[[FaultSet], bool]) -> FaultSet:
 
 def _shorter(point: Point) -> Iterator[Point]:
     """Yield the fault with shorter delays, the shortest first."""
-    name, _, delay = point.kind.rpartition(" ")
-    if delay in DELAYS.get(name, ()):
-        plain = point._replace(kind=name)
-        for shorter in DELAYS[name][: DELAYS[name].index(delay)]:
-            yield _lasting(plain, shorter)
-
-
-def _lasting(point: Point, delay: str) -> Point:
-    act = point.act | {_DELAYED_BY[point.kind]: delay}
-    return point._replace(kind=f"{point.kind} {delay}", act=act)
+    for kind in FAULT_KINDS:
+        name, _, delay = point.kind.rpartition(" ")
+        if kind.name == name and delay in kind.delays:
+            shorter = kind.delays[: kind.delays.index(delay)]
+            yield from (kind.lasting(point, other) for other in shorter)
 
 
 def _newly_reached(base: Survey, passed: Survey, *, wire: bool, faults: str) -> Iterator[Point]:

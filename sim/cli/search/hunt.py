@@ -30,6 +30,7 @@ from sim.cli.arguments import (
     add_text,
     check_writable,
     count,
+    from_options,
 )
 from sim.cli.json_output import add_json, give_json, text_output
 
@@ -83,15 +84,7 @@ def run(args: argparse.Namespace) -> int:
     folder = args.save_failures or SAVED
     check_writable((args.junit,), (args.corpus, folder))
     inputs = args.inputs or (0 if args.minutes else INPUTS)
-    plan = HuntPlan(
-        roots=roots_of(args.scenario),
-        seed=args.seed,
-        inputs=inputs,
-        jobs=args.jobs,
-        corpus=args.corpus,
-        cluster=args.cluster,
-        keep_going=args.keep_going,
-    )
+    plan = from_options(HuntPlan, args, roots=roots_of(args.scenario), inputs=inputs)
     end = monotonic() + 60 * args.minutes if args.minutes else inf
     campaign, printer = Campaign(plan), Printer(out)
     state = campaign.state

@@ -99,15 +99,20 @@ class Callers:
 
 
 class Clients:
-    """Draws inputs of clients. `open` are the streams that they hold, by id."""
+    """Draws inputs of clients."""
 
     def __init__(self, view: LiveView) -> None:
         self._view = view
         self._simulation = view.simulation
         self.requests = Requests(view)
         self.callers = Callers(view.simulation)
-        self.open: dict[int, Operation] = {}
         self._last: RestCall | RpcCall | None = None
+
+    @property
+    def open(self) -> dict[int, Operation]:
+        """The streams that clients hold, by id."""
+        names = self._simulation.engine.hub.operations()
+        return {number: load_contract().by_name(name) for number, name in names.items()}
 
     def inputs(self, kind: str, choices: RandomStream) -> Iterator[Input]:
         """Yield the inputs of a kind of move.
@@ -124,11 +129,11 @@ class Clients:
                 yield self.call(choices, plane, operation, body, caller)
             case ["stream", name]:
                 yield from self._stream(choices, load_contract().by_name(name))
-            case ["frame"] if self.open:
-                number = choices.choice(list(self.open))
-                yield StreamFrame(number, self._frame(choices, self.open[number]), PEER)
-            case ["hangup"] if self.open:
-                yield StreamHungUp(choices.choice(list(self.open)), PEER)
+            case ["frame"] if streams := self.open:
+                number = choices.choice(list(streams))
+                yield StreamFrame(number, self._frame(choices, streams[number]), PEER)
+            case ["hangup"] if streams := self.open:
+                yield StreamHungUp(choices.choice(list(streams)), PEER)
             case ["token"]:
                 yield self._token(choices)
             case ["outlive"]:
@@ -244,8 +249,9 @@ class Clients:
                 message = message_of(operation, self.requests.document(choices, operation))
             yield StreamOpened(method, message, caller.participant, caller.credential, PEER)
             count = int(operation.kind == "bidi")
-        number = max(self.open, default=0)
-        if self.open.get(number) is operation:
+        streams = self.open
+        number = max(streams, default=0)
+        if streams.get(number) is operation:
             for _ in range(count):
                 yield StreamFrame(number, self._frame(choices, operation), PEER)
 

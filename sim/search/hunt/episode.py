@@ -26,7 +26,6 @@ from sim.api.pipeline.inputs import (
     WebhookAnswered,
 )
 from sim.api.pipeline.verification import bearer
-from sim.contract.contract import load_contract
 from sim.core.model.refusals import Refusal
 from sim.evidence.witness.journal import Watch
 from sim.evidence.witness.observation import ClientObservation
@@ -112,7 +111,7 @@ class Episode:
         """Close every stream and check everything once more. What clients observed is checked only
         if nothing else is wrong.
         """
-        for number in list(self._clients.open):
+        for number in self._clients.open:
             self._enter(StreamHungUp(number, PEER))
         troubles = self.result.troubles
         if not troubles:
@@ -252,7 +251,8 @@ class Episode:
 
     def _check(self, input_: Input, outcome: Outcome) -> None:
         """Note what an outcome shows, and what is wrong with it."""
-        self._note_streams(input_, outcome)
+        if isinstance(input_, StreamHungUp):
+            self._script.streams.leave(input_.stream)
         self._note_reply(input_, outcome.reply)
         for effect in outcome.effects:
             self._note_effect(effect)
@@ -264,18 +264,6 @@ class Episode:
         self.result.troubles += self._twin.after_input(input_, outcome)
         quirks = any(feature.startswith("quirk:") for feature in features)
         self._disturbed = self._disturbed or quirks or bool(outcome.injections)
-
-    def _note_streams(self, input_: Input, outcome: Outcome) -> None:
-        if isinstance(input_, StreamOpened) and outcome.stream:
-            name = self._simulation.engine.hub.operations().get(outcome.stream)
-            if name is not None:
-                self._clients.open[outcome.stream] = load_contract().by_name(name)
-        elif isinstance(input_, StreamHungUp):
-            self._leave(input_.stream)
-
-    def _leave(self, stream: int) -> None:
-        self._script.streams.leave(stream)
-        self._clients.open.pop(stream, None)
 
     def _note_reply(self, input_: Input, reply: Reply | None) -> None:
         if reply is None:
@@ -292,7 +280,7 @@ class Episode:
     def _note_effect(self, effect: Effect) -> None:
         """Note the end of a stream, a webhook attempt, or the answer to a pending call."""
         if isinstance(effect, Close):
-            self._leave(effect.stream)
+            self._script.streams.leave(effect.stream)
         elif isinstance(effect, Post) and not effect.receiver:
             self._posts.append(effect)
         elif isinstance(effect, Resolve) and effect.pending_on in self._held:
