@@ -55,7 +55,7 @@ class FaultKind(NamedTuple):
 
     def lasting(self, point: Point, delay: str) -> Point:
         """Return a fault of this kind at a point with another delay."""
-        key = next(key for key in ("retry_after", "delay") if key in self.act)
+        *_, key = self.act  # the last key says how long it takes
         return point._replace(kind=f"{self.name} {delay}", act=point.act | {key: delay})
 
 
