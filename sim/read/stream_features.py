@@ -1,5 +1,5 @@
-"""Features of what a run sent besides answers: streams and their frames, webhook attempts, and late
-answers (`features`).
+"""Features of what a run sent besides answers: streams and their frames, webhook attempts, answers
+that came late. `features` has the other groups.
 """
 
 from __future__ import annotations
