@@ -13,7 +13,7 @@ Candidates come from delta debugging (`delta.py`), coarse to fine: an empty worl
 the failing one, other expectations, subsets of the steps, then each key and value of the document.
 A round repeats until nothing changes. When steps are removed, the time that they took is added to
 the next step, so that the rest happens at the same instants. Results are cached by document, and
-worlds are reused between runs (`FastRerun`). The result depends on the scenario alone, so two
+their runs share the start of a world (`rerun`). The result depends on the scenario alone, so two
 people get the same file.
 """
 
@@ -38,7 +38,6 @@ from sim.world.format.scenario import Scenario
 from sim.world.format.yaml_tree import ScenarioError, tree_of
 
 TRIALS = 3_000
-WORLDS_MAX = 4
 # Causes other than a seed and a step: keys of the scenario and of its steps.
 CAUSES = {
     "faults": ("faults", "fault"),
@@ -132,7 +131,6 @@ class Shrinker:
         if failure is None:
             raise UsageError(f"{run} does not fail: there is nothing to shrink")
         self.failure = failure
-        self._runner = FastRerun(check_invariants=failure.step < 0)
         self._any_failure = any_failure
         self._trials_max = trials
         self._on_trial = on_trial
@@ -275,7 +273,7 @@ class Shrinker:
     def _shows_failure(self, document: Document, steps: Steps, *, any_failure: bool) -> bool | None:
         """Return whether a document's run shows the failure; None if it cannot run."""
         try:
-            report = self._runner.run(document)
+            report = rerun(document, check_invariants=self.failure.step < 0)
         except Exception:  # an invalid scenario, or one whose world cannot be built
             return None
         return self.failure.is_in(report, steps, any_failure=any_failure)
@@ -284,37 +282,20 @@ class Shrinker:
 # ---- runs
 
 
-class FastRerun:
-    """Many short runs of nearly the same scenario: worlds are built once and reset for each run.
+def rerun(document: Document, *, check_invariants: bool) -> Report:
+    """Run a scenario document.
 
-    Building the default world takes most of a short run. Runs that only differ in their steps share
-    a world, without any effect on the outcome of a run. The most recently used worlds are kept.
+    Building the default world takes most of a short run. So the run begins as one without steps,
+    and all that differ in their steps alone are copies of one start (`prepared_starts`). Raises
+    ScenarioError if the document is invalid, or whatever building its world raises.
     """
-
-    def __init__(self, *, check_invariants: bool) -> None:
-        self._check_invariants = check_invariants
-        self._worlds: dict[bytes, Simulation] = {}
-
-    def run(self, document: dict[str, Any]) -> Report:
-        """Run a document.
-
-        Raises ScenarioError if it is invalid, or whatever building its world raises.
-        """
-        tree = tree_of(document, "document")
-        scenario = scenario_from_document(document)
-        key = json.encode({name: part for name, part in document.items() if name != "steps"})
-        sim = self._worlds.pop(key, None)
-        if sim is None:
-            sim = Simulation(replace(scenario, steps=()))
-        else:
-            sim.reset()
-        self._worlds[key] = sim
-        if problems := list(step_problems(scenario, tree, sim.world)):
-            raise ScenarioError(problems)
-        if len(self._worlds) > WORLDS_MAX:
-            del self._worlds[next(iter(self._worlds))]
-        sim.script.restart(scenario.steps)
-        return run_scenario(scenario, simulation=sim, check_invariants=self._check_invariants)
+    tree = tree_of(document, "document")
+    scenario = scenario_from_document(document)
+    sim = Simulation(replace(scenario, steps=()))
+    if problems := list(step_problems(scenario, tree, sim.world)):
+        raise ScenarioError(problems)
+    sim.script.restart(scenario.steps)
+    return run_scenario(scenario, simulation=sim, check_invariants=check_invariants)
 
 
 # ---- documents
