@@ -23,15 +23,13 @@ Built-in rules: others trade and cancel, markets halt and resume, time passes. I
 `FaultyExchangeMachine` faults are injected too. A failing example is saved as a scenario file and a
 journal, for `sim timeline`, `sim replay --serve` and `sim shrink`.
 
-The examples of one class share one exchange, which is reset before each: building a world takes far
-longer than an example.
+An exchange over sockets is shared by the examples of one class, and reset before each.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
@@ -63,7 +61,6 @@ if TYPE_CHECKING:
     from sim.core.identity.firms import ApiKey, Firm
     from sim.testing.exchange_fixture import ServedExchange
 
-JOURNAL_MOST = 16 << 20  # bytes of examples after which a new exchange is built
 WHOLE = Terms("machine-whole")
 FRACTIONAL = Terms(
     "machine-fractional", tick=25, price_scale=10_000, qty_scale=100, low=100, high=9_900
@@ -74,15 +71,6 @@ MARKETS = (WHOLE, FRACTIONAL)
 def currently_final() -> bool:
     """Whether hypothesis runs the smallest failing example."""
     return currently_in_test_context() and current_build_context().is_final
-
-
-@dataclass
-class _Shared:
-    """The exchange that the examples of one machine class share, in this process or served."""
-
-    simulation: Simulation | None = None
-    journal: BytesIO | None = None
-    served: ServedExchange | None = None
 
 
 class Truth:
@@ -129,11 +117,6 @@ class ExchangeMachine(RuleBasedStateMachine):
     extends: ClassVar[str] = "quickstart"
     seed: ClassVar[int | None] = None
     kept: ClassVar[str] = "runs/machines"
-    _shared: ClassVar[_Shared] = _Shared()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._shared = _Shared()
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,24 +125,10 @@ class ExchangeMachine(RuleBasedStateMachine):
         self.begin()
 
     def _connect(self) -> None:
-        """Get the exchange at its start: the shared one after a reset, or a new one.
-
-        The last example gets a new one, because its journal is saved.
-        """
-        simulation, journal = self._shared.simulation, self._shared.journal
-        if (
-            simulation is None
-            or journal is None
-            or journal.tell() > JOURNAL_MOST
-            or currently_final()
-        ):
-            journal = BytesIO()
-            simulation = Simulation(self._scenario(), seed=self.seed, journal=journal)
-            self._shared.simulation, self._shared.journal = simulation, journal
-        else:
-            simulation.reset()
-        self.simulation, self._journal = simulation, journal
-        self.world = connect(simulation)
+        """Begin a run. From the third example on, it copies a start (`prepared_starts`)."""
+        self._journal = BytesIO()
+        self.simulation = Simulation(self._scenario(), seed=self.seed, journal=self._journal)
+        self.world = connect(self.simulation)
 
     @classmethod
     def _scenario(cls) -> Scenario:
@@ -288,14 +257,20 @@ class ServedExchangeMachine(ExchangeMachine):
     `teardown`, and call the inherited `teardown` too.
     """
 
+    _served: ClassVar[ServedExchange | None] = None  # of each class that has tests
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._served = None
+
     def _connect(self) -> None:
         from sim.testing.exchange_fixture import ServedExchange
 
-        if self._shared.served is None:
+        cls = type(self)
+        if cls._served is None:
             journal = self._file("-served.ndjson")
-            served = ServedExchange(self._scenario(), seed=self.seed, journal=journal)
-            self._shared.served = served
-        self.exchange = self._shared.served
+            cls._served = ServedExchange(self._scenario(), seed=self.seed, journal=journal)
+        self.exchange = cls._served
         self.exchange.reset()
         self.simulation = self.exchange.running.simulation
 
@@ -322,6 +297,6 @@ class ServedExchangeMachine(ExchangeMachine):
     @classmethod
     def stop(cls) -> None:
         """Stop serving. Call it when the tests of the module are done (`teardown_module`)."""
-        if cls._shared.served is not None:
-            cls._shared.served.close()
-            cls._shared.served = None
+        if cls._served is not None:
+            cls._served.close()
+            cls._served = None
