@@ -49,7 +49,6 @@ from sim.search.fault_points import (
     try_sets,
 )
 from sim.search.workers import map_jobs
-from sim.world.format.scenario import Scenario
 from sim.world.format.variation import SettingChange, with_changes
 
 FAILURES_MAX = 12
@@ -118,19 +117,25 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Trial]:
 
 
 def variants(request: ExploreRequest) -> Iterator[Variant]:
-    """Run the variants of the scenarios once without faults, and yield what to try with each."""
+    """Run the variants of the scenarios once without faults, and yield what to try with each.
+
+    Raises UsageError if one fails without any fault.
+    """
     for name in request.scenarios:
         for variant in matching_variants(name, request.params):
-            params = {**variant, **request.params}
-            survey = _survey(load_scenario(name, params))
+            params = tuple({**variant, **request.params}.items())
+            trial = run_trial(ExploreTask(name, params, ()))
+            if trial.failures:
+                problem = f"{trial.subject} fails without any fault: {trial.failures[0]}"
+                raise UsageError(problem)
             fault_points = points(
-                survey,
+                trial.passed,
                 wire=False,
                 operations=request.operations,
                 faults=request.faults,
                 max_occurrences=request.max_occurrences,
             )
-            yield Variant(name, tuple(params.items()), survey, list(fault_points))
+            yield Variant(name, params, trial.passed, list(fault_points))
 
 
 def _explore_sets(request: ExploreRequest, variant: Variant, tried: Sequence[Trial]) -> list[Trial]:
@@ -149,29 +154,15 @@ def _explore_sets(request: ExploreRequest, variant: Variant, tried: Sequence[Tri
     return trials
 
 
-def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
-    """Return how often a scenario passes each point.
-
-    Raises UsageError if it fails without any fault.
-    """
-    sim = Simulation(scenario)
-    survey: dict[tuple[str, str], int] = {}
-    sim.exchange.faults.survey = survey
-    report = run_scenario(scenario, simulation=sim)
-    if not report.ok:
-        raise UsageError(f"{report.title} fails without any fault: {report.first_failure}")
-    return survey
-
-
 def run_trial(task: ExploreTask) -> Trial:
-    """Run a scenario with one or more additional faults."""
+    """Run a scenario with its additional faults, if any."""
     changes = tuple(SettingChange("faults", each.kind, each.as_json()) for each in task.faults)
     scenario = with_changes(load_scenario(task.scenario, dict(task.params)), changes)
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
     sim.exchange.faults.survey = survey
     newest_first = sim.exchange.faults.all()[::-1]
-    specs = scenario.faults[-len(task.faults) :]
+    specs = scenario.faults[len(scenario.faults) - len(task.faults) :]
     added = [next(fault for fault in newest_first if fault.spec == spec) for spec in specs]
     report = run_scenario(scenario, simulation=sim)
     verdict = _verdict(sim, added, report)
