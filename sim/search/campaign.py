@@ -7,12 +7,12 @@ campaign resumes where it stopped, whatever the number of processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from io import BytesIO
 from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TextIO
 
 from msgspec import DecodeError, Struct, json
@@ -234,35 +234,23 @@ def finished(plan: RunPlan) -> Iterator[Report]:
 
 
 def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
+    # The workers of a cluster need not have the files, so a scenario's source is sent with the job
+    work = [(job, scenario_of(job).source() if cluster else "") for job in jobs]
     with workers(processes if len(jobs) > 1 else 1, cluster) as mapper:
-        if cluster:
-            # Its workers need not have the files, so a scenario's source is sent with the job
-            yield from mapper(_run_from_source, [(job, scenario_of(job).source()) for job in jobs])
-        else:
-            yield from mapper(run_one, jobs)
+        yield from mapper(run_one, work)
 
 
-def run_one(job: Job) -> Report:
+def run_one(work: tuple[Job, str]) -> Report:
     """Make one run. With `verify`, make it twice and replay its journal."""
-    return _report(job, scenario_of(job))
-
-
-def _run_from_source(job_and_source: tuple[Job, str]) -> Report:
-    job, source = job_and_source
-    return _report(job, scenario_from_source(source.encode()))
-
-
-def _report(job: Job, scenario: Scenario) -> Report:
-    folder = Path(job.save_failures) if job.save_failures else None
-    changes = label(job.changes)
-    journals = Path(job.journal) if job.journal else None
+    job, source = work
+    scenario = scenario_from_source(source.encode()) if source else scenario_of(job)
     report = run_scenario(
         scenario,
         job.seed,
-        save_failures=folder,
-        journals=journals,
+        save_failures=Path(job.save_failures) if job.save_failures else None,
+        journals=Path(job.journal) if job.journal else None,
         pages=Path(job.report) if job.report else None,
-        changes=changes,
+        changes=label(job.changes),
         recorder=Recorder() if job.coverage else None,
         features=FeatureRecorder() if job.features else None,
         copy=job.copy,
@@ -272,16 +260,10 @@ def _report(job: Job, scenario: Scenario) -> Report:
     written = BytesIO()
     again = Simulation(scenario, seed=job.seed, journal=written)
     digest = run_scenario(scenario, simulation=again, check_invariants=False).digest
-    broken = [line for name in job.oracles for line in _function(name)(again)]
+    broken = [line for name in job.oracles for line in resolve_name(name)(again)]
     if job.verify:
         broken += _differences(digest, written, report)
     return replace(report, broken=tuple(broken))
-
-
-def _function(name: str) -> Callable[[Simulation], Iterable[str]]:
-    module, _, function = name.partition(":")
-    check: Callable[[Simulation], Iterable[str]] = getattr(import_module(module), function)
-    return check
 
 
 def _differences(digest: str, written: BytesIO, report: Report) -> Iterator[str]:
