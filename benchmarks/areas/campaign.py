@@ -25,13 +25,13 @@ TRIALS = 40
 
 def figures(rounds: int) -> list[Figure]:
     """Measure runs per minute."""
-    one, two, copied, anew, seeds, built = [], [], [], [], [], []
+    one, two, set_back, anew, seeds, built = [], [], [], [], [], []
     document = load_scenario("price-time-priority").plain()
     for _ in range(max(1, rounds // 3)):
         one.append(_a_minute(RUNS, lambda: _campaign(1)))
         two.append(_a_minute(RUNS, lambda: _campaign(2)))
         _again(document, 2)
-        copied.append(_a_minute(TRIALS, partial(_again, document, TRIALS)))
+        set_back.append(_a_minute(TRIALS, partial(_again, document, TRIALS)))
         anew.append(
             _a_minute(
                 TRIALS,
@@ -66,7 +66,7 @@ def figures(rounds: int) -> list[Figure]:
         Figure(
             "trials of a shrink",
             "runs/min",
-            copied,
+            set_back,
             anew,
             "built anew",
             None,

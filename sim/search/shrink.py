@@ -13,17 +13,17 @@ Candidates come from delta debugging (`delta.py`), coarse to fine: an empty worl
 the failing one, other expectations, subsets of the steps, then each key and value of the document.
 A round repeats until nothing changes. When steps are removed, the time that they took is added to
 the next step, so that the rest happens at the same instants. Results are cached by document, and
-their runs share the start of a world (`rerun`). The result depends on the scenario alone, so two
+their runs share a world (`rerun`). The result depends on the scenario alone, so two
 people get the same file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import json
-from msgspec.structs import replace
 
 from sim.kernel.instants import format_span, parse_span
 from sim.read.errors import UsageError
@@ -282,16 +282,23 @@ class Shrinker:
 # ---- runs
 
 
+@lru_cache(maxsize=4)
+def _world(rest: bytes) -> Simulation:
+    """Return a run of a document without steps. Whoever takes it resets it."""
+    return Simulation(scenario_from_document(json.decode(rest)))
+
+
 def rerun(document: Document, *, check_invariants: bool) -> Report:
     """Run a scenario document.
 
-    Building the default world takes most of a short run. So the run begins as one without steps,
-    and all that differ in their steps alone are copies of one start (`prepared_starts`). Raises
-    ScenarioError if the document is invalid, or whatever building its world raises.
+    Building the default world takes most of a short run, so documents that differ in their steps
+    alone run in one world, which is reset for each. Raises ScenarioError if the document is
+    invalid, or whatever building its world raises.
     """
     tree = tree_of(document, "document")
     scenario = scenario_from_document(document)
-    sim = Simulation(replace(scenario, steps=()))
+    sim = _world(json.encode(_without(document, ("steps",))))
+    sim.reset()
     if problems := list(step_problems(scenario, tree, sim.world)):
         raise ScenarioError(problems)
     sim.script.restart(scenario.steps)

@@ -247,10 +247,10 @@ def test_a_refusal_can_be_expected():
 @pytest.mark.parametrize(
     "name", ["reacting-to-events", "maintenance-window", "kyc-approval-window"]
 )
-def test_a_run_whose_start_was_copied_is_as_a_fresh_one(name):
+def test_a_world_that_is_set_back_runs_as_a_fresh_one_does(name):
     scenario = load_scenario(name)
     document = scenario.plain()
     fresh = run_scenario(scenario)
     rerun({**document, "steps": document["steps"][:1]}, check_invariants=True)
-    again = [rerun(document, check_invariants=True) for _ in range(2)][-1]
+    again = rerun(document, check_invariants=True)
     assert (again.results, again.ended, again.inputs) == (fresh.results, fresh.ended, fresh.inputs)
