@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sim import Simulation, load_scenario
-from sim.run.client.client import connect
 from sim.server.journal_file import open_journal
+from tests.kit.desk import begin
 
 WORLD = """
 name: bisected
@@ -30,13 +29,13 @@ def journal(tmp_path):
     def write(name: str, price: str = "0.60", *, back: bool = False) -> Path:
         path = tmp_path / name
         with open_journal(path) as file:
-            sim = Simulation(load_scenario(WORLD), journal=file)
-            world = connect(sim)
+            world = begin(WORLD, journal=file)
+            sim = world.simulation
             for _ in range(6):
                 world.gateway.get("/v2/leagues")
-            sim.control("order.place", "", order("maker", "buy", price, clord_id="bid"))
+            world.operate("order.place", **order("maker", "buy", price, clord_id="bid"))
             sim.advance_to(sim.now + 60_000_000_000)
-            sim.control("order.place", "", order("taker", "sell", price))
+            world.operate("order.place", **order("taker", "sell", price))
             for _ in range(6):
                 world.gateway.get("/v2/leagues")
             if back:
@@ -116,10 +115,9 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
     for depth in ("clamp", "refuse"):
         paths.append(tmp_path / f"{depth}.ndjson")
         with open_journal(paths[-1]) as file:
-            text = f"{WORLD}assumptions: {{book.depth_above_maximum: {depth}}}\n"
-            world = connect(Simulation(load_scenario(text), journal=file))
-            atlas = world.simulation.exchange.firms.require("firms/atlas")
-            world.exchange(atlas).get("/v1/orderbook/b", params={"depth": 50})
+            assumption = f"assumptions: {{book.depth_above_maximum: {depth}}}\n"
+            world = begin(WORLD + assumption, journal=file)
+            world.partner.get("/v1/orderbook/b", params={"depth": 50})
     code, out, _ = sim("bisect", *paths)
     assert code == 1
     assert "their headers differ in scenario_digest" in out

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import Refusal
 from sim.read.export.journal_to_scenario import scenario_document
 from sim.read.headless_run import run_scenario
 from sim.read.progress import Progress
-from sim.run.client.client import Connection, RpcError, connect
+from sim.run.client.client import RpcError
 from sim.search.delta import minimal, pruned
 from sim.server.journal_file import open_journal
-from tests.journeys import key, quiet, retail_order
 from tests.kit import streams
+from tests.kit.desk import Desk, begin
 
 # A DAY bid expires at a close among forty things that have nothing to do with it.
 BUSY = """
@@ -77,10 +77,10 @@ world: {instruments: [{symbol: s, tick_size: "0.01", state: OPEN}]}
 
 
 @contextmanager
-def session(journal: Path, scenario: str = SESSION) -> Iterator[Connection]:
+def session(journal: Path, scenario: str = SESSION) -> Iterator[Desk]:
     """The clients of a run that is recorded in a journal."""
     with open_journal(journal) as file:
-        yield connect(Simulation(load_scenario(scenario), journal=file))
+        yield begin(scenario, journal=file)
 
 
 def steps_that_pass(journal: Path) -> list[dict[str, Any]]:
@@ -170,11 +170,8 @@ def test_a_broken_invariant_is_shrunk_to_the_trade_that_breaks_it(sim, file, tmp
 def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need(sim, tmp_path):
     journal, out = tmp_path / "session.ndjson", tmp_path / "small.yaml"
     with session(journal) as world:
-        simulation = world.simulation
-        simulation.reset(99)
-        firm = simulation.exchange.firms.require("firms/atlas")
-        partner = world.exchange(firm, "firms/atlas/users/mara-voss")
-        placed = []
+        world.simulation.reset(99)
+        partner, placed = world.trader(), []
         for price in ("41", "42", "43"):
             bid = {"symbol": "s", "side": "SIDE_BUY", "orderQty": "5", "price": price}
             answer = partner.post("/v1/trading/orders", json={"type": "ORDER_TYPE_LIMIT", **bid})
@@ -182,14 +179,13 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
             world.advance("10s")
             world.gateway.get("/v2/leagues")
         heard = streams.books(world, "s")
-        talk = world.rpc(firm, "firms/atlas/users/mara-voss").stream(
-            streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest()
-        )
+        request = wire.BiDirectionalStreamMarketDataRequest()
+        talk = world.rpc_trader().stream(streams.BIDIRECTIONAL, request)
         streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=["s"]))
         world.advance("1s")
         streams.talk(talk, keepalive=wire.KeepAliveCommand())
         heard.close()
-        simulation.control("fault.add", "", {"match": {"plane": "gateway"}, "act": {"delay": "1s"}})
+        world.operate("fault.add", match={"plane": "gateway"}, act={"delay": "1s"})
         second = {"orderId": placed[1], "symbol": "s"}
         assert partner.post("/v1/trading/orders/cancel", json=second).status == 200
     three = "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}"
@@ -259,7 +255,7 @@ def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim,
     with session(journal, "quickstart") as world:
         world.simulation.reset(3)
         world.receive = lambda post: next(answers, 200)
-        firm = world.exchange(world.simulation.exchange.firms.require("firms/atlas"))
+        firm = world.partner
         steps = load_scenario("kyc-approval-window").steps
         receiver = {"webhook_url": "http://127.0.0.1:9/hook"}
         assert firm.post("/v1/kyc/webhook", json=receiver).status == 200
@@ -306,15 +302,13 @@ def test_what_was_found_before_an_interrupt_is_written(sim, file, tmp_path, monk
 def test_a_session_in_which_calls_were_refused_is_a_scenario_that_passes(tmp_path):
     journal = tmp_path / "session.ndjson"
     with session(journal) as world:
-        simulation = world.simulation
-        atlas = simulation.exchange.firms.require("firms/atlas")
-        assert world.exchange(atlas).get("/v1/report/orders/NONE").status == 403
+        assert world.partner.get("/v1/report/orders/NONE").status == 403
         with pytest.raises(RpcError):
             request = wire.GetOrderBookRequest(symbol="nope")
-            world.rpc(atlas).call("OrderBookAPI.GetOrderBook", request)
-        simulation.control("instrument.state", "s", {"state": "SUSPENDED"})
+            world.rpc_partner.call("OrderBookAPI.GetOrderBook", request)
+        world.move("s", "SUSPENDED")
         with pytest.raises(Refusal):
-            simulation.control("instrument.state", "s", {"state": "EXPIRED"})
+            world.move("s", "EXPIRED")
         odd = "/v2/leagues?a_name_that_nobody_knows=1"
         assert world.gateway.get(odd).status == 200
     maybe = {"refused": "maybe"}
@@ -326,15 +320,13 @@ def test_a_session_in_which_calls_were_refused_is_a_scenario_that_passes(tmp_pat
 def test_a_session_in_which_orders_were_rejected_is_a_scenario_that_passes(tmp_path, latency):
     journal = tmp_path / "session.ndjson"
     with session(journal, "quickstart") as world:
-        simulation = world.simulation
-        instrument = quiet(simulation)
-        simulation.control("assumption.set", "engine.latency", {"value": latency})
-        simulation.control("instrument.state", instrument.symbol, {"state": "SUSPENDED"})
-        client = world.retail(key(simulation))
-        placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
+        instrument = world.quiet()
+        world.assume("engine.latency", latency)
+        world.move(instrument, "SUSPENDED")
+        placed = world.retail_enter(instrument, "BUY_LONG", 20)
         assert placed.status == 200
         world.advance("10s")
-        answer = client.get(f"/v1/order/{placed.json()['id']}").json()["order"]
+        answer = world.customer().get(f"/v1/order/{placed.json()['id']}").json()["order"]
         assert answer["state"] == "ORDER_STATE_REJECTED"
     steps = steps_that_pass(journal)
     assert [step.get("expect") for step in steps if "call" in step] == [{"refused": "maybe"}, None]
