@@ -142,21 +142,16 @@ class Shrinker:
         self._smallest = self._rest, self._steps
         self._smallest_size = len(json.encode(_document(self._rest, self._steps)))
         self.interrupted = False
-        self.because = "" if because == "nothing" else because or self._find_cause()
+        causes = (it for it in self._causes() if self._depends_on(it, self._rest, self._steps))
+        self.because = "" if because == "nothing" else because or next(causes, "")
         if self.because and not self._depends_on(self.because, self._rest, self._steps):
             raise UsageError(f"{run} fails without {because} too, or there is no such cause")
 
-    def _find_cause(self) -> str:
-        """Return the first setting or step without which the run passes, if there is one."""
-        causes = (*self._settings(), *self._earlier_steps())
-        return next((it for it in causes if self._depends_on(it, self._rest, self._steps)), "")
-
-    def _settings(self) -> Iterator[str]:
+    def _causes(self) -> Iterator[str]:
+        """Yield the settings and steps that may be the cause, the likeliest first."""
         for cause, keys in CAUSES.items():
             if any(key in part for part in (self._rest, *_bodies(self._steps)) for key in keys):
                 yield cause
-
-    def _earlier_steps(self) -> Iterator[str]:
         for number, _ in reversed(self._steps):
             if self.failure.step < 0 or number < self.failure.step:
                 yield f"step {number + 1}"
