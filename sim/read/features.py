@@ -16,6 +16,7 @@ same features are the same to a search; a run that met one more has seen somethi
 | date | a dated rule, and the side of its date on which a client was answered |
 | cash, position | kinds of changes of balances and positions |
 | auction | a market that left a collecting state, and the outcome |
+| webhook | an attempt, signed or not, for the first time or again |
 | fault, quirk, timer, action | what was injected or fired, or what an operator did |
 
 Everything is read from what an input left behind: its line of the journal, the request log, the
@@ -51,6 +52,7 @@ from sim.kernel.instants import Instant, parse_instant
 from sim.read import dates
 from sim.read.decisions import decisions_of, kinds_of
 from sim.read.record import JournalEntry, entries, facts_of, tag_of
+from sim.read.stream_features import StreamFeatures
 from sim.run.engine.journal_record import RecordedEvent, RecordedTrade
 from sim.run.simulation import Simulation
 
@@ -84,6 +86,7 @@ class FeatureReader:
         self._simulation = simulation
         self._seq = simulation.seq
         self._states = StateChanges(simulation.exchange)
+        self._streams = StreamFeatures(simulation)
         self._before = ""  # kind of the previous event
         self._era = -1
         self._settled: set[tuple[str, str]] = set()
@@ -97,6 +100,8 @@ class FeatureReader:
             features += _of_call(call)
         for entry in entries(simulation.journal.lines(since, simulation.seq)):
             features += self._of_entry(entry)
+            features += self._streams.of_input(entry)
+        features += self._streams.of_effects(outcome.effects)
         for injection in outcome.injections:
             features += (f"fault:{injection.plane}|{kind}" for kind in kinds_of(injection))
         features += self._states.take()

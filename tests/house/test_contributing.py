@@ -229,12 +229,11 @@ def add_a_webhook_type(house: House) -> str:
 
 
 def add_an_invariant(house: House) -> None:
-    check, row, spoil, broken = snippets("An invariant")
+    check, row, spoil = snippets("An invariant")
     invariants, breaks = "sim/core/invariants.py", "tests/search/test_broken_invariants.py"
     house.insert(invariants, f"{check}\n\n", before="class Invariant(NamedTuple):\n")
     house.insert(invariants, f"    {row}", before='    "books": Invariant(\n')
-    house.insert(breaks, f"{spoil}\n\n", before="BREAKS = [\n")
-    house.insert(breaks, f"{indent(broken.rstrip(), '    ')},\n", after="BREAKS = [\n")
+    house.insert(breaks, f"{spoil}\n\n", before="def begun() -> Simulation:\n")
 
 
 @pytest.mark.long

@@ -4,11 +4,9 @@ scenario, each with its own clock, random numbers, ports and journal.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import signal
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

@@ -28,11 +28,11 @@ Everything is a function of scenario, seed and budget in inputs. A wall clock on
 | Module | Holds |
 |---|---|
 | `sequences` | the kinds of moves, and random sequences of them |
-| `live_view`, `live_moves` | moves that need the state of the exchange |
-| `clients`, `callers`, `requests`, `vocabulary` | calls and streams drawn from the contract |
+| `live_view` | the state of the exchange, and values that requests need |
+| `live_moves` | moves that need them |
+| `clients`, `requests` | calls and streams drawn from the contract |
 | `episode` | one episode: moves become inputs, outcomes are checked |
-| `checks`, `oracles`, `agreement`, `twin`, `watchdog` | what must hold |
-| `canary` | whether we would notice |
-| `campaign`, `corpus`, `roots`, `results` | rounds of episodes, where they begin, what is kept |
-| `findings`, `report` | minimised findings, printed results |
+| `oracles`, `agreement`, `twin`, `watchdog` | what must hold |
+| `campaign`, `roots` | rounds of episodes, where they begin, what is kept |
+| `report` | minimised findings, printed results |
 """
