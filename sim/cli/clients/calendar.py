@@ -20,7 +20,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, Options, check_writable, clock_mode, ordinal
+from sim.cli.arguments import FAILED, Options, check_writable, clock_mode, from_options, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
 
 

@@ -21,7 +21,7 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
-from sim.cli.arguments import FAILED, Options, check_writable, count
+from sim.cli.arguments import FAILED, Options, check_writable, count, from_options
 from sim.cli.json_output import add_json, give_json, text_output
 
 INPUTS = 20_000

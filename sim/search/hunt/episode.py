@@ -32,7 +32,7 @@ from sim.evidence.witness.observation import ClientObservation
 from sim.evidence.witness.witness import judge
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Span, format_instant, is_supported_instant, parse_span
-from sim.read.features.features import FeatureReader
+from sim.read.features import FeatureReader
 from sim.run.actors.operator.action import read_entry
 from sim.run.actors.script.calls import ClientCalls
 from sim.run.simulation import Simulation
