@@ -68,11 +68,10 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.drift import Drift, NoComparison, read_accepted, read_earlier
-    from sim.evidence.compare.drift_report import write
-    from sim.evidence.compare.identities import Unmatched
+    from sim.evidence.compare.drift import Drift, NoComparison, read_accepted, read_earlier, write
     from sim.evidence.recording.files import UnreadableRecording
     from sim.evidence.recording.reading import uncollected
+    from sim.evidence.replay.identities import Unmatched
 
     if args.propose and args.propose.exists():
         return usage_error(
@@ -99,8 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_files(args: argparse.Namespace, drift: Drift) -> None:
-    from sim.evidence.compare.drift import proposed
-    from sim.evidence.compare.drift_report import suite
+    from sim.evidence.compare.drift import proposed, suite
     from sim.read.junit import junit
 
     if args.junit:

@@ -22,7 +22,7 @@ from sim.cli.arguments import add_option, add_path, add_text, check_writable, co
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
-    from sim.evidence.compare.scorecard import Scorecard
+    from sim.evidence.scorecard.scorecard import Scorecard
 
 _SUFFIXES = (".md", ".html")
 
@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.evidence import NotInferred
-    from sim.evidence.compare.identities import Unmatched
     from sim.evidence.recording.files import UnreadableRecording
+    from sim.evidence.replay.identities import Unmatched
+    from sim.evidence.scorecard.evidence import NotInferred
 
     if problem := _problem(args):
         return usage_error(problem)
@@ -76,9 +76,9 @@ def _problem(args: argparse.Namespace) -> str:
 
 
 def _scorecard(args: argparse.Namespace) -> Scorecard:
-    from sim.evidence.compare.evidence import read_evidence
-    from sim.evidence.compare.scorecard import scorecard
     from sim.evidence.recording.reading import uncollected
+    from sim.evidence.scorecard.evidence import read_evidence
+    from sim.evidence.scorecard.scorecard import scorecard
     from sim.run.loader.load import load_scenario
 
     scenario = load_scenario(args.scenario) if args.scenario else None
@@ -88,8 +88,7 @@ def _scorecard(args: argparse.Namespace) -> Scorecard:
 
 
 def _write_page(path: Path, card: Scorecard) -> None:
-    from sim.evidence.compare.page_writer import html
-    from sim.evidence.compare.scorecard_page import page
+    from sim.evidence.scorecard.scorecard_page import html, page
 
     markdown = page(card)
     text = html(markdown) if path.suffix.lower() == ".html" else markdown
@@ -98,7 +97,7 @@ def _write_page(path: Path, card: Scorecard) -> None:
 
 def _summary(card: Scorecard) -> Iterator[str]:
     """What is known, on a screen."""
-    from sim.evidence.compare.scorecard_page import summary
+    from sim.evidence.scorecard.scorecard_page import summary
 
     rows = summary(card)
     for source in card.evidence.sources:

@@ -28,7 +28,7 @@ from sim.cli.arguments import FAILED, add_option, add_path, check_writable, coun
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
-    from sim.evidence.compare.inference.infer import Inference
+    from sim.evidence.infer.infer import Inference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.identities import Unmatched
     from sim.evidence.recording.files import UnreadableRecording
+    from sim.evidence.replay.identities import Unmatched
 
     out = text_output(args)
     check_writable((args.write,))
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _inferred(args: argparse.Namespace) -> Inference:
-    from sim.evidence.compare.inference.infer import infer
+    from sim.evidence.infer.infer import infer
     from sim.evidence.recording.reading import read_recording
     from sim.run.loader.load import load_scenario
 

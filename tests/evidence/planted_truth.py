@@ -22,9 +22,9 @@ from msgspec import json
 
 from sim.cli.main import main as sim
 from sim.core.catalogue.assumptions import catalogue
-from sim.evidence.compare.inference.not_exercised import SIGNED
-from sim.evidence.compare.inference.outcome import Decisions, Setting, change
-from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.infer.outcome import Decisions, Setting, change
+from sim.evidence.infer.session import TrialSession
+from sim.evidence.infer.verdict import SIGNED
 from sim.evidence.recording.reading import read_recording
 from sim.run.loader.load import load_scenario
 from tests.evidence import fresh_session as fresh

@@ -11,9 +11,9 @@ import pytest
 
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
-from sim.evidence.compare.difference import Misfit
-from sim.evidence.compare.inference.outcome import Decisions, Setting, TrialOutcome
-from sim.evidence.compare.inference.search import Search
+from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome
+from sim.evidence.infer.search import Search
+from sim.evidence.validation.difference import Misfit
 from tests.evidence.conftest import Compare, Infer, differences
 from tests.evidence.in_process import lines
 from tests.evidence.wide_session import TALKS, Clients, ask, planted

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sim.cli.main import main
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import Chance
-from sim.evidence.compare.inference.confidence_interval import Count
-from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.infer.confidence_interval import Count
+from sim.evidence.infer.session import TrialSession
 from sim.run.client.client import Connection, RpcError
 from tests.evidence import fresh_session as fresh
 from tests.evidence.conftest import Infer

@@ -7,16 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from sim.evidence.compare.difference import Misfit
-from sim.evidence.compare.inference.combined import best_pair, varying
-from sim.evidence.compare.inference.outcome import (
-    Decisions,
-    Setting,
-    TrialOutcome,
-    ValueTrial,
-    change,
-)
-from sim.evidence.compare.inference.search import Search
+from sim.evidence.infer.combined import best_pair, varying
+from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome, ValueTrial, change
+from sim.evidence.infer.search import Search
+from sim.evidence.validation.difference import Misfit
 from tests.evidence.conftest import Infer
 from tests.evidence.wide_session import Clients, planted
 from tests.journeys import retail_order

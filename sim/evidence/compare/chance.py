@@ -31,13 +31,13 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from sim.core.catalogue.bounds import SEED
-from sim.evidence.compare.difference import Misfit
-from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import ComparisonResults, ComparisonTally, without_positions
+from sim.evidence.compare.tally import ComparisonTally, without_positions
 from sim.evidence.recording.files import RecordedLine
+from sim.evidence.replay.identifier_map import IdentifierMap
+from sim.evidence.replay.identities import Unmatched
+from sim.evidence.replay.service_clock import ServiceClock
+from sim.evidence.replay.session_comparison import ComparisonResults, SessionComparison
+from sim.evidence.validation.difference import Misfit
 from sim.read.progress import Progress
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation

@@ -7,23 +7,23 @@ the number of answers and frames.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from sim.contract.contract import load_contract
-from sim.evidence.compare.answers import Checker, NoEvidence
-from sim.evidence.compare.arrival_order import Remaining, likely_order
 from sim.evidence.compare.chance import DeferredTally, ExcusedPlaces, decided_by_chance
-from sim.evidence.compare.difference import CULPRITS
-from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.readings import observation_of, other_reading
-from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.session_comparison import SessionComparison
 from sim.evidence.compare.tally import ComparisonTally, PlaceTally
-from sim.evidence.recording.files import Recording, UnreadableRecording
+from sim.evidence.recording.files import Recording
+from sim.evidence.recording.reading import naming_file
 from sim.evidence.recording.recorded_events import RecordingReader
+from sim.evidence.replay.arrival_order import Remaining, likely_order
+from sim.evidence.replay.identifier_map import IdentifierMap
+from sim.evidence.replay.service_clock import ServiceClock
+from sim.evidence.replay.session_comparison import SessionComparison
+from sim.evidence.validation.answers import Checker, NoEvidence
+from sim.evidence.validation.difference import CULPRITS
+from sim.evidence.validation.readings import observation_of, other_reading
 from sim.read.progress import QUIET_BELOW_LINES, Progress
 from sim.world.format.scenario import Scenario
 
@@ -237,15 +237,3 @@ def _through(recording: Recording) -> Progress:
     """Show progress through a recording. After an interrupt the lines compared so far count."""
     total = len(recording.entries)
     return Progress(total, "lines compared", quiet_below=QUIET_BELOW_LINES)
-
-
-@contextmanager
-def naming_file(path: Path) -> Iterator[None]:
-    """Add the file's name to errors that are raised inside."""
-    try:
-        yield
-    except UnreadableRecording as error:
-        named = str(error).startswith(f"{path}:")
-        raise UnreadableRecording(f"{error}" if named else f"{path}: {error}") from None
-    except RecursionError:
-        raise UnreadableRecording(f"{path}: nested too deeply to be an answer") from None

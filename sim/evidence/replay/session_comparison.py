@@ -20,21 +20,42 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from sim.contract.contract import Operation
-from sim.evidence.compare import csv_lines
-from sim.evidence.compare.answers import Checker, NoEvidence
-from sim.evidence.compare.difference import ABSENT, Misfit
-from sim.evidence.compare.frames import FrameQueue, RecordedFrame, is_heartbeat, merged
-from sim.evidence.compare.heartbeats import EXTRA, MISSING, StreamHeartbeats
-from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.player import SessionPlayer
-from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.tally import ComparisonResults
-from sim.evidence.compare.values import TOLERANCE, ValueComparer
 from sim.evidence.recording.files import RecordedLine, RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
+from sim.evidence.replay.frames import (
+    EXTRA,
+    MISSING,
+    FrameQueue,
+    RecordedFrame,
+    StreamHeartbeats,
+    is_heartbeat,
+    merged,
+)
+from sim.evidence.replay.identifier_map import IdentifierMap
+from sim.evidence.replay.player import SessionPlayer
+from sim.evidence.replay.service_clock import ServiceClock
+from sim.evidence.replay.values import TOLERANCE, ValueComparer
+from sim.evidence.validation import csv_lines
+from sim.evidence.validation.answers import Checker, NoEvidence
+from sim.evidence.validation.difference import ABSENT, Misfit
 from sim.kernel.instants import NS_PER_MS, Instant, Span
 from sim.run.client.client import Stream
 from sim.world.format.scenario import Scenario
+
+
+class ComparisonResults:
+    """Receives the results of a comparison, line by line. A subclass notes what it needs."""
+
+    def agree(self, name: str) -> None:
+        """Note an answer or frame of an operation that agrees."""
+
+    def no_evidence(self, name: str, why: str) -> None:
+        """Note an answer or frame without evidence."""
+
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        """Note an answer or frame that differs; one that only we sent is not recorded."""
 
 
 class _End(NamedTuple):

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import Field, read_moment
-from sim.evidence.compare.difference import ABSENT, SECRET, Misfit
-from sim.evidence.compare.identifier_map import IdentifierMap, fields_by_name, is_drawn, is_resource
+from sim.evidence.replay.identifier_map import IdentifierMap, fields_by_name, is_drawn, is_resource
+from sim.evidence.validation.difference import ABSENT, SECRET, Misfit
 from sim.kernel.instants import NS_PER_S, Instant
 
 Differences: TypeAlias = Iterable[Misfit]

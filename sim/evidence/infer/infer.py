@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from sim.evidence.compare.compare import naming_file
-from sim.evidence.compare.inference.alternatives import best_swap
-from sim.evidence.compare.inference.combined import best_pair
-from sim.evidence.compare.inference.search import Search
-from sim.evidence.compare.inference.session import TrialSession
-from sim.evidence.compare.inference.verdict import InferenceVerdict, Kind
-from sim.evidence.compare.inference.verdicts import Verdicts
+from sim.evidence.infer.alternatives import best_swap
+from sim.evidence.infer.combined import best_pair
+from sim.evidence.infer.search import Search
+from sim.evidence.infer.session import TrialSession
+from sim.evidence.infer.verdict import InferenceVerdict, Kind
+from sim.evidence.infer.verdicts import Verdicts
 from sim.evidence.recording.files import Recording
+from sim.evidence.recording.reading import naming_file
 from sim.read.progress import Progress
 from sim.world.format.scenario import Scenario
 

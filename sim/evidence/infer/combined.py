@@ -15,16 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Set
 
-from sim.evidence.compare.inference.outcome import (
-    ALL,
-    Decisions,
-    Setting,
-    TrialOutcome,
-    ValueTrial,
-    change,
-)
-from sim.evidence.compare.inference.search import Search
-from sim.evidence.compare.inference.session import unvarying
+from sim.evidence.infer.outcome import ALL, Decisions, Setting, TrialOutcome, ValueTrial, change
+from sim.evidence.infer.search import Search
+from sim.evidence.infer.session import unvarying
 
 _LEADS = 3  # maximum number of leads that are tried with another change
 _TOUCHING = 8  # the same for values that change a line which nothing explains

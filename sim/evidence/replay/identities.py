@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from sim.core.identity.firms import ApiKey, Firm
-from sim.evidence.compare.difference import SECRET
-from sim.evidence.compare.identifier_map import IdentifierMap
 from sim.evidence.recording.files import RecordedMessage
+from sim.evidence.replay.identifier_map import IdentifierMap
+from sim.evidence.validation.difference import SECRET
 from sim.run.client.client import Connection
 
 _KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"

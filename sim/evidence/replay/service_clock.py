@@ -33,9 +33,9 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from sim.evidence.compare.frames import is_heartbeat
 from sim.evidence.recording.files import RecordedLine, UnreadableRecording
 from sim.evidence.recording.service_times import latest_event, service_body, service_date
+from sim.evidence.replay.frames import is_heartbeat
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, parse_instant
 
 HELD = NS_PER_S  # an answer that took this long was held

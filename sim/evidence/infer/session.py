@@ -16,11 +16,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
-from sim.evidence.compare.answers import NoEvidence
-from sim.evidence.compare.arrival_order import Remaining, likely_order
-from sim.evidence.compare.difference import Misfit
-from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.inference.outcome import (
+from sim.evidence.infer.outcome import (
     ALL,
     CERTAIN,
     HIDING,
@@ -29,11 +25,14 @@ from sim.evidence.compare.inference.outcome import (
     TrialOutcome,
     change,
 )
-from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import ComparisonResults
 from sim.evidence.recording.files import RecordedLine, RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
+from sim.evidence.replay.arrival_order import Remaining, likely_order
+from sim.evidence.replay.identities import Unmatched
+from sim.evidence.replay.service_clock import ServiceClock
+from sim.evidence.replay.session_comparison import ComparisonResults, SessionComparison
+from sim.evidence.validation.answers import NoEvidence
+from sim.evidence.validation.difference import Misfit
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation, asked_to_begin
 from sim.world.format.scenario import Scenario

@@ -15,13 +15,13 @@ from msgspec import DecodeError, json
 from sim.api.codecs.codecs import Dialect, dialect_at
 from sim.contract.contract import Operation
 from sim.core.catalogue.observations import DOCUMENTED
-from sim.evidence.compare import csv_lines
-from sim.evidence.compare.difference import ABSENT, Culprit, Misfit
-from sim.evidence.compare.error_forms import form_of, misfits, plain_form, statuses, statuses_of
-from sim.evidence.compare.readings import wire_switches_of
-from sim.evidence.compare.shapes import Found, Shape, shape_of
 from sim.evidence.recording.files import RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
+from sim.evidence.validation import csv_lines
+from sim.evidence.validation.difference import ABSENT, Culprit, Misfit
+from sim.evidence.validation.error_forms import form_of, misfits, plain_form, statuses, statuses_of
+from sim.evidence.validation.readings import wire_switches_of
+from sim.evidence.validation.shapes import Found, Shape, shape_of
 from sim.kernel.instants import Instant
 
 _TRACE = re.compile(r"[0-9a-f]{32}")

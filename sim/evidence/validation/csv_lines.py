@@ -21,7 +21,7 @@ from sim.contract.contract import Operation
 from sim.contract.messages import Message, find, find_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.contract.wire_fields import INTEGER_RANGES, Field, fields_of, read_moment
-from sim.evidence.compare.difference import ABSENT, SECRET, Misfit
+from sim.evidence.validation.difference import ABSENT, SECRET, Misfit
 
 ROWS: dict[str, type[Message]] = {
     "FundingAPI.DownloadBalanceLedger": wire.BalanceLedgerEntry,

@@ -15,7 +15,7 @@ from binascii import a2b_base64
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -32,9 +32,7 @@ from sim.contract.wire_fields import (
     read_moment,
     write_duration,
 )
-from sim.evidence.compare.decimals import DIGITS, Digits
-from sim.evidence.compare.decimals import misfit as misfit_of_digits
-from sim.evidence.compare.difference import ABSENT, SECRET, Kind, Misfit
+from sim.evidence.validation.difference import ABSENT, SECRET, Kind, Misfit
 from sim.kernel.instants import format_instant
 
 Found: TypeAlias = list[Misfit]
@@ -218,7 +216,7 @@ def _with_digits(check: Check, digits: Digits) -> Check:
 
     def checked(value: Any) -> Found | None:
         misfits = check(value)
-        if misfits is None and (wrong := misfit_of_digits(digits, value)) is not None:
+        if misfits is None and (wrong := _misfit_of_digits(digits, value)) is not None:
             return [wrong]
         return misfits
 
@@ -330,3 +328,50 @@ _CHECKS: dict[str, Check] = {
     "value": lambda value: None,
     "list_value": _of_type(list, "a list"),
 }
+
+
+class Digits(NamedTuple):
+    """The form of a decimal, as a pattern and in words."""
+
+    pattern: re.Pattern[str]
+    words: str
+
+
+FOUR = Digits(re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]{4}"), "four decimals")
+CENTS = Digits(re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]{2,}"), "at least two decimals")
+PLAIN = Digits(re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?"), "no zeros at the end")
+_LEADING_ZERO = re.compile(r"-?0[0-9]")
+_FIELDS = (
+    ("BookLevel", FOUR, "px qty"),
+    ("MarketStats", FOUR, "openPx closePx lowPx highPx lastTradePx indicativeOpenPx settlementPx"),
+    ("MarketStats", FOUR, "currentPx sharesTraded lastTradeQty openInterest"),
+    ("MarketStats", CENTS, "notionalTraded"),
+    ("PriceSample", FOUR, "longPrice shortPrice"),
+    ("MarketLite", FOUR, "currentPx lastTradePx settlementPx bestBid bestAsk longQuote"),
+    ("MarketLite", FOUR, "sharesTraded openInterest"),
+    ("MarketLite", PLAIN, "shortQuote"),
+    ("Order", FOUR, "avgPx cashOrderQty commissionNotionalTotalCollected"),
+    ("Execution", CENTS, "lastPx"),
+    ("Execution", FOUR, "commissionNotionalCollected commissionSpreadPx"),
+    ("UserPosition", FOUR, "cost realized cashValue avgPx fees baseCost netPositionDecimal"),
+    ("UserPosition", FOUR, "qtyBoughtDecimal qtySoldDecimal bodPositionDecimal"),
+    ("UserPosition", FOUR, "qtyAvailableDecimal"),
+    ("TradeActivity", CENTS, "price costBasis realizedPnl"),
+    ("TradeActivity", FOUR, "cost"),
+    ("BalanceTransaction", PLAIN, "amount"),
+    ("AccountBalanceChange", PLAIN, "amount"),
+)
+DIGITS = {(message, name): digits for message, digits, names in _FIELDS for name in names.split()}
+
+
+def _misfit_of_digits(digits: Digits, value: Any) -> Misfit | None:
+    """Return what is wrong with the digits of a decimal, or with the value of an amount object."""
+    where = ""
+    if isinstance(value, dict):
+        where, value = "value", value.get("value")
+    if not isinstance(value, str) or not value or value.startswith(SECRET):
+        return None
+    if digits.pattern.fullmatch(value):
+        return None
+    words = "no zero in front" if _LEADING_ZERO.match(value) else digits.words
+    return Misfit(where, value, words, "format")

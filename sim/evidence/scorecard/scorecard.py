@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from sim.contract.contract import Operation, load_contract
@@ -22,48 +21,10 @@ from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, READINGS, cata
 from sim.core.catalogue.observations.observation import LIVE, Observation, written
 from sim.core.catalogue.quirks import Quirk
 from sim.core.model.refusals import NotFound
-from sim.evidence.compare.fields_seen import Place, fields_below
 from sim.evidence.compare.tally import OperationTally
+from sim.evidence.scorecard.evidence import Evidence, Place, fields_below
 from sim.read import spec_coverage
 from sim.read.catalogues import rows
-
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-def _host(address: str) -> str:
-    return urlsplit(address if "://" in address else f"//{address}").hostname or ""
-
-
-class RecordingSource(Struct, frozen=True):
-    """A recording that was read."""
-
-    file: str
-    started: str
-    upstream: Mapping[str, str]
-    note: str
-    answers: int
-
-    @property
-    def local(self) -> bool:
-        """Whether everything was recorded from servers on this machine."""
-        hosts = [_host(address) for address in self.upstream.values()]
-        return bool(hosts) and all(host in _LOOPBACK for host in hosts)
-
-
-class Evidence(Struct):
-    """What recordings show: tallies by reading and operation, fields, statuses, and sources."""
-
-    sources: list[RecordingSource] = field(default_factory=list)
-    scenario: str = ""
-    tallies: dict[str, dict[str, OperationTally]] = field(default_factory=dict)
-    fields: dict[str, set[Place]] = field(default_factory=dict)
-    statuses: dict[str, Counter[int]] = field(default_factory=dict)
-    inferred: dict[str, dict[str, Any]] = field(default_factory=dict)  # by assumption or quirk
-
-    @property
-    def of_this_machine(self) -> list[str]:
-        """Recordings of a server on this machine, which may be a sandbox and not the service."""
-        return [source.file for source in self.sources if source.local]
 
 
 class OperationScore(Struct, frozen=True):

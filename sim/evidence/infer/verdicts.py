@@ -9,14 +9,13 @@ from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.quirks import parse_chance
-from sim.evidence.compare.inference import numbers
-from sim.evidence.compare.inference.alternatives import Alternatives
-from sim.evidence.compare.inference.confidence_interval import Count
-from sim.evidence.compare.inference.not_exercised import not_exercised
-from sim.evidence.compare.inference.numbers import Range
-from sim.evidence.compare.inference.outcome import Decisions, OutcomeChange, ValueTrial, change
-from sim.evidence.compare.inference.search import Search
-from sim.evidence.compare.inference.verdict import InferenceVerdict, Kind
+from sim.evidence.infer import numbers
+from sim.evidence.infer.alternatives import Alternatives
+from sim.evidence.infer.confidence_interval import Count
+from sim.evidence.infer.numbers import Range
+from sim.evidence.infer.outcome import Decisions, OutcomeChange, ValueTrial, change
+from sim.evidence.infer.search import Search
+from sim.evidence.infer.verdict import InferenceVerdict, Kind, not_exercised
 
 _SEEDS = 8  # seeds that our value gets before it is refuted
 _EVIDENCE_MAX = 20

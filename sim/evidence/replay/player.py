@@ -16,10 +16,6 @@ from msgspec import json
 from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
 from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Operation, load_contract
-from sim.evidence.compare.frames import is_heartbeat
-from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.identities import Identities
-from sim.evidence.compare.service_clock import ServiceClock
 from sim.evidence.recording.files import (
     RecordedLine,
     RecordedMessage,
@@ -28,6 +24,10 @@ from sim.evidence.recording.files import (
 )
 from sim.evidence.recording.grpc_bodies import message_to_json, request_from_json
 from sim.evidence.recording.recorded_events import RecordedEvent, RecordingReader
+from sim.evidence.replay.frames import is_heartbeat
+from sim.evidence.replay.identifier_map import IdentifierMap
+from sim.evidence.replay.identities import Identities
+from sim.evidence.replay.service_clock import ServiceClock
 from sim.kernel.instants import NS_PER_S, OUT_OF_RANGE, Instant, Span, is_supported_instant
 from sim.run.client.client import Connection, Stream
 from sim.run.simulation import Simulation

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sim.evidence.compare.difference import Misfit, reported
+from sim.evidence.validation.difference import Misfit, reported
 
 # A difference of one of these kinds hides all others of its line.
 HIDING = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))

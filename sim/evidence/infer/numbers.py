@@ -23,9 +23,9 @@ from msgspec import Struct
 
 from sim.contract.wire_fields import read_moment
 from sim.core.catalogue.assumption import Assumption
-from sim.evidence.compare.inference.outcome import TrialOutcome
-from sim.evidence.compare.service_clock import ServiceClock
+from sim.evidence.infer.outcome import TrialOutcome
 from sim.evidence.recording.files import RecordedLine
+from sim.evidence.replay.service_clock import ServiceClock
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_MS, NS_PER_S, parse_instant
 
 # Shorter spans cannot be distinguished from this one, and are expensive to replay.

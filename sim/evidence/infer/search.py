@@ -7,17 +7,10 @@ from itertools import pairwise
 
 from sim.core.catalogue.assumption import Value
 from sim.core.catalogue.assumptions import catalogue
-from sim.evidence.compare.inference import numbers
-from sim.evidence.compare.inference.not_exercised import SIGNED
-from sim.evidence.compare.inference.outcome import (
-    CERTAIN,
-    Decisions,
-    Setting,
-    TrialOutcome,
-    ValueTrial,
-    change,
-)
-from sim.evidence.compare.inference.session import TrialSession, unvarying
+from sim.evidence.infer import numbers
+from sim.evidence.infer.outcome import CERTAIN, Decisions, Setting, TrialOutcome, ValueTrial, change
+from sim.evidence.infer.session import TrialSession, unvarying
+from sim.evidence.infer.verdict import SIGNED
 
 _ROUNDS = 24
 _FLIPS_MAX = 64  # maximum number of single times of a quirk that are flipped

@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from sim.evidence.compare.difference import Misfit
-from sim.evidence.compare.frames import is_heartbeat
-from sim.evidence.compare.heartbeats import MISSING
-from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.service_clock import HELD, ServiceClock, done_at, sent_at
 from sim.evidence.recording.files import RecordedLine
+from sim.evidence.replay.frames import MISSING, is_heartbeat
+from sim.evidence.replay.identities import Unmatched
+from sim.evidence.replay.service_clock import HELD, ServiceClock, done_at, sent_at
+from sim.evidence.validation.difference import Misfit
 from sim.kernel.instants import NS_PER_MS, Instant
 from sim.run.client.client import RpcError
 

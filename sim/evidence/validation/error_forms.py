@@ -16,7 +16,7 @@ from sim.api.pipeline.error_mapping import grpc_code, http_status, refused
 from sim.core.model import refusals
 from sim.core.model.refusals import HTTP_OF_CODE, Refusal
 from sim.core.service.fault_spec import CODE_OF_HTTP
-from sim.evidence.compare.difference import ABSENT, Misfit
+from sim.evidence.validation.difference import ABSENT, Misfit
 
 # An error may add members of its own here (RFC 6749 §5.2).
 _MAY_LACK = frozenset(("error_description", "details"))

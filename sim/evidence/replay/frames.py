@@ -2,7 +2,7 @@
 
 If two frames do not fit, a fitting later frame is searched on both sides, up to AHEAD frames on.
 The skipped frames count as missing in the recording, or as sent by the service alone. Heartbeats
-carry only an instant and are compared in `heartbeats.py`.
+carry only an instant and are counted (`StreamHeartbeats`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.evidence.compare.difference import ABSENT, Misfit
+from sim.evidence.recording.recorded_events import RecordedEvent
+from sim.evidence.replay.values import TOLERANCE
+from sim.evidence.validation.difference import ABSENT, Misfit
+from sim.kernel.instants import Instant
 
 AHEAD = 12
 Fit: TypeAlias = Callable[[Any, Any], "list[Misfit]"]
@@ -132,3 +135,54 @@ def _kind(body: Any) -> str:
         return "a frame"
     common = ("requestId", "subscriptionType", "sessionId", "processedSentTime")
     return f"a frame with {', '.join(name for name in body if name not in common) or 'nothing'}"
+
+
+MISSING = Misfit("frame", ABSENT, "a heartbeat", "missing frame", culprit="recording")
+EXTRA = Misfit("frame", "a heartbeat", ABSENT, "extra frame")
+
+
+class StreamHeartbeats:
+    """The heartbeats of one stream. Instants count from the beginning of each session."""
+
+    def __init__(self) -> None:
+        self.own: list[Instant] = []
+        self._recorded: list[tuple[RecordedEvent, Instant, list[Misfit]]] = []
+        self._last = 0
+
+    def recorded(self, event: RecordedEvent, since: Instant, from_contract: list[Misfit]) -> None:
+        """Add a recorded heartbeat: its instant, and its differences from the contract."""
+        self._recorded.append((event, since, from_contract))
+
+    def line(self, n: int) -> None:
+        """Note the number of the stream's last line."""
+        self._last = n
+
+    def missing(self, end: Instant) -> Iterator[int]:
+        """Yield, for each heartbeat missing in the recording, the line before which it belongs."""
+        due = [at for at in self.own if at + TOLERANCE < end]
+        left = iter(self._recorded)
+        lacking = len(due) - len(self._recorded)
+        following = next(left, None)
+        for at in due:
+            if lacking <= 0:
+                return
+            if following is None or following[1] > at + TOLERANCE:
+                lacking -= 1
+                yield self._last if following is None else following[0].entry.n
+            else:
+                following = next(left, None)
+        yield from (self._last for _ in range(lacking))
+
+    def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Misfit]]]:
+        """Yield each recorded heartbeat with its differences. Those beyond the expected
+        number are extra.
+        """
+        own = len(self.own) + self._is_owed(end)
+        for number, (event, _, from_contract) in enumerate(self._recorded):
+            yield event, from_contract if number < own else merged(from_contract, [EXTRA])
+
+    def _is_owed(self, end: Instant) -> bool:
+        """Return whether our next heartbeat is so near the end that theirs may precede it."""
+        if len(self.own) < 2:
+            return True
+        return 2 * self.own[-1] - self.own[-2] <= end + TOLERANCE
