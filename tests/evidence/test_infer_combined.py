@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from sim.evidence.infer.combined import best_pair, varying
+from sim.evidence.infer.combined import best_pair
 from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome, ValueTrial, change
-from sim.evidence.infer.search import Search
+from sim.evidence.infer.search import Search, varying
 from sim.evidence.validation.difference import Misfit
 from tests.evidence.conftest import Infer
 from tests.evidence.wide_session import Clients, planted

@@ -240,7 +240,7 @@ def _has_our_seed(names: IdentifierMap, others: list[_Replay]) -> bool:
     first, *more = (run.names for run in others)
     drawn = [
         recorded
-        for recorded, own in first.pairs_since(0)
+        for recorded, own in first.pairs
         if recorded != own and all(other.to_ours(recorded) != recorded for other in more)
     ]
     own = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sim.evidence.infer.combined import varying
 from sim.evidence.infer.numbers import is_number, ladder, proportional
 from sim.evidence.infer.outcome import Setting, TrialOutcome, change
-from sim.evidence.infer.search import Search
+from sim.evidence.infer.search import Search, varying
 
 
 def best_swap(search: Search) -> tuple[Setting, TrialOutcome] | None:

@@ -13,11 +13,10 @@ change a line which nothing explains come next, each with everything that shows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Iterator, Set
 
 from sim.evidence.infer.outcome import ALL, Decisions, Setting, TrialOutcome, ValueTrial, change
-from sim.evidence.infer.search import Search
-from sim.evidence.infer.session import unvarying
+from sim.evidence.infer.search import Search, varying
 
 _LEADS = 3  # maximum number of leads that are tried with another change
 _TOUCHING = 8  # the same for values that change a line which nothing explains
@@ -57,28 +56,13 @@ def _with_partner(
     return best
 
 
-def varying(
-    search: Search, setting: Setting, outcome: TrialOutcome, lines: Set[int], but: Collection[str]
-) -> list[str]:
-    """Return names of which some value changes one of these lines, compared with the outcome
-    of a setting.
-    """
-    asked = sorted(outcome.asked & search.catalogue.keys() - set(but))
-    rows = {name: values for name in asked if (values := search.others(name))}
-    without = unvarying(search.session, rows, setting, outcome, lines)
-    return [name for name in rows if name not in without]
-
-
 def _lead_trials(search: Search) -> Iterator[ValueTrial]:
     """Yield a full trial of each lead on top of the present setting."""
     for name, value in sorted(search.leads.items()):
-        if value == search.text(name, search.value(name)):
-            continue
-        setting = search.setting.with_value(name, value)
-        outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
-        lead = ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
-        if lead.change.better and not outcome.failure:
-            yield lead
+        if value != search.text(name, search.value(name)):
+            lead = _full_trial(search, name, value)
+            if lead.change.better and not lead.outcome.failure:
+                yield lead
 
 
 def _varying_trials(search: Search) -> Iterator[ValueTrial]:
@@ -95,11 +79,16 @@ def _varying_trials(search: Search) -> Iterator[ValueTrial]:
                 touched = search.trial_of(name, value).change.touched
                 if not unexplained & set(touched):
                     continue
-            setting = search.setting.with_value(name, value)
-            outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
-            trial = ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
-            if unexplained & set(trial.change.touched) and not outcome.failure:
+            trial = _full_trial(search, name, value)
+            if unexplained & set(trial.change.touched) and not trial.outcome.failure:
                 yield trial
+
+
+def _full_trial(search: Search, name: str, value: str) -> ValueTrial:
+    """Try another value, to the end of the recording."""
+    setting = search.setting.with_value(name, value)
+    outcome = search.session.trial_of(setting, search.outcome, certain=ALL)
+    return ValueTrial(name, value, setting, outcome, change(search.outcome, outcome))
 
 
 def _partners(search: Search, lead: ValueTrial, lines: Set[int]) -> Iterator[Setting]:

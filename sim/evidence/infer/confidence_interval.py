@@ -7,12 +7,13 @@ With three samples, an approximation would be wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import comb
 
 from msgspec import Struct
 
-from sim.core.catalogue.quirks import Chance
+from sim.core.catalogue.quirks import Chance, parse_chance
 
 RISK = 0.025
 _STEPS = 24
@@ -48,8 +49,7 @@ class Count(Struct, frozen=True):
         """Return odds that people would write and the count allows, the likeliest first."""
         usual = {str(odds): odds for odds in (Chance(0, 1), Chance(1, 1), own)}
         for text in _USUAL:
-            numerator, _, denominator = text.partition("/")
-            usual.setdefault(text, Chance(int(numerator), int(denominator)))
+            usual.setdefault(text, parse_chance(text))
         share = Fraction(self.occurred, self.of) if self.of else Fraction(1, 2)
         fits = [odds for odds in usual.values() if self.allows(odds)]
         fits.sort(key=lambda odds: abs(Fraction(odds.numerator, odds.denominator) - share))
@@ -67,9 +67,8 @@ def _below(most: int, of: int, p: float) -> float:
     return sum(comb(of, k) * p**k * (1 - p) ** (of - k) for k in range(most + 1))
 
 
-def _root(rising: object, target: float) -> float:
+def _root(rising: Callable[[float], float], target: float) -> float:
     """Return where a rising function of a chance reaches a value."""
-    assert callable(rising)
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -63,18 +62,8 @@ class Inference:
         if not self.complete:
             self.warnings.append("interrupted: what was not reached is undecided")
 
-    @property
-    def assumptions(self) -> dict[str, InferenceVerdict]:
-        """A verdict on every assumption."""
-        return self._verdicts.all_assumptions()
-
-    @property
-    def quirks(self) -> dict[str, InferenceVerdict]:
-        """A verdict on every quirk."""
-        return self._verdicts.all_quirks()
-
     def _verdicts_by_name(self) -> list[tuple[str, InferenceVerdict]]:
-        return [*self.assumptions.items(), *self.quirks.items()]
+        return [row for verdicts in self._verdicts.tables.values() for row in verdicts.items()]
 
     @property
     def explained(self) -> bool:
@@ -99,8 +88,10 @@ class Inference:
             "recording": str(self.path),
             "scenario": self.scenario.name,
             "complete": self.complete,
-            "assumptions": {name: verdict.document() for name, verdict in self.assumptions.items()},
-            "quirks": {name: verdict.document() for name, verdict in self.quirks.items()},
+            **{
+                key: {name: verdict.document() for name, verdict in verdicts.items()}
+                for key, verdicts in self._verdicts.tables.items()
+            },
             "lines": {
                 "compared": len(self.session.silent),
                 "differed": self.differed,
@@ -117,7 +108,7 @@ class Inference:
         ours already do.
         """
         text = ""
-        for key, verdicts in (("assumptions", self.assumptions), ("quirks", self.quirks)):
+        for key, verdicts in self._verdicts.tables.items():
             lines = [
                 f"  {name}: {_yaml(verdict.consistent[0])}\n"
                 for name, verdict in verdicts.items()
@@ -229,11 +220,6 @@ def _yaml(value: Any) -> str:
 def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None) -> Inference:
     """Return which values a recording allows. Raises UnreadableRecording or Unmatched."""
     inference = Inference(path, recording, scenario, seed)
-    gc.collect()
-    gc.freeze()  # so that freeing a finished replay does not traverse the recording each time
-    try:
-        with naming_file(path):
-            inference.run()
-    finally:
-        gc.unfreeze()
+    with naming_file(path):
+        inference.run()
     return inference

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
+from sim.evidence.replay.session_comparison import ComparisonResults
 from sim.evidence.validation.difference import Misfit, reported
 
 # A difference of one of these kinds hides all others of its line.
@@ -15,6 +16,7 @@ HIDING = frozenset(("status", "missing frame", "extra frame", "no answer", "time
 _DRAWN = re.compile(r"(?:id|Id|ids|Ids|token|Token|cursor|Cursor|uuid)(?:\[\d+\])?$")
 CERTAIN = 3  # a trial ends once this many lines more got worse than can still get better
 ALL = 1 << 60  # a trial does not end early
+_FRAMES_MAX = 20  # frames sent by one side only that a line lists
 
 
 class Decisions(Struct, frozen=True):
@@ -60,16 +62,15 @@ class Setting(Struct, frozen=True):
         return replace(self, quirks={**self.quirks, name: decisions})
 
 
-class TrialOutcome(Struct):
+class TrialOutcome(Struct, ComparisonResults):
     """The differences of a trial by line and place, and when the exchange read
     assumptions and quirks.
     """
 
-    lines: dict[int, dict[str, Misfit]] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)  # assumptions that were read
-    # by quirk: the line of each time it was asked
-    asks: dict[str, list[int]] = field(default_factory=dict)
-    names: dict[int, str] = field(default_factory=dict)  # the operations of differing lines
+    lines: dict[int, dict[str, Misfit]] = {}
+    asked: set[str] = set()  # assumptions that were read
+    asks: dict[str, list[int]] = {}  # by quirk: the line of each time it was asked
+    names: dict[int, str] = {}  # the operations of differing lines
     until: int = 0  # the last line that was compared
     complete: bool = True
     failure: str = ""  # the reason why the recording could not be replayed
@@ -78,6 +79,22 @@ class TrialOutcome(Struct):
     def counts(self) -> bool:
         """Whether the recording was replayed to its end."""
         return self.complete and not self.failure
+
+    def differ(
+        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
+    ) -> None:
+        """Note the differing places of a line. A frame that only we sent counts at the
+        next recorded line.
+        """
+        line = self.lines.setdefault(n, {})
+        self.names.setdefault(n, name)
+        for misfit in differences:
+            where, count = misfit.where, 1
+            if misfit.kind in HIDING:  # several frames that only we sent
+                while where in line and count < _FRAMES_MAX:
+                    count += 1
+                    where = f"{misfit.where} {count}"
+            line.setdefault(where, misfit)
 
     def signature(self, n: int) -> tuple[tuple[str, str, str], ...]:
         """Return how a line differs, without drawn values."""

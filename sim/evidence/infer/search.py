@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from itertools import pairwise
 
 from sim.core.catalogue.assumption import Value
@@ -64,7 +64,7 @@ class Search:
         if outcome is None:
             outcome = self.session.trial_of(setting, self.outcome, certain=certain)
             self._known[name, value] = outcome
-            self._progress(f"{len(self.outcome.lines)} lines differ")
+            self._note_progress()
         trial = ValueTrial(name, value, setting, outcome, change(self.outcome, outcome))
         explains = len(trial.change.better)
         if explains > self._leads.get(name, ("", 0))[1]:
@@ -95,6 +95,13 @@ class Search:
             return [word for word in assumption.options if word != now]
         values = set(numbers.probes(assumption, now, self.length)) | {int(self.base[name])}
         return [self.text(name, value) for value in sorted(values - {now})]
+
+    def _asked(self) -> list[str]:
+        """Return the assumptions that the exchange read, of those that can be inferred."""
+        return sorted(self.outcome.asked & self.catalogue.keys())
+
+    def _note_progress(self) -> None:
+        self._progress(f"{len(self.outcome.lines)} lines differ")
 
     def take(self, setting: Setting, outcome: TrialOutcome) -> None:
         """Continue from a setting and its outcome."""
@@ -163,7 +170,7 @@ class Search:
         """
         gains: list[ValueTrial] = []
         differ = self.outcome.lines.keys()
-        for name in sorted(self.outcome.asked & self.catalogue.keys()):
+        for name in self._asked():
             for value in self.others(name):
                 last = self._touched.get((name, value))
                 if last is not None and not (last if wide else last & differ):
@@ -213,12 +220,12 @@ class Search:
         """
         rows = {
             name: values
-            for name in sorted(self.outcome.asked & self.catalogue.keys())
+            for name in self._asked()
             if name not in self.setting.values
             and (values := self.others(name))
             and not any(self._touched.get((name, value), True) for value in values)
         }
-        self._progress(f"{len(self.outcome.lines)} lines differ")
+        self._note_progress()
         return unvarying(self.session, rows, self.setting, self.outcome)
 
     # ---- numbers
@@ -226,7 +233,7 @@ class Search:
     def _number_step(self) -> bool:
         """Look for a number with which more lines agree; return whether one was taken."""
         gains: list[ValueTrial] = []
-        for name in sorted(self.outcome.asked & self.catalogue.keys()):
+        for name in self._asked():
             if numbers.is_number(self.value(name)):
                 gains += self._numbers(name)
         return self._take_best(gains)
@@ -317,7 +324,7 @@ class Search:
         differ = self.outcome.lines.keys()
         leads = [
             trial
-            for name in sorted(self.outcome.asked & self.catalogue.keys())
+            for name in self._asked()
             for value in self.others(name)
             if (trial := self.trial_of(name, value)).change.touched
             and differ & set(trial.change.touched)
@@ -367,7 +374,7 @@ class Search:
 
     def _quirk(self, name: str, decisions: Decisions) -> TrialOutcome:
         trial = self.session.trial_of(self.setting.with_quirk(name, decisions), self.outcome)
-        self._progress(f"{len(self.outcome.lines)} lines differ")
+        self._note_progress()
         return trial
 
     def _flip_times(self, name: str) -> None:
@@ -391,3 +398,15 @@ class Search:
             outcome_change = change(self.outcome, outcome)
             if outcome_change.gain > 0 and outcome.complete:
                 self.take(self.setting.with_quirk(name, decisions), outcome)
+
+
+def varying(
+    search: Search, setting: Setting, outcome: TrialOutcome, lines: Set[int], but: Collection[str]
+) -> list[str]:
+    """Return names of which some value changes one of these lines, compared with the outcome
+    of a setting.
+    """
+    asked = sorted(outcome.asked & search.catalogue.keys() - set(but))
+    rows = {name: values for name in asked if (values := search.others(name))}
+    without = unvarying(search.session, rows, setting, outcome, lines)
+    return [name for name in rows if name not in without]

@@ -11,33 +11,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Set
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from sim.core.catalogue.assumption import Value
-from sim.evidence.infer.outcome import (
-    ALL,
-    CERTAIN,
-    HIDING,
-    Decisions,
-    Setting,
-    TrialOutcome,
-    change,
-)
+from sim.evidence.infer.outcome import ALL, CERTAIN, Decisions, Setting, TrialOutcome, change
 from sim.evidence.recording.files import RecordedLine, RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.evidence.replay.arrival_order import Remaining, likely_order
 from sim.evidence.replay.identities import Unmatched
 from sim.evidence.replay.service_clock import ServiceClock
-from sim.evidence.replay.session_comparison import ComparisonResults, SessionComparison
+from sim.evidence.replay.session_comparison import SessionComparison
 from sim.evidence.validation.answers import NoEvidence
 from sim.evidence.validation.difference import Misfit
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation, asked_to_begin
 from sim.world.format.scenario import Scenario
-
-_FRAMES_MAX = 20  # frames sent by one side only that a line lists
 
 
 class TrialSession:
@@ -48,7 +37,6 @@ class TrialSession:
         self.scenario, self.seed, self.entries = scenario, seed, entries
         self.clock = ServiceClock(entries)
         self.silent: dict[int, bool] = {}  # by line: whether no document describes it
-        self.compared: dict[int, ComparedAnswer] = {}  # by line: its first comparison
         ctx = Simulation(scenario, seed=seed).exchange.ctx
         self.base: dict[str, Value] = dict(ctx.assumptions.save())
         self.odds = {name: ctx.quirks.as_written(name) for name in ctx.quirks.save()}
@@ -107,12 +95,7 @@ class TrialSession:
         seed: int | None = None,
         certain: int = CERTAIN,
     ) -> TrialOutcome:
-        try:
-            trial = ReplayTrial(self, setting, self.seed if seed is None else seed)
-        except (RpcError, Unmatched) as error:
-            if against is None:
-                raise Unmatched(str(error)) from None
-            return TrialOutcome(failure=str(error))
+        trial = ReplayTrial(self, setting, self.seed if seed is None else seed)
         return trial.finish(against, certain)
 
 
@@ -143,26 +126,16 @@ def unvarying(
     return list(rows)
 
 
-class ComparedAnswer(NamedTuple):
-    """An answer of ours and its comparison, valid after the same earlier identifier pairs."""
-
-    before: int
-    own: RecordedMessage
-    differences: list[Misfit]
-    pairs: list[tuple[str, str]]
-
-
 class ReplayTrial(SessionComparison):
-    """A replay that notes differences and decides when quirks strike.
-
-    An answer that an earlier trial gave too is not compared again. Raises Unmatched if the scenario
-    has no identity for a client of the recording.
+    """A replay that notes differences and decides when quirks strike. Raises Unmatched if the
+    scenario has no identity for a client of the recording.
     """
 
     def __init__(self, session: TrialSession, setting: Setting, seed: int | None) -> None:
         self._outcome = outcome = TrialOutcome()
-        scenario, notes = session.scenario_with(setting), _Notes(outcome)
-        super().__init__(scenario, seed, session.entries, notes, session.clock)
+        super().__init__(
+            session.scenario_with(setting), seed, session.entries, outcome, session.clock
+        )
         self._session, self._line = session, 0
         self._setting, self._times = setting, Counter[str]()
         ctx = self._player.world.simulation.exchange.ctx
@@ -206,42 +179,5 @@ class ReplayTrial(SessionComparison):
                 silent[n] = True
         return None if silent[n] else []
 
-    def _compare_answer(
-        self, event: RecordedEvent, recorded: RecordedMessage, own: RecordedMessage
-    ) -> list[Misfit]:
-        names, compared, n = self._player.names, self._session.compared, event.entry.n
-        before, mark, first = names.state, names.mark(), compared.get(n)
-        if first is not None and first.before == before and first.own == own:
-            for pair in first.pairs:
-                names.pair(*pair)
-            return first.differences
-        differences = super()._compare_answer(event, recorded, own)
-        if first is None:
-            compared[n] = ComparedAnswer(before, own, differences, names.pairs_since(mark))
-        return differences
-
     def _contract_violations(self, event: RecordedEvent, own: RecordedMessage) -> list[Misfit]:
         return []
-
-
-class _Notes(ComparisonResults):
-    """Receives the results of a comparison in place of a tally."""
-
-    def __init__(self, outcome: TrialOutcome) -> None:
-        self._outcome = outcome
-
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
-        """Note the differing places of a line. A frame that only we sent counts at the
-        next recorded line.
-        """
-        line = self._outcome.lines.setdefault(n, {})
-        self._outcome.names.setdefault(n, name)
-        for misfit in differences:
-            where, count = misfit.where, 1
-            if misfit.kind in HIDING:  # several frames that only we sent
-                while where in line and count < _FRAMES_MAX:
-                    count += 1
-                    where = f"{misfit.where} {count}"
-            line.setdefault(where, misfit)

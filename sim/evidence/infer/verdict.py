@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
 Kind: TypeAlias = Literal["confirmed", "refuted", "undecided", "not observed"]
-_KEYS = {"own": "ours", "or_": "or"}  # in JSON, where they differ
 
 
-class InferenceVerdict(Struct, frozen=True):
+class InferenceVerdict(
+    Struct, frozen=True, omit_defaults=True, rename={"own": "ours", "or_": "or"}
+):
     """The verdict on one name. `consistent` has the values that the evidence allows, the best
     first, and `evidence` the lines. `between` has the ends of a range; `occurred` and `of` are
     counts of a quirk. `or_` has values of other names that explain the lines as well. `only_with`
@@ -22,7 +22,7 @@ class InferenceVerdict(Struct, frozen=True):
     verdict: Kind
     consistent: list[Any]
     evidence: list[int]
-    own: Any = None
+    own: Any
     between: list[Any] | None = None
     occurred: int | None = None
     of: int | None = None
@@ -37,12 +37,8 @@ class InferenceVerdict(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return the verdict as `--json` prints it."""
-        always = ("verdict", "consistent", "evidence", "own")
-        return {
-            _KEYS.get(name, name): value
-            for name, value in asdict(self).items()
-            if name in always or value not in (None, {}, "")
-        }
+        fields: dict[str, Any] = to_builtins(self)
+        return fields
 
 
 # A recording has a fingerprint of what a client signs, and a replay signs anew by its own clock.

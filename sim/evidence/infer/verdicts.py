@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,32 +23,37 @@ _TIMES_MAX = 200  # times of a quirk that are examined
 
 
 class Verdicts:
-    """Changes each exercised value alone, starting from the setting of the search."""
+    """Changes each exercised value alone, starting from the setting of the search. What was not
+    reached is undecided.
+    """
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self.assumptions: dict[str, InferenceVerdict] = {}
-        self.quirks: dict[str, InferenceVerdict] = {}
+        self.assumptions = {
+            name: self._unreached(name) if name in search.catalogue else self._not_observed(name)
+            for name in search.base
+        }
+        self.quirks = {
+            name: InferenceVerdict("undecided", [own], [], own) for name, own in search.odds.items()
+        }
+        self.tables = {"assumptions": self.assumptions, "quirks": self.quirks}
 
     def find(self) -> None:
         """Fill the tables of verdicts."""
         search = self._search
         search.drop_unneeded()
-        for name in search.catalogue:
-            if name not in search.outcome.asked:
-                self.assumptions[name] = self._not_observed(name)
-        for name in search.without_effect():
+        silent = {*search.catalogue.keys() - search.outcome.asked, *search.without_effect()}
+        for name in silent:
             self.assumptions[name] = self._not_observed(name)
-        for name in search.odds:
-            if name not in search.outcome.asks:
-                self.quirks[name] = _unobserved_quirk(search.odds[name])
+        for name in search.odds.keys() - search.outcome.asks.keys():
+            self.quirks[name] = _unobserved_quirk(name, search.odds[name])
         for name in sorted(search.outcome.asks):
             self.quirks[name] = self._quirk_verdict(name)
         for name in search.catalogue:
-            if name not in self.assumptions:
+            if name not in silent:
                 self.assumptions[name] = self._assumption(name)
         self._doubt_quirks()
-        for verdicts in (self.assumptions, self.quirks):
+        for verdicts in self.tables.values():
             for name, verdict in verdicts.items():
                 others = Alternatives(search, name).values() if verdict.verdict == "refuted" else {}
                 if others:
@@ -68,27 +73,6 @@ class Verdicts:
                             "undecided", [own, odds], verdict.evidence, own
                         )
 
-    def all_assumptions(self) -> dict[str, InferenceVerdict]:
-        """Return a verdict on every assumption of the catalogue; names that were not
-        reached are undecided.
-        """
-        search = self._search
-        verdicts = {name: self._not_observed(name) for name in search.base}
-        for name in search.catalogue:
-            reached = self.assumptions.get(name)
-            verdicts[name] = reached or self._unreached(name)
-        return _explained(verdicts)
-
-    def all_quirks(self) -> dict[str, InferenceVerdict]:
-        """Return a verdict on every quirk; quirks that were not reached are undecided."""
-        odds = self._search.odds
-        return _explained(
-            {
-                name: self.quirks.get(name) or InferenceVerdict("undecided", [now], [], now)
-                for name, now in odds.items()
-            }
-        )
-
     def _unreached(self, name: str) -> InferenceVerdict:
         own = self._as_written(name, self._search.base[name])
         return InferenceVerdict("undecided", [own], [], own)
@@ -102,7 +86,7 @@ class Verdicts:
             values += [not base]
         elif isinstance(base, str) and name in search.catalogue:
             values += [word for word in search.catalogue[name].options if word != base]
-        return InferenceVerdict("not observed", values, [], own)
+        return InferenceVerdict("not observed", values, [], own, why=not_exercised(name))
 
     def _as_written(self, name: str, value: Value) -> Value:
         assumption = self._search.catalogue.get(name)
@@ -111,41 +95,55 @@ class Verdicts:
     # ---- assumptions
 
     def _assumption(self, name: str) -> InferenceVerdict:
-        base = self._search.base[name]
-        if numbers.is_number(base):
-            return self._number_verdict(name, base)
-        return self._option_verdict(name, base)
-
-    def _option_verdict(self, name: str, base: Value) -> InferenceVerdict:
         search = self._search
-        now = search.value(name)
-        consistent: list[Value] = [now]
         tries = [search.trial_of(name, text) for text in search.others(name)]
         touched = {n for trial in tries for n in trial.change.touched}
         if not touched:
             return self._not_observed(name)
+        if numbers.is_number(search.base[name]):
+            return self._number_verdict(name, tries, touched)
+        return self._option_verdict(name, tries, touched)
+
+    def _verdict(
+        self,
+        name: str,
+        values: list[Any],
+        lines: Iterable[int],
+        *,
+        narrow: bool = False,
+        between: list[Any] | None = None,
+        only_with: dict[str, dict[str, str]] | None = None,
+    ) -> InferenceVerdict:
+        """Return the verdict where these values fit, and others with the quirks that they need."""
+        search, base = self._search, self._search.base[name]
+        if base not in values and self._fits_with_another_seed(name, search.text(name, base)):
+            values.append(base)
+        kind: Kind = "undecided"
+        if base not in values:
+            kind, only_with = "refuted", {}
+        elif not only_with and (values == [base] or narrow):
+            kind = "confirmed"
+        values = [*values, *map(search.catalogue[name].parse, only_with or ())]
+        texts = [self._as_written(name, value) for value in values]
+        own, evidence = self._as_written(name, base), _evidence(lines)
+        return InferenceVerdict(kind, texts, evidence, own, between, only_with=only_with or {})
+
+    def _option_verdict(
+        self, name: str, tries: list[ValueTrial], touched: set[int]
+    ) -> InferenceVerdict:
+        consistent: list[Value] = [self._search.value(name)]
         against: set[int] = set()
         only_with: dict[str, dict[str, str]] = {}
         for trial in tries:
             if trial.outcome.failure:
                 continue
             if not _excluded(trial):
-                consistent.append(search.catalogue[name].parse(trial.value))
+                consistent.append(self._search.catalogue[name].parse(trial.value))
                 continue
             against.update(trial.change.worse)
             if quirk := self._needed_quirk(trial):
                 only_with[trial.value] = quirk
-        if base not in consistent and self._fits_with_another_seed(name, search.text(name, base)):
-            consistent.append(base)
-        texts = [self._as_written(name, value) for value in consistent]
-        own = self._as_written(name, base)
-        evidence = _evidence(against or touched)
-        if base not in consistent:
-            return InferenceVerdict("refuted", texts, evidence, own)
-        if len(consistent) == 1 and not only_with:
-            return InferenceVerdict("confirmed", texts, evidence, own)
-        texts += [self._as_written(name, search.catalogue[name].parse(text)) for text in only_with]
-        return InferenceVerdict("undecided", texts, evidence, own, only_with=only_with)
+        return self._verdict(name, consistent, against or touched, only_with=only_with)
 
     def _needed_quirk(self, trial: ValueTrial) -> dict[str, str]:
         """Return the quirk, with its odds, under which an excluded value fits.
@@ -160,8 +158,7 @@ class Verdicts:
             other = search.decisions(name).opposite
             setting = trial.setting.with_quirk(name, other)
             outcome = search.session.trial_of(setting, search.outcome)
-            fits = outcome.counts
-            if fits and not change(search.outcome, outcome).worse:
+            if outcome.counts and not change(search.outcome, outcome).worse:
                 return {name: str(other)}
         return {}
 
@@ -180,114 +177,19 @@ class Verdicts:
                 return False  # none of it depends on the seed
         return False
 
-    # ---- numbers
-
-    def _number_verdict(self, name: str, base: int) -> InferenceVerdict:
-        search, assumption = self._search, self._search.catalogue[name]
-        now = int(search.value(name))
-        tries = [search.trial_of(name, text) for text in search.others(name)]
-        touched = {n for trial in tries for n in trial.change.touched}
-        if not touched:
-            return self._not_observed(name)
-        against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
-        grain = numbers.resolution(search.session.clock) if assumption.span else 1
-        fits = self._fits(name, against)
-        special = now <= 0  # a number such as 0 or -1 that means none or never
-        if special:
-            trial = self._range_above(now, assumption.least, fits, grain, assumption.span)
-            special = trial.low == trial.high
-        else:
-            trial = self._range(now, assumption.least, fits, grain, assumption.span)
-        if not special and assumption.span:
-            trial = Range(
-                None if trial.low is None else max(assumption.least, trial.low - grain),
-                None if trial.high is None else trial.high + grain,
-            )
-        values = self._values(name, now, base, trial, fits)
-        if base not in values and self._fits_with_another_seed(name, search.text(name, base)):
-            values.append(base)
-        between = None
-        if not special:
-            ends = numbers.outward(trial, grain) if assumption.span else trial
-            between = [
-                None if end is None else assumption.show(end) for end in (ends.low, ends.high)
-            ]
-        kind: Kind = "undecided"
-        if base not in values:
-            kind = "refuted"
-        elif values == [base] or (values[0] == base and _is_narrow(trial, grain)):
-            kind = "confirmed"
-        texts = [assumption.show(value) for value in values]
-        evidence = _evidence(against or touched)
-        return InferenceVerdict(kind, texts, evidence, assumption.show(base), between)
-
-    def _fits(self, name: str, against: set[int]) -> Callable[[int], bool]:
-        search = self._search
-
-        def fits(value: int) -> bool:
-            if value == search.value(name):
-                return True
-            trial = search.trial_of(name, search.text(name, value), certain=1)
-            if trial.outcome.failure:
-                return True
-            if _excluded(trial):
-                against.update(trial.change.worse)
-                return False
-            return True
-
-        return fits
-
-    def _range_above(
-        self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
-    ) -> Range:
-        """Return the range of a value that means "none": the value alone, or with all values
-        that never had an effect. If 0 is the shortest span, spans that cannot be told from
-        it are included.
-        """
-        most = self._highest_tried(now, span)
-        if not fits(most):
-            if not (span and now == 0 and fits(grain)):
-                return Range(now, now)
-            return Range(now, numbers.edge(fits, grain, numbers.steps_up(grain, most), grain))
-        steps = (value for value in numbers.steps_down(most, least) if value > max(now, least))
-        return Range(numbers.edge(fits, most, steps, grain), None)
-
-    def _highest_tried(self, now: int, span: bool) -> int:
-        return max(3 * self._search.length, 3 * now) if span else max(1_000, 100 * now)
-
-    def _range(
-        self, now: int, least: int, fits: Callable[[int], bool], grain: int, span: bool
-    ) -> Range:
-        most = self._highest_tried(now, span)
-        # clocks cannot tell a span below their grain from the grain, and some are slow to replay
-        lowest = max(least, min(grain, now)) if span else least
-        low = numbers.edge(fits, now, numbers.steps_down(now, lowest), grain)
-        # all spans longer than the session have the same effect
-        endless = now < most and fits(most)
-        high = None if endless else numbers.edge(fits, now, numbers.steps_up(now, most), grain)
-        return Range(low, high)
-
-    def _values(
-        self, name: str, now: int, base: int, allowed: Range, fits: Callable[[int], bool]
-    ) -> list[int]:
-        """Return round values that fit, ours first if it fits."""
-        assumption = self._search.catalogue[name]
-        if allowed.low == allowed.high == now:
-            values = [now]
-        else:
-            low = assumption.least if allowed.low is None else allowed.low
-            high = max(now, base, low) * 100 if allowed.high is None else allowed.high
-            values = numbers.round_values(max(low, 0), high, span=assumption.span) or [now]
-            if now <= 0 and now not in values:
-                values = [now, *values]
-        if allowed.has(base) and (allowed.low != allowed.high):
-            values = [base, *(value for value in values if value != base)]
-        elif base not in values and base <= max(assumption.least, 0) and fits(base):
-            values = [base, *values]
-        least = assumption.least
-        if least not in values and allowed.low is not None and least < allowed.low and fits(least):
-            values.append(least)
-        return values
+    def _number_verdict(
+        self, name: str, tries: list[ValueTrial], touched: set[int]
+    ) -> InferenceVerdict:
+        number = _NumberRange(self._search, name, tries)
+        allowed, between = number.allowed(), None
+        if not number.is_special:
+            ends = numbers.outward(allowed, number.grain) if number.span else allowed
+            show = self._search.catalogue[name].show
+            between = [None if end is None else show(end) for end in (ends.low, ends.high)]
+        values = number.values(allowed)
+        narrow = values[0] == number.base and _is_narrow(allowed, number.grain)
+        lines = number.against or touched
+        return self._verdict(name, values, lines, narrow=narrow, between=between)
 
     # ---- quirks
 
@@ -299,7 +201,7 @@ class Verdicts:
         visible: dict[int, OutcomeChange] = {}
         self._find_visible(name, now, times, visible)
         if not visible:
-            return _unobserved_quirk(own)
+            return _unobserved_quirk(name, own)
         against = {
             time: shift for time, shift in visible.items() if shift.worse and not shift.better
         }
@@ -343,14 +245,91 @@ class Verdicts:
         self._find_visible(name, now, times[half:], visible)
 
 
-def _explained(verdicts: dict[str, InferenceVerdict]) -> dict[str, InferenceVerdict]:
-    """Add to each verdict "not observed" the reason why no recording can show the name."""
-    return {
-        name: replace(verdict, why=not_exercised(name))
-        if verdict.verdict == "not observed"
-        else verdict
-        for name, verdict in verdicts.items()
-    }
+class _NumberRange:
+    """The values of a number that fit. `against` are the lines that exclude others."""
+
+    def __init__(self, search: Search, name: str, tries: list[ValueTrial]) -> None:
+        self._search, self._name = search, name
+        assumption = search.catalogue[name]
+        self.base, self._now = int(search.base[name]), int(search.value(name))
+        self._least, self.span = assumption.least, assumption.span
+        self.against = {n for trial in tries if _excluded(trial) for n in trial.change.worse}
+        self.grain = numbers.resolution(search.session.clock) if self.span else 1
+        most = 3 * search.length if self.span else 1_000
+        self._most = max(most, (3 if self.span else 100) * self._now)  # the highest that is tried
+        self.is_special = False  # whether the value means none or never, and no other fits
+
+    def _fits(self, value: int) -> bool:
+        search = self._search
+        if value == self._now:
+            return True
+        trial = search.trial_of(self._name, search.text(self._name, value), certain=1)
+        if trial.outcome.failure:
+            return True
+        if _excluded(trial):
+            self.against.update(trial.change.worse)
+            return False
+        return True
+
+    def allowed(self) -> Range:
+        """Return the range of values that fit, widened by what clocks cannot tell apart."""
+        if self._now <= 0:  # a number such as 0 or -1 that means none or never
+            found = self._above()
+            self.is_special = found.low == found.high
+        else:
+            found = self._around()
+        if self.is_special or not self.span:
+            return found
+        low, high, grain = found.low, found.high, self.grain
+        return Range(
+            None if low is None else max(self._least, low - grain),
+            None if high is None else high + grain,
+        )
+
+    def _above(self) -> Range:
+        """Return the range of a value that means "none": the value alone, or with all values
+        that never had an effect. If 0 is the shortest span, spans that cannot be told from
+        it are included.
+        """
+        now, most, grain = self._now, self._most, self.grain
+        if not self._fits(most):
+            if not (self.span and now == 0 and self._fits(grain)):
+                return Range(now, now)
+            steps = numbers.steps_up(grain, most)
+            return Range(now, numbers.edge(self._fits, grain, steps, grain))
+        down = numbers.steps_down(most, self._least)
+        above = (value for value in down if value > max(now, self._least))
+        return Range(numbers.edge(self._fits, most, above, grain), None)
+
+    def _around(self) -> Range:
+        now, most, grain = self._now, self._most, self.grain
+        # clocks cannot tell a span below their grain from the grain, and some are slow to replay
+        lowest = max(self._least, min(grain, now)) if self.span else self._least
+        low = numbers.edge(self._fits, now, numbers.steps_down(now, lowest), grain)
+        # all spans longer than the session have the same effect
+        if now < most and self._fits(most):
+            return Range(low, None)
+        return Range(low, numbers.edge(self._fits, now, numbers.steps_up(now, most), grain))
+
+    def values(self, allowed: Range) -> list[int]:
+        """Return round values that fit, ours first if it fits."""
+        now, base, least = self._now, self.base, self._least
+        if allowed.low == allowed.high == now:
+            values = [now]
+        else:
+            low = least if allowed.low is None else allowed.low
+            high = max(now, base, low) * 100 if allowed.high is None else allowed.high
+            values = numbers.round_values(max(low, 0), high, span=self.span) or [now]
+            if now <= 0 and now not in values:
+                values = [now, *values]
+        if allowed.has(base) and (allowed.low != allowed.high):
+            values = [base, *(value for value in values if value != base)]
+        elif base not in values and base <= max(least, 0) and self._fits(base):
+            values = [base, *values]
+        below = least not in values and allowed.low is not None and least < allowed.low
+        if below and self._fits(least):
+            values.append(least)
+        return values
 
 
 def _excluded(trial: ValueTrial) -> bool:
@@ -367,8 +346,8 @@ def _is_narrow(allowed: Range, grain: int) -> bool:
     return allowed.high - allowed.low <= max(4 * grain, allowed.high // 10)
 
 
-def _unobserved_quirk(own: str) -> InferenceVerdict:
-    return InferenceVerdict("not observed", [own], [], own)
+def _unobserved_quirk(name: str, own: str) -> InferenceVerdict:
+    return InferenceVerdict("not observed", [own], [], own, why=not_exercised(name))
 
 
 def _evidence(lines: Iterable[int]) -> list[int]:

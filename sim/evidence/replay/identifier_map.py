@@ -54,7 +54,6 @@ class IdentifierMap:
         self._ours: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
         self._added: list[tuple[str, str]] = []
-        self._states = [0]  # after each pair, a hash of all pairs so far and their order
 
     def mark(self) -> int:
         """Return a point to which `undo_to` can return."""
@@ -64,16 +63,12 @@ class IdentifierMap:
         """Forget the pairs that were made after a mark."""
         for recorded, own in self._added[mark:]:
             del self._ours[recorded], self._recorded[own]
-        del self._added[mark:], self._states[mark + 1 :]
+        del self._added[mark:]
 
     @property
-    def state(self) -> int:
-        """A number that is equal where the same pairs were made in the same order."""
-        return self._states[-1]
-
-    def pairs_since(self, mark: int) -> list[tuple[str, str]]:
-        """Return the pairs that were made after a mark."""
-        return self._added[mark:]
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every pair, in the order in which they were made."""
+        return self._added
 
     def pair(self, recorded: str, own: str) -> bool:
         """Return whether both identifiers name the same thing; pair them if both are new."""
@@ -82,7 +77,6 @@ class IdentifierMap:
             return paired == own
         self._ours[recorded], self._recorded[own] = own, recorded
         self._added.append((recorded, own))
-        self._states.append(hash((self._states[-1], recorded, own)))
         return True
 
     def pair_resource(self, recorded: str, own: str) -> bool:
