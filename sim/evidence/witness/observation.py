@@ -89,6 +89,16 @@ class ClientObservation(Struct, eq=False):
     stream: ObservedStream | None = None
 
     @property
+    def on_disturbed_stream(self) -> bool:
+        """Whether a fault has affected the stream on which it was seen."""
+        return self.stream is not None and self.stream.disturbed
+
+    @property
+    def stream_number(self) -> int:
+        """The number of its stream; 0 for an answer."""
+        return 0 if self.stream is None else self.stream.number
+
+    @property
     def source(self) -> str:
         """Where it was seen, in words."""
         return self.operation.rpc if self.stream is None else f"stream {self.operation.rpc}"
