@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from sim.cli.main import main
-from tests.evidence.in_process import lines
+from tests.evidence.lines import Line, lines, write
 from tests.evidence.session import recorded
 from tests.evidence.wide_session import base
 
-Line: TypeAlias = dict[str, Any]
 Compare: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -57,9 +56,7 @@ def spoil(session: Path, tmp_path: Path) -> Callable[[Callable[[list[Line]], Non
     def spoilt(change: Callable[[list[Line]], None]) -> Path:
         found = lines(session)
         change(found)
-        file = tmp_path / "spoilt.ndjson"
-        file.write_text("".join(json.dumps(line) + "\n" for line in found))
-        return file
+        return write(tmp_path / "spoilt.ndjson", found)
 
     return spoilt
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import json
-
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
 from sim.contract.contract import load_contract
@@ -177,8 +175,3 @@ def record(
     simulation = RecordedSimulation(load_scenario(scenario, **rest), seed=seed)
     simulation.begin_recording(file)
     return RecordedConnection(simulation)
-
-
-def lines(file: Path) -> list[dict[str, Any]]:
-    """Every line of a recording."""
-    return [json.decode(line) for line in file.read_bytes().splitlines()]

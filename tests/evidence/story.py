@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from tests.evidence.lines import write
 
 SYMBOL = "aec-nfl-dal-phi-2026-09-10"
 ACCOUNT = "firms/atlas-fcm/accounts/8f3a61c4"
@@ -199,6 +200,4 @@ class Story:
 
     def write(self, file: Path) -> Path:
         """The recording."""
-        lines = [{"recording": 1, "started": at(0), "upstream": {}}, *self.lines]
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return file
+        return write(file, [{"recording": 1, "started": at(0), "upstream": {}}, *self.lines])

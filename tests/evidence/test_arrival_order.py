@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +14,7 @@ from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome
 from sim.evidence.infer.search import Search
 from sim.evidence.validation.difference import Misfit
 from tests.evidence.conftest import Compare, Infer, differences
-from tests.evidence.in_process import lines
+from tests.evidence.lines import Line, called, edited
 from tests.evidence.wide_session import TALKS, Clients, ask, planted
 from tests.journeys import firm
 
@@ -50,23 +49,16 @@ def later(clients: Clients) -> None:
     clients.buyer.get("/v1/trading/orders/open")
 
 
-def rewritten(file: Path, moved: Callable[[dict[str, Any]], bool]) -> Path:
-    """A recording in which some lines of its first stream stand before the first order."""
-    first, *written = lines(file)
-    order = next(
-        one
-        for one in written
-        if one.get("request", {}).get("method") == "POST"
-        and one["request"]["path"] == "/v1/trading/orders"
-    )
-    begun = written.index(order)
-    after = next(
-        number for number in range(begun + 1, len(written)) if "request" in written[number]
-    )
-    early = [one for one in written[begun:after] if "frame" in one and moved(one["frame"])]
-    rest = [one for one in written[begun:after] if one not in early]
-    written[begun:after] = early + rest
-    file.write_text("".join(json.dumps(line) + "\n" for line in (first, *written)))
+def rewritten(file: Path, moved: Callable[[Line], bool]) -> Path:
+    """A recording in which some frames of its first stream stand before the first order."""
+    with edited(file) as written:
+        begun = written.index(called(written, "/v1/trading/orders"))
+        after = begun + 1
+        while "request" not in written[after]:
+            after += 1
+        early = [one for one in written[begun:after] if "frame" in one and moved(one["frame"])]
+        rest = [one for one in written[begun:after] if one not in early]
+        written[begun:after] = early + rest
     return file
 
 

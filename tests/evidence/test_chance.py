@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from sim.evidence.compare import chance
 from sim.evidence.compare import compare as comparing
 from tests.evidence import fresh_session as fresh
 from tests.evidence.conftest import Compare, differences
-from tests.evidence.in_process import lines
+from tests.evidence.lines import called, frames, lines, write
 from tests.evidence.wide_session import PARTS, base, planted
 
 SEED = 3
@@ -38,17 +37,10 @@ def spoilt(session: Path, tmp_path: Path) -> Any:
     """A copy of the session in which the answer of a line was changed."""
 
     def spoil(path: str, status: int, change: Any) -> tuple[Path, int]:
-        found = lines(session)
-        line = next(
-            one
-            for one in found
-            if one.get("request", {}).get("path", "").startswith(path)
-            and one["answer"]["status"] == status
-        )
-        change(line["answer"])
-        file = tmp_path / "spoilt.ndjson"
-        file.write_text("".join(json.dumps(one) + "\n" for one in found))
-        return file, line["n"]
+        rows = lines(session)
+        row = called(rows, path, status)
+        change(row["answer"])
+        return write(tmp_path / "spoilt.ndjson", rows), row["n"]
 
     return spoil
 
@@ -131,12 +123,6 @@ def test_what_no_luck_explains_differs_with_every_seed(
     assert (code, told) == (1, [(n, "answer.body.order.price.value")])
 
 
-def frame_lines(found: list[dict[str, Any]], holding: str) -> list[dict[str, Any]]:
-    """Frames of the service that have this in their text."""
-    sent = [one for one in found if one.get("frame", {}).get("from") == "service"]
-    return [one for one in sent if holding in json.dumps(one["frame"]["body"])]
-
-
 def renamed(body: dict[str, Any]) -> str:
     order = body["orderSubscriptionUpdate"]["execution"]["order"]
     order["stateX"] = order.pop("state")
@@ -160,10 +146,9 @@ def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
     change: Any, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
     found = lines(short)
-    line = frame_lines(found, "orderSubscriptionUpdate")[1]
+    line = frames(found, "orderSubscriptionUpdate")[1]
     where = change(line["frame"]["body"])
-    file = tmp_path / "spoilt.ndjson"
-    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    file = write(tmp_path / "spoilt.ndjson", found)
     code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
     told = {(one["n"], one["where"]) for _, one in differences(document)}
     assert code == 1
@@ -178,8 +163,7 @@ def test_a_frame_that_is_missing_is_found_with_every_seed(
     holding: str, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
     found = lines(short)
-    found.remove(frame_lines(found, holding)[-1])
-    file = tmp_path / "spoilt.ndjson"
-    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    found.remove(frames(found, holding)[-1])
+    file = write(tmp_path / "spoilt.ndjson", found)
     code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
     assert (code, [one["kind"] for _, one in differences(document)]) == (1, ["missing frame"])

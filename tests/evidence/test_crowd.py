@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
 from urllib.request import urlopen
 from xml.etree import ElementTree
 
@@ -19,9 +18,9 @@ from sim.kernel.instants import NS_PER_S
 from sim.search.hunt.oracles import replays
 from sim.testing.exchange_fixture import ServedExchange
 from tests.evidence.crowd import Crowd
+from tests.evidence.lines import Line, lines, write
 from tests.evidence.story import Story, fill
 
-Line: TypeAlias = dict[str, Any]
 STEPS = 160
 
 
@@ -81,11 +80,11 @@ def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Pa
     assert list(replays(simulation)) == []
 
 
-def without(lines: list[Line], matches: Callable[[Line], bool]) -> tuple[list[Line], int]:
+def without(rows: list[Line], matches: Callable[[Line], bool]) -> tuple[list[Line], int]:
     """Lines without the one in the middle of those that match, and its number."""
-    matching = [line for line in lines if matches(line)]
+    matching = [line for line in rows if matches(line)]
     gone = matching[len(matching) // 2]
-    return [line for line in lines if line is not gone], gone["n"]
+    return [line for line in rows if line is not gone], gone["n"]
 
 
 def is_fill_of_a_stream(line: Line) -> bool:
@@ -98,10 +97,9 @@ def is_fill_of_a_stream(line: Line) -> bool:
 def test_a_fill_that_is_lost_on_one_stream_is_missed(
     crowd: tuple[Path, Crowd], tmp_path: Path
 ) -> None:
-    lines = [json.loads(line) for line in crowd[0].read_bytes().splitlines()]
-    kept, gone = without(lines[1:], is_fill_of_a_stream)
-    file = tmp_path / "lost.ndjson"
-    file.write_text("".join(json.dumps(line) + "\n" for line in (lines[0], *kept)))
+    header, *rows = lines(crowd[0])
+    kept, gone = without(rows, is_fill_of_a_stream)
+    file = write(tmp_path / "lost.ndjson", [header, *kept])
     missed = witness_file(file).checks["nothing missed"].contradictions
     assert missed
     assert all("CreateOrderSubscription" in one.sentence for one in missed)

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from sim.cli.main import main
-from tests.evidence.conftest import Compare, Line
+from tests.evidence.conftest import Compare
+from tests.evidence.lines import Line
 
 Spoil: TypeAlias = Callable[[Callable[[list[Line]], None]], Path]
 BALANCES, ORDER = "RetailAccountAPI.GetBalances", "RetailOrdersAPI.GetOrder"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -20,7 +19,7 @@ from sim.evidence.infer.session import TrialSession
 from sim.run.client.client import Connection, RpcError
 from tests.evidence import fresh_session as fresh
 from tests.evidence.conftest import Infer
-from tests.evidence.in_process import lines
+from tests.evidence.lines import called, edited, lines, put
 from tests.evidence.planted_truth import allows, drawn_set
 from tests.evidence.wide_session import PARTS, Clients, planted
 from tests.journeys import firm, order
@@ -215,10 +214,9 @@ def test_what_no_value_explains_is_listed_and_nobody_is_named(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
     file = planted(tmp_path, "spoilt", {}, parts=only(trades))
-    spoilt = lines(file)
-    row = next(line for line in spoilt if "/orders/search" in str(line.get("request")))
-    row["answer"]["body"]["order"][0]["symbol"] = "another-market"
-    file.write_text("".join(json.dumps(line) + "\n" for line in spoilt))
+    with edited(file) as rows:
+        row = called(rows, "/v1/report/orders/search")
+        put(row, "answer.body.order[0].symbol", "another-market")
     code, found = infer(file)
     assert code == 1
     assert named(found) == set()

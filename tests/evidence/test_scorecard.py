@@ -16,7 +16,8 @@ from sim.cli.main import main
 from sim.contract.contract import load_contract
 from sim.core.catalogue import assumptions, observations, quirks
 from sim.read import spec_coverage
-from tests.evidence.conftest import Compare, Line
+from tests.evidence.conftest import Compare
+from tests.evidence.lines import Line
 
 Fidelity: TypeAlias = Callable[..., dict[str, Any]]
 READINGS = ("documented", "observed")
