@@ -10,12 +10,14 @@ from typing import Any, TypeAlias
 import pytest
 
 from sim.cli.main import main
+from sim.core.catalogue.assumptions import catalogue
 from tests.evidence.lines import Line, lines, write
 from tests.evidence.session import recorded
-from tests.evidence.wide_session import base
+from tests.evidence.wide_session import Part, base, planted
 
 Compare: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
+Inferred: TypeAlias = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +49,31 @@ def infer(tmp_path: Path) -> Infer:
         return code, json.loads(out.read_text())
 
     return run
+
+
+@pytest.fixture
+def inferred(tmp_path: Path, infer: Infer) -> Inferred:
+    """The verdicts on a session that was recorded with other values."""
+
+    def run(values: dict[str, str], *parts: Part, **more: Any) -> dict[str, Any]:
+        return infer(planted(tmp_path, "variant", settings_of(values), parts=parts, **more))[1]
+
+    return run
+
+
+def settings_of(values: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Values of assumptions and odds of quirks, by name, as scenarios write them."""
+    known = catalogue()
+    return {
+        "assumptions": {name: value for name, value in values.items() if name in known},
+        "quirks": {name: value for name, value in values.items() if name not in known},
+    }
+
+
+def named(document: dict[str, Any], verdict: str = "refuted") -> set[str]:
+    """The assumptions and quirks with a verdict."""
+    verdicts = document["assumptions"] | document["quirks"]
+    return {name for name, row in verdicts.items() if row["verdict"] == verdict}
 
 
 @pytest.fixture

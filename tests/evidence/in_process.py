@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,6 @@ def record(
     file: Path, scenario: str = "quickstart", seed: int = 7, **rest: Any
 ) -> RecordedConnection:
     """Clients of a scenario whose calls are written to a file."""
-    simulation = RecordedSimulation(load_scenario(scenario, **rest), seed=seed)
+    simulation = RecordedSimulation(load_scenario(scenario, **rest), seed=seed, journal=BytesIO())
     simulation.begin_recording(file)
     return RecordedConnection(simulation)

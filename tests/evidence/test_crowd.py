@@ -21,7 +21,7 @@ from tests.evidence.crowd import Crowd
 from tests.evidence.lines import Line, lines, write
 from tests.evidence.story import Story, fill
 
-STEPS = 160
+STEPS = 40
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Pa
     clients = Crowd(tmp_path / "crowd.ndjson", seed=4)
     simulation = clients.simulation
     simulation.snapshot("begun")
-    clients.go(40)
+    clients.go(10)
     assert simulation.engine.hub.operations()
     match journey:
         case "fork":
