@@ -11,9 +11,9 @@ import pytest
 
 from sim.cli.main import main
 from sim.core.catalogue.assumptions import catalogue
+from tests.evidence.clients import Part, base, planted
 from tests.evidence.lines import Line, lines, write
 from tests.evidence.session import recorded
-from tests.evidence.wide_session import Part, base, planted
 
 Compare: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
@@ -55,8 +55,10 @@ def infer(tmp_path: Path) -> Infer:
 def inferred(tmp_path: Path, infer: Infer) -> Inferred:
     """The verdicts on a session that was recorded with other values."""
 
-    def run(values: dict[str, str], *parts: Part, **more: Any) -> dict[str, Any]:
-        return infer(planted(tmp_path, "variant", settings_of(values), parts=parts, **more))[1]
+    def run(
+        values: dict[str, str], *parts: Part, name: str = "variant", seed: int = 7
+    ) -> dict[str, Any]:
+        return infer(planted(tmp_path, name, settings_of(values), seed, parts))[1]
 
     return run
 

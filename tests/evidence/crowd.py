@@ -12,8 +12,8 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import Refusal
 from sim.run.client.client import RpcError, Stream
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import BOOKS, POSITIONS, Clients, ask
 from tests.evidence.in_process import record
-from tests.evidence.wide_session import BOOKS, POSITIONS, Clients, ask
 from tests.journeys import account
 
 DROP_COPY = "DropCopyAPI.CreateDropCopySubscription"

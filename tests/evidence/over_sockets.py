@@ -1,5 +1,5 @@
 """Clients like those of `sim.run.client.client`, over real sockets: `sim serve` and `sim record` run
-as separate processes, and all calls of `Clients` (`wide_session.py`) pass through both.
+as separate processes, and all calls of `Clients` (`clients.py`) pass through both.
 
 A second simulation of the scenario in this process provides symbols, firms and keys. It handles no
 requests.
@@ -27,7 +27,7 @@ from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, Http, RpcError
 from sim.testing.control import Control
-from tests.evidence.wide_session import Clients, Part, base, variant
+from tests.evidence.clients import Clients, Part, base, variant
 from tests.server.processes import Process
 
 _SETTLED = 0.05  # seconds without a frame after which no further frame is expected
@@ -221,7 +221,7 @@ def planted_over_sockets(
     parts: Sequence[Part] = (),
     clock: str = "autojump",
 ) -> Path:
-    """Record a session of a served variant, as `wide_session.planted` does without sockets."""
+    """Record a session of a served variant, as `clients.planted` does without sockets."""
     file, served = folder / f"{name}.ndjson", variant(folder, name, settings)
     with recorded_over_sockets(folder, str(base(folder)), served, seed, file, clock) as world:
         clients = Clients(world)

@@ -28,10 +28,10 @@ from sim.evidence.infer.verdict import SIGNED
 from sim.evidence.recording.reading import read_recording
 from sim.run.loader.load import load_scenario
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import Clients, base, planted
 from tests.evidence.conftest import settings_of
 from tests.evidence.in_process import record
 from tests.evidence.over_sockets import planted_over_sockets
-from tests.evidence.wide_session import Clients, base, planted
 
 _SPANS = ("2s", "5s", "12s", "40s", "90s", "4m", "15m", "2h")
 _NUMBERS = (1, 2, 3, 5, 7, 20, 250, 480, 900)

@@ -13,9 +13,9 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome
 from sim.evidence.infer.search import Search
 from sim.evidence.validation.difference import Misfit
+from tests.evidence.clients import TALKS, Clients, ask, planted
 from tests.evidence.conftest import Compare, Infer, differences, named
 from tests.evidence.lines import Line, called, edited
-from tests.evidence.wide_session import TALKS, Clients, ask, planted
 from tests.journeys import firm
 
 pytestmark = pytest.mark.reading("documented")

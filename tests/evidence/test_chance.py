@@ -10,25 +10,33 @@ import pytest
 from sim.evidence.compare import chance
 from sim.evidence.compare import compare as comparing
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import Clients, base, planted
 from tests.evidence.conftest import Compare, differences
 from tests.evidence.lines import called, frames, lines, write
-from tests.evidence.wide_session import PARTS, base, planted
 
 SEED = 3
+
+
+def searches(clients: Clients) -> None:
+    """Searches without a filter, which time out now and then."""
+    for _ in range(6):
+        clients.buyer.post("/v1/report/trades/search", json={})
+        clients.world.advance("30s")
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session of all surfaces, with new accounts and searches that may time out."""
     folder = tmp_path_factory.mktemp("chance")
-    return planted(folder, "wide", {}, seed=SEED, parts=(*PARTS.values(), fresh.drawn(SEED)))
+    parts = (*fresh.PARTS.values(), searches, fresh.drawn(SEED))
+    return planted(folder, "wide", {}, seed=SEED, parts=parts)
 
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session with orders and streams."""
     folder = tmp_path_factory.mktemp("short")
-    parts = [PARTS[name] for name in ("enter", "stream", "subscribe")]
+    parts = [fresh.PARTS[name] for name in ("enter", "stream")]
     return planted(folder, "short", {}, seed=SEED, parts=parts)
 
 

@@ -18,10 +18,10 @@ from sim.evidence.infer.confidence_interval import Count
 from sim.evidence.infer.session import TrialSession
 from sim.run.client.client import Connection, RpcError
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import Clients, base, planted
 from tests.evidence.conftest import Infer, Inferred, named, settings_of
 from tests.evidence.lines import called, edited, lines, put
 from tests.evidence.planted_truth import drawn_set, judged
-from tests.evidence.wide_session import PARTS, Clients, base, planted
 from tests.journeys import firm, order
 
 pytestmark = pytest.mark.reading("documented")
@@ -68,7 +68,7 @@ def polled(clients: Clients) -> None:
 
 @pytest.mark.soak
 def test_planted_values_are_named_and_nothing_else(inferred: Inferred) -> None:
-    found = inferred(DOZEN, few_reads, PARTS["enter"], polled)
+    found = inferred(DOZEN, few_reads, fresh.PARTS["enter"], polled)
     assert named(found) == DOZEN.keys()
     for name, row in (found["assumptions"] | found["quirks"]).items():
         if name in DOZEN:
@@ -79,7 +79,7 @@ def test_planted_values_are_named_and_nothing_else(inferred: Inferred) -> None:
 
 @pytest.mark.long
 def test_a_recording_of_ourselves_refutes_nothing(tmp_path: Path, infer: Infer, capsys) -> None:
-    parts = [PARTS[name] for name in ("read", "report")]
+    parts = [fresh.PARTS[name] for name in ("read", "report")]
     file = planted(tmp_path, "self", {}, seed=11, parts=parts)
     code, found = infer(file)
     assert code == 0, capsys.readouterr().out
@@ -297,7 +297,7 @@ def test_sockets_of_a_key_are_counted(inferred: Inferred) -> None:
 
     one = inferred({}, opened_thrice)["assumptions"]["retail.sockets_per_key"]
     assert (one["verdict"], one["consistent"][0], one["between"]) == ("undecided", 0, [3, None])
-    found = inferred({"retail.sockets_per_key": "2"}, act)
+    found = inferred({"retail.sockets_per_key": "2"}, act, name="limited")
     one = found["assumptions"]["retail.sockets_per_key"]
     assert (one["verdict"], one["consistent"]) == ("refuted", [2])
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from sim.cli.main import main
+from tests.evidence.clients import SMALL, Clients
 from tests.evidence.in_process import record
-from tests.evidence.wide_session import SMALL, Clients
 from tests.journeys import firm
 
 GAME = "nfl-chi-gb-2026-09-14"

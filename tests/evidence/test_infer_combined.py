@@ -10,8 +10,8 @@ from sim.evidence.infer.combined import best_pair
 from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome, ValueTrial, change
 from sim.evidence.infer.search import Search, varying
 from sim.evidence.validation.difference import Misfit
+from tests.evidence.clients import Clients
 from tests.evidence.conftest import Inferred, named
-from tests.evidence.wide_session import Clients
 from tests.journeys import retail_order
 
 VALUES = {"fee": ("0", "250"), "session": ("keep", "cancel"), "idle": ("5m", "1h"), "wait": ("0",)}

@@ -13,9 +13,9 @@ import pytest
 from sim.contract.messages import Message
 from sim.contract.messages import exchange_v1 as wire
 from sim.evidence.witness.witness import Witness, witness_file
+from tests.evidence.clients import Clients, base
 from tests.evidence.in_process import record
 from tests.evidence.lines import lines, write
-from tests.evidence.wide_session import Clients, base
 from tests.journeys import firm
 
 STREAMS: tuple[Message, ...] = (

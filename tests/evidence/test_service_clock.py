@@ -11,9 +11,9 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import BOOKS, Clients, planted
 from tests.evidence.conftest import Compare, differences
 from tests.evidence.lines import Line, called, edited, frames, lines
-from tests.evidence.wide_session import BOOKS, Clients, planted
 from tests.journeys import retail_order
 
 pytestmark = pytest.mark.reading("documented")
