@@ -68,10 +68,8 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.drift import Drift, NoComparison, read_accepted, read_earlier, write
-    from sim.evidence.recording.files import UnreadableRecording
+    from sim.evidence.compare.drift import Drift, read_accepted, read_earlier, write
     from sim.evidence.recording.reading import uncollected
-    from sim.evidence.replay.identities import Unmatched
 
     if args.propose and args.propose.exists():
         return usage_error(
@@ -79,13 +77,10 @@ def run(args: argparse.Namespace) -> int:
         )
     out = text_output(args)
     check_writable([args.junit, args.propose])
-    try:
-        accepted = read_accepted(args.accepted) if args.accepted else ()
-        earlier = read_earlier(args.against) if args.against else None
-        with uncollected():
-            comparison = _compared(args)
-    except (UnreadableRecording, Unmatched, NoComparison) as error:
-        return usage_error(str(error))
+    accepted = read_accepted(args.accepted) if args.accepted else ()
+    earlier = read_earlier(args.against) if args.against else None
+    with uncollected():
+        comparison = _compared(args)
     drift = Drift(comparison, accepted, earlier)
     if not (args.accepted or args.propose or args.against or args.junit):
         give_json(args, comparison.document())

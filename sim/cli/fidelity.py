@@ -40,18 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.recording.files import UnreadableRecording
-    from sim.evidence.replay.identities import Unmatched
-    from sim.evidence.scorecard.evidence import NotInferred
-
     if problem := _problem(args):
         return usage_error(problem)
     out = text_output(args)
     check_writable([args.out])
-    try:
-        card = _scorecard(args)
-    except (UnreadableRecording, Unmatched, NotInferred) as error:
-        return usage_error(str(error))
+    card = _scorecard(args)
     if args.out:
         _write_page(args.out, card)
     give_json(args, card.document())

@@ -21,6 +21,7 @@ from sim.evidence.compare.compare import RecordingComparison, agreement
 from sim.evidence.compare.tally import PlaceTally, without_positions
 from sim.evidence.validation.difference import KINDS
 from sim.evidence.validation.readings import other_reading
+from sim.read.errors import UsageError
 from sim.read.junit import Case, Suite
 from sim.read.layout import counted
 from sim.world.format.struct_types import record
@@ -103,7 +104,7 @@ class EarlierComparison(Struct, frozen=True):
     operations: frozenset[str]
 
 
-class NoComparison(ValueError):
+class NoComparison(UsageError):
     """The file was not written by `sim compare --json`. The text says which file."""
 
 

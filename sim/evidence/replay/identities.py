@@ -8,7 +8,7 @@ client that was only ever refused (wrong token, key or client id) matches no ide
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,6 +16,7 @@ from sim.core.identity.firms import ApiKey, Firm
 from sim.evidence.recording.files import RecordedMessage
 from sim.evidence.replay.identifier_map import IdentifierMap
 from sim.evidence.validation.difference import SECRET
+from sim.read.errors import UsageError
 from sim.run.client.client import Connection
 
 _KEY, _BEARER, _PARTICIPANT = "x-pm-access-key", "authorization", "x-participant-id"
@@ -45,14 +46,7 @@ class Identities:
         """Return the headers of a request in the scenario. A client that was refused with `status`
         (HTTP or gRPC) is refused again.
         """
-        refused, denied = (16, 7) if plane == "grpc" else (401, 403)
-        return self._signed(
-            method, path, recorded, refused=status == refused, denied=status == denied
-        )
-
-    def _signed(
-        self, method: str, path: str, recorded: Mapping[str, str], *, refused: bool, denied: bool
-    ) -> dict[str, str]:
+        refused, denied = (status == code for code in ((16, 7) if plane == "grpc" else (401, 403)))
         headers = {name: recorded[name] for name in _KEPT if name in recorded}
         key = _first(recorded.get(_KEY, ""))
         if key:
@@ -74,7 +68,7 @@ class Identities:
         named = {} if participant is None else {_PARTICIPANT: participant}
         if refused and token not in self._firm_of:
             return {_BEARER: "Bearer none"} | named
-        firm = self._firm(token, participant)
+        firm = self._firm(token, lambda firm: any(user.name == participant for user in firm.users))
         headers = {_BEARER: "Bearer none"} if refused else self._world.bearer(firm)
         if participant is None or (denied and (firm.name, participant) not in self._participants):
             return headers | named
@@ -90,7 +84,7 @@ class Identities:
         client = fields.get("client_id", "")
         if not issued and not self._knows_client(client):
             return fields
-        firm = self._firm_of_client(client)
+        firm = self._firm(client, lambda firm: firm.client_id == client)
         if issued and answer is not None and isinstance(answer.body, dict):
             self._firm_of.setdefault(str(answer.body.get("access_token")), firm)
         own = {"client_id": firm.client_id, "audience": self._world.audience}
@@ -131,31 +125,21 @@ class Identities:
             self._key_of[recorded] = free[0]
         return self._key_of[recorded]
 
-    def _firm(self, token: str, participant: str | None) -> Firm:
-        if token not in self._firm_of:
-            having = (
-                firm for firm in self._firms if any(user.name == participant for user in firm.users)
-            )
-            self._firm_of[token] = next(having, None) or self._next_firm()
-        return self._firm_of[token]
-
-    def _firm_of_client(self, client_id: str) -> Firm:
-        if client_id not in self._firm_of:
-            named = (firm for firm in self._firms if firm.client_id == client_id)
-            self._firm_of[client_id] = next(named, None) or self._next_firm()
-        return self._firm_of[client_id]
+    def _firm(self, credential: str, fits: Callable[[Firm], bool]) -> Firm:
+        """Return the firm of a token or client id: one that fits, or else the next one."""
+        if credential not in self._firm_of:
+            taken = {firm.name for firm in self._firm_of.values()}
+            free = (firm for firm in self._firms if firm.name not in taken)
+            firm = next(filter(fits, self._firms), None) or next(free, None)
+            if firm is None:
+                raise Unmatched("the scenario has too few firms")
+            self._firm_of[credential] = firm
+        return self._firm_of[credential]
 
     def _knows_client(self, client_id: str) -> bool:
         return client_id in self._firm_of or any(
             firm.client_id == client_id for firm in self._firms
         )
-
-    def _next_firm(self) -> Firm:
-        taken = {firm.name for firm in self._firm_of.values()}
-        free = [firm for firm in self._firms if firm.name not in taken]
-        if not free:
-            raise Unmatched("the scenario has too few firms")
-        return free[0]
 
     def _participant(self, firm: Firm, recorded: str) -> str:
         if any(user.name == recorded for user in firm.users):
@@ -176,7 +160,7 @@ def _first(value: str) -> str:
     return value.partition(", ")[0]
 
 
-class Unmatched(Exception):
+class Unmatched(UsageError):
     """The scenario has no identity for a client of the recording. The text says which
     kind it lacks.
     """

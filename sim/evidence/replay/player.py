@@ -7,8 +7,7 @@ our identifiers. The answers are compared in `session_comparison.py`.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from msgspec import json
@@ -48,11 +47,11 @@ class AnswerPair(NamedTuple):
 
 
 class _PendingCall(NamedTuple):
-    """A call that was made: our answer, or a reply that announces it."""
+    """A call that was made: our reply, and what it says if it is more than an announcement."""
 
     at: Instant
-    answer: RecordedMessage | Reply
-    read: Callable[[Reply], RecordedMessage]
+    reply: Reply
+    answer: RecordedMessage | None
 
 
 class _Clients(Connection):
@@ -143,75 +142,75 @@ class SessionPlayer:
     def _call(
         self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
     ) -> _PendingCall:
-        at, (own, show) = self.world.simulation.now, self._send(entry, request, answer)
-        if isinstance(own, RecordedMessage) or not own.pending_on:
-            return _PendingCall(at, own if isinstance(own, RecordedMessage) else show(own), show)
-        return _PendingCall(at, own, show)
+        at, reply = self.world.simulation.now, self._send(entry, request, answer)
+        return _PendingCall(at, reply, None if reply.pending_on else self._read(entry, reply))
 
     def _send(
         self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
-    ) -> tuple[RecordedMessage | Reply, Callable[[Reply], RecordedMessage]]:
-        """Make a call; return its reply and the function that reads it."""
-        operation = self._reader.operation_at(entry, request)
+    ) -> Reply:
+        """Make a call; return its reply."""
+        operation, status = self._reader.operation_at(entry, request), answer.status or 0
         upgrade = request.headers.get("upgrade", "").lower() == "websocket"
         if upgrade and operation is not None and operation.content == "web_socket":
-            return self._refused_socket(entry, request, answer), _answer
-        names = self.names
+            return self._refused_socket(entry, request, status)
+        names, simulation = self.names, self.world.simulation
         path = names.path_to_ours(request.path)
         if entry.plane == "auth" and "grant_type" in str(request.body):
             form = self._identities.form(request, answer)
-            return _answer(self.world.auth.post(path, form=form).reply), _answer
+            return self.world.auth.post(path, form=form).reply
         names.note_client_values(request.body)
         headers = self._identities.headers(
-            entry.plane, request.method, path, request.headers, answer.status or 0
+            entry.plane, request.method, path, request.headers, status
         )
         if entry.plane == "grpc":
-            rpc = load_contract().by_rpc(path)
-            message = self._encoded(rpc, request.body)
-            reply = self._reply(self.world.simulation.rpc(path, headers, message))
-            return reply, partial(self._rpc_answer, rpc)
+            message = self._encoded(load_contract().by_rpc(path), request.body)
+            return self._reply(simulation.rpc(path, headers, message))
         body = self._identities.body(request.body)
         content = b"" if body is None else body if isinstance(body, bytes) else _content(body)
         query = names.query_to_ours(request.query)
-        simulation = self.world.simulation
-        outcome = simulation.rest(entry.plane, request.method, path, query, headers, content)
-        return self._reply(outcome), _answer
+        return self._reply(
+            simulation.rest(entry.plane, request.method, path, query, headers, content)
+        )
 
     def _answer_pair(self, entry: RecordedLine, now: Instant) -> AnswerPair:
         event = self._reader.line(entry, now)
         assert event is not None
         sent = self._sent[entry.n].popleft()
-        if isinstance(sent.answer, RecordedMessage):
+        if sent.answer is not None:
             waited = self._clock.waited(entry)
             return AnswerPair(event, sent.answer, (waited, 0) if waited else None)
-        reply, took = self.world.answer(sent.answer), self._clock.took(entry)
-        own = self.world.resolved_at[sent.answer.pending_on] - sent.at
-        return AnswerPair(event, sent.read(reply), None if took is None else (took, own))
+        answer, took = self._read(entry, self.world.answer(sent.reply)), self._clock.took(entry)
+        own = self.world.resolved_at[sent.reply.pending_on] - sent.at
+        return AnswerPair(event, answer, None if took is None else (took, own))
 
-    def _refused_socket(
-        self, entry: RecordedLine, request: RecordedMessage, answer: RecordedMessage
-    ) -> RecordedMessage:
+    def _refused_socket(self, entry: RecordedLine, request: RecordedMessage, status: int) -> Reply:
         """Call the address of a socket to which the service refused access."""
         headers = self._identities.headers(
-            entry.plane, "GET", request.path, request.headers, answer.status or 0
+            entry.plane, "GET", request.path, request.headers, status
         )
         outcome = self.world.simulation.open(request.path, headers, b"", web_socket=True)
-        self.world.absorb(outcome)
         if outcome.reply is not None:
-            return _answer(outcome.reply)
+            return self._reply(outcome)
+        self.world.absorb(outcome)
         self.world.absorb(self.world.simulation.hangup(outcome.stream))
-        return RecordedMessage(status=101)
+        return Reply(status=101)
 
     def _reply(self, outcome: Outcome) -> Reply:
         self.world.absorb(outcome)
-        reply = outcome.reply
-        assert reply is not None
-        return reply
+        assert outcome.reply is not None
+        return outcome.reply
 
-    def _rpc_answer(self, operation: Operation | None, reply: Reply) -> RecordedMessage:
-        if reply.code:
-            return RecordedMessage(status=reply.code, body=reply.message)
-        return RecordedMessage(status=0, body=self._json(operation, reply.body))
+    def _read(self, entry: RecordedLine, reply: Reply) -> RecordedMessage:
+        """Return a reply as a recording has it."""
+        if entry.plane == "grpc":
+            assert entry.request is not None
+            operation = load_contract().by_rpc(self.names.path_to_ours(entry.request.path))
+            body = reply.message if reply.code else self._json(operation, reply.body)
+            return RecordedMessage(status=reply.code, body=body)
+        text = with_links(reply.body) if reply.chunks is None else b"".join(reply.chunks)
+        headers = {name.lower(): value for name, value in reply.headers}
+        headers["content-type"] = reply.content_type
+        return RecordedMessage(status=reply.status, headers=headers, body=body_value(text))
 
     def _encoded(self, operation: Operation | None, body: Any) -> bytes:
         return request_from_json(operation, self._identities.body(body))
@@ -285,10 +284,3 @@ class SessionPlayer:
 
 def _content(body: Any) -> bytes:
     return body.encode() if isinstance(body, str) else _ENCODER.encode(body)
-
-
-def _answer(reply: Reply) -> RecordedMessage:
-    body = with_links(reply.body) if reply.chunks is None else b"".join(reply.chunks)
-    headers = {name.lower(): value for name, value in reply.headers}
-    headers["content-type"] = reply.content_type
-    return RecordedMessage(status=reply.status, headers=headers, body=body_value(body))

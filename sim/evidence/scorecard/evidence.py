@@ -26,6 +26,7 @@ from sim.evidence.recording.files import Recording
 from sim.evidence.recording.reading import read_recording
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.replay.identifier_map import fields_by_name
+from sim.read.errors import UsageError
 from sim.world.format.scenario import Scenario
 
 Place: TypeAlias = tuple[str, str]  # (message, JSON name of the field)
@@ -69,7 +70,7 @@ class Evidence(Struct):
         return [source.file for source in self.sources if source.local]
 
 
-class NotInferred(ValueError):
+class NotInferred(UsageError):
     """The file was not written by `sim infer --json`. The text says which file."""
 
 
