@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if not (args.accepted or args.propose or args.against or args.junit):
         give_json(args, comparison.document())
         comparison.write(out)
-        return 0 if comparison.same else FAILED
+        return 0 if comparison.tally.same else FAILED
     _write_files(args, drift)
     give_json(args, comparison.document() | {"drift": drift.document()})
     write(drift, out)

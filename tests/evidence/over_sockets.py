@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 import grpc
 from msgspec import json
+from msgspec.json import encode
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as open_web_socket
 
@@ -62,16 +63,12 @@ class SocketHttp(Http):
         if form is not None:
             content, kind = urlencode(form).encode(), "application/x-www-form-urlencoded"
         elif json is not None:
-            content = _encoded(json)
+            content = encode(json)
         if params:
             path += ("&" if "?" in path else "?") + urlencode(params)
         self._connection.request(verb, path, content or None, {"content-type": kind, **headers})
         answer = self._connection.getresponse()
         return SocketAnswer(answer.status, answer.read())
-
-
-def _encoded(value: Any) -> bytes:
-    return json.encode(value)
 
 
 class SocketStream:

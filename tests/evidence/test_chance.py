@@ -72,11 +72,11 @@ def test_an_interrupt_while_chance_is_weighed_leaves_a_warning(
 ) -> None:
     replayed, seeds = chance._replayed, []
 
-    def interrupted(streams: Any, decided: Any, seed: int, **more: Any) -> Any:
-        seeds.append(seed)
+    def interrupted(streams: Any, variant: Any) -> Any:
+        seeds.append(variant.seed)
         if len(seeds) == 4:
             raise KeyboardInterrupt
-        return replayed(streams, decided, seed, **more)
+        return replayed(streams, variant)
 
     monkeypatch.setattr(chance, "_replayed", interrupted)
     code, found = compare(session, "--scenario", scenario(session), "--seed", "103")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -202,26 +204,36 @@ def test_a_thousand_equal_differences_are_one_place(tmp_path, capsys, spoil, com
     assert capsys.readouterr().out.count("answer.body.leagues") == 1
 
 
+LINE = '{"recording": 1}\n{"n": 1, "at": '
 HOSTILE = {
-    "no recording": "{}\n",
-    "another version": '{"recording": 99}\n',
-    "a line that is none": '{"recording": 1}\nnonsense\n{}\n',
-    "a wrong plane": '{"recording": 1}\n{"n": 1, "at": "x", "plane": "moon"}\n',
-    "brackets": '{"recording": 1}\n' + "[" * 200_000 + "\n",
-    "ten megabytes of nothing": '{"recording": 1}\n' + " " * 5_000_000 + "x" * 5_000_000 + "\n",
-    "neither call nor stream": '{"recording": 1}\n{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "auth"}\n',
-    "no instant": '{"recording": 1}\n{"n": 1, "at": "noon", "plane": "auth", "request": {"path": "/"}}\n',
+    "an empty file": ("", ":1: this is not a recording"),
+    "no recording": ("{}\n", ":1: this is not a recording"),
+    "another version": ('{"recording": 99}\n', ":1: a recording of format 99"),
+    "a line that is none": ('{"recording": 1}\nnonsense\n{}\n', ":2: "),
+    "a line that was cut": (f"{LINE}\n{{}}\n", ":2: "),
+    "a wrong plane": (f'{LINE}"x", "plane": "moon"}}\n', ":2: "),
+    "brackets": ('{"recording": 1}\n' + "[" * 200_000 + "\n", ":2: "),
+    "ten megabytes of nothing": (
+        *('{"recording": 1}\n' + " " * 5_000_000 + "x" * 5_000_000 + "\n", ":2: "),
+    ),
+    "neither call nor stream": (
+        *(f'{LINE}"2026-09-08T18:00:00Z", "plane": "auth"}}\n', "line 2: neither"),
+    ),
+    "no instant": (
+        *(f'{LINE}"noon", "plane": "auth", "request": {{"path": "/"}}}}\n', "line 2: at is not"),
+    ),
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_what_cannot_be_read_is_told_in_a_line_and_exits_with_2(text, tmp_path, capsys):
-    file = tmp_path / "hostile.ndjson"
+@pytest.mark.parametrize("command", [("compare",), ("infer", "--scenario", "quickstart")])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_cannot_be_read_is_told_in_a_line_and_exits_with_2(name, command, tmp_path, capsys):
+    file, (text, reason) = tmp_path / "hostile.ndjson", HOSTILE[name]
     file.write_text(text)
-    assert main(["compare", str(file)]) == 2
+    assert main([*command, str(file)]) == 2
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 1
-    assert "hostile.ndjson" in told[0]
+    assert f"hostile.ndjson{reason}" in told[0] or f"hostile.ndjson: {reason}" in told[0]
     assert len(told[0]) < 400
 
 
@@ -249,49 +261,41 @@ def test_a_cut_last_line_is_a_warning(session, tmp_path, compare):
     assert "was cut" in found["warnings"][0]
 
 
+def har(path: str, headers: dict[str, str], at: str = "2026-09-08T18:00:00Z", **more: Any) -> Line:
+    """An entry of a HAR file."""
+    pairs = [{"name": name, "value": value} for name, value in headers.items()]
+    request = {"method": "GET", "url": f"https://gateway.example{path}", "headers": []}
+    response = {"status": 200, "headers": pairs, **more}
+    return {"startedDateTime": at, "request": request, "response": response}
+
+
+def exported(file: Path, *entries: Line) -> Path:
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    return file
+
+
 def test_a_har_file_is_compared_too(session, tmp_path, compare):
     """What a browser would have exported of two calls; the second answer is spoilt."""
     calls = [line for line in lines(session)[1:] if line["plane"] == "gateway"][:2]
     calls[1]["answer"]["body"]["market"]["slug"] = 7
-    exported = [
-        {
-            "startedDateTime": call["at"],
-            "request": {
-                "method": "GET",
-                "url": f"https://gateway.example{call['request']['path']}",
-                "headers": [],
-            },
-            "response": {
-                "status": 200,
-                "headers": [
-                    {"name": name, "value": value}
-                    for name, value in call["answer"]["headers"].items()
-                ],
-                "content": {"text": json.dumps(call["answer"]["body"])},
-            },
-        }
+    entries = [
+        har(
+            *(call["request"]["path"], call["answer"]["headers"], call["at"]),
+            content={"text": json.dumps(call["answer"]["body"])},
+        )
         for call in calls
     ]
-    file = tmp_path / "browser.har"
-    file.write_text(json.dumps({"log": {"entries": exported}}))
-    code, found = compare(file)
+    code, found = compare(exported(tmp_path / "browser.har", *entries))
     ((name, one),) = differences(found)
     assert (code, name) == (1, "GatewayMarketsAPI.GetMarketBySlug")
     assert one["where"] == "answer.body.market.slug"
 
 
 @pytest.mark.parametrize("status", [200, 404])
-def test_a_body_that_a_browser_did_not_export_is_no_evidence(status, session, tmp_path, compare):
+def test_a_body_that_a_browser_did_not_export_is_no_evidence(status, tmp_path, compare):
     """Chromium keeps no body that its page never read, and says that its size is -1."""
-    length = {"name": "Content-Length", "value": "45"}
-    exported = {
-        "startedDateTime": "2026-09-08T18:00:00Z",
-        "request": {"method": "GET", "url": "https://gateway.example/v1/markets", "headers": []},
-        "response": {"status": status, "headers": [length], "content": {"size": -1}},
-    }
-    file = tmp_path / "browser.har"
-    file.write_text(json.dumps({"log": {"entries": [exported]}}))
-    code, found = compare(file)
+    entry = har("/v1/markets", {"Content-Length": "45"}, status=status, content={"size": -1})
+    code, found = compare(exported(tmp_path / "browser.har", entry))
     assert (code, differences(found)) == (0, [])
     assert "or was not exported" in json.dumps(found)
 

@@ -68,7 +68,7 @@ def polled(clients: Clients) -> None:
 
 @pytest.mark.soak
 def test_planted_values_are_named_and_nothing_else(inferred: Inferred) -> None:
-    found = inferred(DOZEN, few_reads, fresh.PARTS["enter"], polled)
+    found = inferred(DOZEN, few_reads, fresh.PARTS["enter"], trades, polled)
     assert named(found) == DOZEN.keys()
     for name, row in (found["assumptions"] | found["quirks"]).items():
         if name in DOZEN:
@@ -233,26 +233,6 @@ def test_what_is_known_when_it_is_interrupted_is_told(
     assert (code, found["complete"], found["interrupted"]) == (130, False, True)
     assert named(found, "undecided")
     assert "interrupted" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", ":1: this is not a recording"),
-        (b'{"recording": 2}\n', ":1: a recording of format 2"),
-        (b'{"recording": 1}\n{"n": 1, "at"\n{}\n', ":2: "),
-        (b'{"recording": 1}\n{"n": 1, "at": "x", "plane": "gateway"}\n', "line 2: "),
-        (b'{"recording": 1}\n' + b"[" * 100_000 + b"\n", ":2: "),
-    ],
-    ids=["empty", "another format", "cut in the middle", "not a call", "a bomb"],
-)
-def test_what_is_no_recording_is_refused_with_its_line(
-    content: bytes, told: str, tmp_path: Path, capsys
-) -> None:
-    file = tmp_path / "bad.ndjson"
-    file.write_bytes(content)
-    assert main(["infer", str(file), "--scenario", "quickstart"]) == 2
-    assert told in "".join(capsys.readouterr().err.split("\n"))
 
 
 @pytest.mark.long

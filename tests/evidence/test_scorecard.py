@@ -17,7 +17,7 @@ from sim.contract.contract import load_contract
 from sim.core.catalogue import assumptions, observations, quirks
 from sim.read import spec_coverage
 from tests.evidence.conftest import Compare
-from tests.evidence.lines import Line
+from tests.evidence.lines import ABSENT, Line, called, lines, put, write
 
 Fidelity: TypeAlias = Callable[..., dict[str, Any]]
 READINGS = ("documented", "observed")
@@ -149,9 +149,7 @@ def test_fields_that_no_answer_shows_are_named(
     session: Path, spoil: Callable[[Callable[[list[Line]], None]], Path], fidelity: Fidelity
 ) -> None:
     def without_price(found: list[Line]) -> None:
-        for line in found:
-            if line.get("request", {}).get("path", "").startswith("/v1/order/"):
-                line["answer"]["body"].get("order", {}).pop("avgPx", None)
+        put(called(found, "/v1/order/", 200), "answer.body.order.avgPx", ABSENT)
 
     whole = fidelity(session)["operations"][ORDER]["fields"]
     less = fidelity(spoil(without_price))["operations"][ORDER]["fields"]
@@ -163,10 +161,8 @@ def test_a_difference_stands_on_the_page_with_its_number_in_each_reading(
     spoil: Callable[[Callable[[list[Line]], None]], Path], tmp_path: Path
 ) -> None:
     def misspell(found: list[Line]) -> None:
-        for line in found:
-            if line.get("request", {}).get("path") == "/v1/markets":
-                for market in line["answer"]["body"]["markets"]:
-                    market["marketType"] = "futures"
+        for market in called(found, "/v1/markets", 200)["answer"]["body"]["markets"]:
+            market["marketType"] = "futures"
 
     page = tmp_path / "page.html"
     assert main(["fidelity", str(spoil(misspell)), "--out", str(page)]) == 0
@@ -214,10 +210,9 @@ def test_a_sandbox_on_this_machine_is_no_evidence_of_the_service(
     session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for address, local in (("http://127.0.0.1:18082", True), ("https://api.example", False)):
-        first, _, rest = session.read_text().partition("\n")
-        header = json.loads(first) | {"upstream": {"exchange": address}}
-        file = tmp_path / "one.ndjson"
-        file.write_text(json.dumps(header) + "\n" + rest)
+        header, *rows = lines(session)
+        header["upstream"] = {"exchange": address}
+        file = write(tmp_path / "one.ndjson", [header, *rows])
         assert main(["fidelity", str(file), "--out", str(tmp_path / "page.md")]) == 0
         assert ("not evidence of the service" in capsys.readouterr().out) is local
         told = "nothing here is evidence" in (tmp_path / "page.md").read_text()

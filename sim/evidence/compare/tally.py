@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from sim.evidence.replay.session_comparison import ComparisonResults
-from sim.evidence.validation.difference import CULPRITS, Misfit
+from sim.evidence.validation.difference import CULPRITS, LineVerdict, Misfit
 from sim.evidence.validation.readings import observation_of
 
 KEPT = 100  # listed differences of one kind at one place of one operation
@@ -99,14 +99,12 @@ class ComparisonTally(ComparisonResults):
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
-        operation = self._operation(name)
-        operation.total += is_recorded
+    def differ(self, line: LineVerdict) -> None:
+        operation = self._operation(line.name)
+        operation.total += line.is_recorded
         operation.differ += 1
-        for difference in differences:
-            where, row = without_positions(difference.where), LineDifference(n, difference)
+        for difference in line.differences:
+            where, row = without_positions(difference.where), LineDifference(line.n, difference)
             key = (where, difference.kind, difference.culprit)
             tally = operation.places.setdefault(key, PlaceTally(where, row))
             tally.count += 1

@@ -219,7 +219,7 @@ def _yaml(value: Any) -> str:
 
 def infer(path: Path, recording: Recording, scenario: Scenario, seed: int | None) -> Inference:
     """Return which values a recording allows. Raises UnreadableRecording or Unmatched."""
-    inference = Inference(path, recording, scenario, seed)
     with naming_file(path):
+        inference = Inference(path, recording, scenario, seed)
         inference.run()
     return inference

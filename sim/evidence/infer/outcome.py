@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sim.evidence.replay.session_comparison import ComparisonResults
-from sim.evidence.validation.difference import Misfit, reported
+from sim.evidence.validation.difference import LineVerdict, Misfit, reported
 
 # A difference of one of these kinds hides all others of its line.
 HIDING = frozenset(("status", "missing frame", "extra frame", "no answer", "time"))
@@ -80,21 +80,19 @@ class TrialOutcome(Struct, ComparisonResults):
         """Whether the recording was replayed to its end."""
         return self.complete and not self.failure
 
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
+    def differ(self, line: LineVerdict) -> None:
         """Note the differing places of a line. A frame that only we sent counts at the
         next recorded line.
         """
-        line = self.lines.setdefault(n, {})
-        self.names.setdefault(n, name)
-        for misfit in differences:
+        places = self.lines.setdefault(line.n, {})
+        self.names.setdefault(line.n, line.name)
+        for misfit in line.differences:
             where, count = misfit.where, 1
             if misfit.kind in HIDING:  # several frames that only we sent
-                while where in line and count < _FRAMES_MAX:
+                while where in places and count < _FRAMES_MAX:
                     count += 1
                     where = f"{misfit.where} {count}"
-            line.setdefault(where, misfit)
+            places.setdefault(where, misfit)
 
     def signature(self, n: int) -> tuple[tuple[str, str, str], ...]:
         """Return how a line differs, without drawn values."""

@@ -10,7 +10,7 @@ never reads a value that differs, the outcome is already known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 
 from msgspec.structs import replace
 
@@ -18,8 +18,9 @@ from sim.core.catalogue.assumption import Value
 from sim.evidence.infer.outcome import ALL, CERTAIN, Decisions, Setting, TrialOutcome, change
 from sim.evidence.recording.files import RecordedLine, RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
-from sim.evidence.replay.arrival_order import Remaining, likely_order
+from sim.evidence.replay.arrival_order import likely_order
 from sim.evidence.replay.identities import Unmatched
+from sim.evidence.replay.player import RecordedSession
 from sim.evidence.replay.service_clock import ServiceClock
 from sim.evidence.replay.session_comparison import SessionComparison
 from sim.evidence.validation.answers import NoEvidence
@@ -44,10 +45,12 @@ class TrialSession:
         self.trials = 0
         self._present: tuple[Setting, TrialOutcome] | None = None
 
-    def scenario_with(self, setting: Setting) -> Scenario:
-        """Return the scenario with the values of a setting."""
+    def recorded(self, setting: Setting, seed: int | None = None) -> RecordedSession:
+        """Return the session with the values of a setting, and perhaps another seed."""
         values = {**self.scenario.assumptions, **setting.values}
-        return replace(self.scenario, assumptions=values)
+        scenario = replace(self.scenario, assumptions=values)
+        seed = self.seed if seed is None else seed
+        return RecordedSession(scenario, seed, self.entries, self.clock)
 
     def rebase(self, setting: Setting, outcome: TrialOutcome) -> None:
         """Make this setting and its outcome the base of the next trials."""
@@ -59,17 +62,17 @@ class TrialSession:
         """
         assert self._present is not None
         setting, present = self._present
-        clock = self.clock
 
-        def replay(other: ServiceClock) -> Remaining:
+        def replay(other: RecordedSession) -> Iterator[Misfit]:
             self.trials += 1
-            self.clock = other
+            self.clock = other.clock
             lines = self._replayed(setting).lines.values()
-            return Remaining.of(difference for line in lines for difference in line.values())
+            return (difference for line in lines for difference in line.values())
 
-        moves = likely_order(present.lines, self.entries, clock, replay)
-        self.clock = clock.with_moves(moves)
-        return None if moves == clock.moves else self._replayed(setting)
+        session = self.recorded(setting)
+        moved = likely_order(session, present.lines, replay)
+        self.clock = (moved or session).clock
+        return None if moved is None else self._replayed(setting)
 
     def trial_of(
         self,
@@ -95,8 +98,7 @@ class TrialSession:
         seed: int | None = None,
         certain: int = CERTAIN,
     ) -> TrialOutcome:
-        trial = ReplayTrial(self, setting, self.seed if seed is None else seed)
-        return trial.finish(against, certain)
+        return ReplayTrial(self, setting, seed).finish(against, certain)
 
 
 def unvarying(
@@ -133,9 +135,7 @@ class ReplayTrial(SessionComparison):
 
     def __init__(self, session: TrialSession, setting: Setting, seed: int | None) -> None:
         self._outcome = outcome = TrialOutcome()
-        super().__init__(
-            session.scenario_with(setting), seed, session.entries, outcome, session.clock
-        )
+        super().__init__(session.recorded(setting, seed), outcome)
         self._session, self._line = session, 0
         self._setting, self._times = setting, Counter[str]()
         ctx = self._player.world.simulation.exchange.ctx

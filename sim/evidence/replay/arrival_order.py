@@ -14,17 +14,18 @@ the other order. Calls, and messages that overlap no call, keep their place.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from sim.evidence.recording.files import RecordedLine
 from sim.evidence.replay.frames import MISSING, is_heartbeat
 from sim.evidence.replay.identities import Unmatched
-from sim.evidence.replay.service_clock import HELD, ServiceClock, done_at, sent_at
+from sim.evidence.replay.player import RecordedSession
+from sim.evidence.replay.service_clock import HELD, done_at, sent_at
 from sim.evidence.validation.difference import Misfit
 from sim.kernel.instants import NS_PER_MS, Instant
 from sim.run.client.client import RpcError
-
-Moves: TypeAlias = dict[int, int]  # maps the index of a line to that of the call it follows
 
 _OVERLAP_MAX = 20 * NS_PER_MS  # a message is taken within this span after it was sent
 _CALLS_MAX = 3  # calls after which a message is tried
@@ -59,40 +60,41 @@ class Remaining(NamedTuple):
 
 
 def likely_order(
+    session: RecordedSession,
     lines: Collection[int],
-    entries: Collection[RecordedLine],
-    clock: ServiceClock,
-    replay: Callable[[ServiceClock], Remaining],
-) -> Moves:
-    """Return the moves of messages that leave the fewest differences, from those of `clock`
-    on. `lines` are the numbers of the lines that differ now; `replay` replays the session
-    with another clock.
+    replay: Callable[[RecordedSession], Iterable[Misfit]],
+) -> RecordedSession | None:
+    """Return the session with the moves of messages that leave the fewest differences, beside those
+    that its clock has; None if none leaves fewer. `lines` are the numbers of the lines that differ
+    now; `replay` returns what differs in another order.
     """
-    moves = dict(clock.moves)
+    clock, entries = session.clock, session.entries
     if not lines:
-        return moves
+        return None
     differing = {entry.stream for entry in entries if entry.n in lines and entry.stream is not None}
     overlaps = [overlap for overlap in overlapping(entries) if overlap.stream in differing]
     if not overlaps:
-        return moves
+        return None
+    best, moves = None, dict(clock.moves)
     trials = min(_TRIALS_MAX, _LINES_MAX // len(entries))
-    least = replay(clock)
+    least = Remaining.of(replay(session))
     for overlap in overlaps:
         for call in overlap.calls:
             if not least.places or not trials:
-                return moves
+                return best
             trials -= 1
             later = (further.message for further in overlaps if further.stream == overlap.stream)
             behind = {index: call for index in later if overlap.message <= index < call}
             other = moves | {index: max(call, moves.get(index, 0)) for index in behind}
+            moved = replace(session, clock=clock.with_moves(other))
             try:
-                remaining = replay(clock.with_moves(other))
+                remaining = Remaining.of(replay(moved))
             except (RpcError, Unmatched):
                 continue  # in this order the scenario has no identity for some client
             gain, frames = least.places - remaining.places, least.missing - remaining.missing
             if gain > 0 and (overlap.of_book or (gain, frames) != (1, 1)):
-                moves, least = other, remaining
-    return moves
+                best, moves, least = moved, other, remaining
+    return best
 
 
 def overlapping(entries: Collection[RecordedLine]) -> Iterator[Overlap]:

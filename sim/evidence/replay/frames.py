@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.evidence.recording.recorded_events import RecordedEvent
+from sim.evidence.replay.identifier_map import IdentifierMap
 from sim.evidence.replay.values import TOLERANCE
-from sim.evidence.validation.difference import ABSENT, Misfit
+from sim.evidence.validation.difference import ABSENT, LineVerdict, Misfit
 from sim.kernel.instants import Instant
 
 AHEAD = 12
@@ -31,27 +31,26 @@ class RecordedFrame(Struct, frozen=True):
     from_contract: list[Misfit]
 
 
-class FrameVerdict(Struct, frozen=True):
-    """The verdict on a recorded frame, or (`seen` is False) on a frame that only we sent."""
-
-    n: int
-    differences: list[Misfit]
-    is_recorded: bool = True
-
-
 class FrameQueue:
-    """Frames that wait for their counterpart. `fit` compares two bodies and keeps the identifier
-    pairs that it finds; `trial` compares without keeping pairs.
+    """Frames of an operation's stream that wait for their counterpart. `fit` compares two bodies
+    and keeps the pairs of identifiers that it finds.
     """
 
-    def __init__(self, fit: Fit, trial: Fit) -> None:
-        self._fit, self._trial = fit, trial
+    def __init__(self, name: str, names: IdentifierMap, fit: Fit) -> None:
+        self._name, self._names, self._fit = name, names, fit
         self.recorded: deque[RecordedFrame] = deque()
         self.own: deque[Any] = deque()
         self._last = 0
         self._undecided = (0, 0)  # lengths of both queues when the first frames did not fit
 
-    def decided(self, *, final: bool = False) -> Iterator[FrameVerdict]:
+    def _trial(self, recorded: Any, own: Any) -> list[Misfit]:
+        """Compare two bodies, and forget the pairs of identifiers."""
+        mark = self._names.mark()
+        differences = self._fit(recorded, own)
+        self._names.undo_to(mark)
+        return differences
+
+    def decided(self, *, final: bool = False) -> Iterator[LineVerdict]:
         """Yield verdicts on what can be compared by now; with `final` on everything."""
         recorded, own = self.recorded, self.own
         if not final and (len(recorded), len(own)) == self._undecided:
@@ -67,7 +66,7 @@ class FrameQueue:
         if final:
             yield from self._skipped(len(recorded), len(own))
 
-    def _resynchronised(self) -> Iterator[FrameVerdict]:
+    def _resynchronised(self) -> Iterator[LineVerdict]:
         recorded, own = self.recorded, self.own
         for ahead in range(1, AHEAD + 1):
             if ahead < len(own) and not self._trial(recorded[0].body, own[ahead]):
@@ -76,29 +75,27 @@ class FrameQueue:
                 return self._skipped(ahead, 0)
         return iter((self._paired(),))
 
-    def _paired(self) -> FrameVerdict:
+    def _paired(self) -> LineVerdict:
         """Compare the first frame of each side."""
         frame = self.recorded.popleft()
         differences = self._fit(frame.body, self.own.popleft())
         return self._verdict(frame, [misfit.under("frame.body") for misfit in differences])
 
-    def _skipped(self, recorded: int, own: int) -> Iterator[FrameVerdict]:
+    def _skipped(self, recorded: int, own: int) -> Iterator[LineVerdict]:
         """Take so many frames of each side that the other side lacks."""
         for _ in range(recorded):
             frame = self.recorded.popleft()
             alone = Misfit("frame", _kind(frame.body), ABSENT, "extra frame")
             yield self._verdict(frame, [alone])
         for _ in range(own):
-            n, kind = (
-                self.recorded[0].n if self.recorded else self._last,
-                _kind(self.own.popleft()),
-            )
+            n = self.recorded[0].n if self.recorded else self._last
+            kind = _kind(self.own.popleft())
             lacks = Misfit("frame", ABSENT, kind, "missing frame", culprit="recording")
-            yield FrameVerdict(n, [lacks], is_recorded=False)
+            yield LineVerdict(self._name, n, [lacks], is_recorded=False)
 
-    def _verdict(self, frame: RecordedFrame, differences: list[Misfit]) -> FrameVerdict:
+    def _verdict(self, frame: RecordedFrame, differences: list[Misfit]) -> LineVerdict:
         self._last = frame.n
-        return FrameVerdict(frame.n, merged(frame.from_contract, differences))
+        return LineVerdict(self._name, frame.n, merged(frame.from_contract, differences))
 
 
 def merged(from_contract: list[Misfit], further: list[Misfit]) -> list[Misfit]:
@@ -144,22 +141,35 @@ EXTRA = Misfit("frame", "a heartbeat", ABSENT, "extra frame")
 class StreamHeartbeats:
     """The heartbeats of one stream. Instants count from the beginning of each session."""
 
-    def __init__(self) -> None:
-        self.own: list[Instant] = []
-        self._recorded: list[tuple[RecordedEvent, Instant, list[Misfit]]] = []
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._own: list[Instant] = []
+        self._recorded: list[tuple[int, Instant, list[Misfit]]] = []
         self._last = 0
 
-    def recorded(self, event: RecordedEvent, since: Instant, from_contract: list[Misfit]) -> None:
-        """Add a recorded heartbeat: its instant, and its differences from the contract."""
-        self._recorded.append((event, since, from_contract))
+    def recorded(self, n: int, since: Instant, from_contract: list[Misfit]) -> None:
+        """Add a recorded heartbeat: its line, its instant, its differences from the contract."""
+        self._recorded.append((n, since, from_contract))
 
     def line(self, n: int) -> None:
         """Note the number of the stream's last line."""
         self._last = n
 
-    def missing(self, end: Instant) -> Iterator[int]:
+    def verdicts(self, own: list[Instant], end: Instant) -> Iterator[LineVerdict]:
+        """Yield, at the end of the stream, what our heartbeats show missing in the recording, and
+        each recorded heartbeat. Those beyond the expected number are extra.
+        """
+        self._own = own
+        for n in self._missing(end):
+            yield LineVerdict(self._name, n, [MISSING], is_recorded=False)
+        expected = len(own) + self._is_owed(end)
+        for number, (n, _, from_contract) in enumerate(self._recorded):
+            extra = [] if number < expected else [EXTRA]
+            yield LineVerdict(self._name, n, merged(from_contract, extra))
+
+    def _missing(self, end: Instant) -> Iterator[int]:
         """Yield, for each heartbeat missing in the recording, the line before which it belongs."""
-        due = [at for at in self.own if at + TOLERANCE < end]
+        due = [at for at in self._own if at + TOLERANCE < end]
         left = iter(self._recorded)
         lacking = len(due) - len(self._recorded)
         following = next(left, None)
@@ -168,21 +178,13 @@ class StreamHeartbeats:
                 return
             if following is None or following[1] > at + TOLERANCE:
                 lacking -= 1
-                yield self._last if following is None else following[0].entry.n
+                yield self._last if following is None else following[0]
             else:
                 following = next(left, None)
         yield from (self._last for _ in range(lacking))
 
-    def counted(self, end: Instant) -> Iterator[tuple[RecordedEvent, list[Misfit]]]:
-        """Yield each recorded heartbeat with its differences. Those beyond the expected
-        number are extra.
-        """
-        own = len(self.own) + self._is_owed(end)
-        for number, (event, _, from_contract) in enumerate(self._recorded):
-            yield event, from_contract if number < own else merged(from_contract, [EXTRA])
-
     def _is_owed(self, end: Instant) -> bool:
         """Return whether our next heartbeat is so near the end that theirs may precede it."""
-        if len(self.own) < 2:
+        if len(self._own) < 2:
             return True
-        return 2 * self.own[-1] - self.own[-2] <= end + TOLERANCE
+        return 2 * self._own[-1] - self._own[-2] <= end + TOLERANCE

@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from msgspec import json
+from msgspec import Struct, json
 
 from sim.api.pipeline.inputs import Effect, Outcome, Reply, Resolve
 from sim.api.rendering.document_links import with_links
@@ -34,6 +34,17 @@ from sim.world.format.scenario import Scenario
 
 _YEAR = 31_556_952 * NS_PER_S  # of the Gregorian calendar, on average
 _ENCODER = json.Encoder(decimal_format="number")
+
+
+class RecordedSession(Struct, frozen=True):
+    """The lines of a recording, the scenario into which they are replayed, and the service's clock
+    over them.
+    """
+
+    scenario: Scenario
+    seed: int | None
+    entries: Collection[RecordedLine]
+    clock: ServiceClock
 
 
 class AnswerPair(NamedTuple):
@@ -72,23 +83,17 @@ class _Clients(Connection):
 class SessionPlayer:
     """Replays the lines of a recording into a simulation."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        seed: int | None,
-        entries: Collection[RecordedLine],
-        clock: ServiceClock | None = None,
-    ) -> None:
-        self.world = _Clients(Simulation(scenario, seed=seed))
+    def __init__(self, session: RecordedSession) -> None:
+        self.world = _Clients(Simulation(session.scenario, seed=session.seed))
         self.names = IdentifierMap()
         self.our_begin = self.world.simulation.now
         self.recorded_begin: Instant | None = None
         self.streams: dict[int, Stream] = {}
         self.heartbeats: dict[int, list[Instant]] = {}  # since our begin
-        self._clock = clock or ServiceClock(entries)
+        self._clock = session.clock
         # By line, whose number may repeat
         self._sent = defaultdict[int, deque[_PendingCall]](deque)
-        self._reader = RecordingReader(entries)
+        self._reader = RecordingReader(session.entries)
         self._identities = Identities(self.world, self.names)
         # streams whose request has not come yet
         self._waiting: dict[int, tuple[str, dict[str, str]]] = {}

@@ -13,18 +13,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from sim.contract.contract import Operation
-from sim.evidence.recording.files import RecordedLine, RecordedMessage
+from sim.evidence.recording.files import RecordedMessage
 from sim.evidence.recording.recorded_events import RecordedEvent
 from sim.evidence.replay.frames import (
     EXTRA,
-    MISSING,
     FrameQueue,
     RecordedFrame,
     StreamHeartbeats,
@@ -32,15 +32,13 @@ from sim.evidence.replay.frames import (
     merged,
 )
 from sim.evidence.replay.identifier_map import IdentifierMap
-from sim.evidence.replay.player import SessionPlayer
-from sim.evidence.replay.service_clock import ServiceClock
+from sim.evidence.replay.player import RecordedSession, SessionPlayer
 from sim.evidence.replay.values import TOLERANCE, ValueComparer
 from sim.evidence.validation import csv_lines
 from sim.evidence.validation.answers import Checker, NoEvidence
-from sim.evidence.validation.difference import ABSENT, Misfit
+from sim.evidence.validation.difference import ABSENT, LineVerdict, Misfit
 from sim.kernel.instants import NS_PER_MS, Instant, Span
 from sim.run.client.client import Stream
-from sim.world.format.scenario import Scenario
 
 
 class ComparisonResults:
@@ -52,10 +50,8 @@ class ComparisonResults:
     def no_evidence(self, name: str, why: str) -> None:
         """Note an answer or frame without evidence."""
 
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
-        """Note an answer or frame that differs; one that only we sent is not recorded."""
+    def differ(self, line: LineVerdict) -> None:
+        """Note an answer or frame that differs."""
 
 
 class _End(NamedTuple):
@@ -71,20 +67,10 @@ class _End(NamedTuple):
 class SessionComparison:
     """Replays a recording and counts what differs."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        seed: int | None,
-        entries: Collection[RecordedLine],
-        results: ComparisonResults,
-        clock: ServiceClock | None = None,
-    ) -> None:
-        self._checker, self._results = Checker(scenario.reading), results
-        self._clock = clock or ServiceClock(entries)
-        self._player = SessionPlayer(scenario, seed, entries, self._clock)
-        self._comparer: ValueComparer | None = None
+    def __init__(self, session: RecordedSession, results: ComparisonResults) -> None:
+        self._checker, self._results = Checker(session.scenario.reading), results
+        self._clock, self._player = session.clock, SessionPlayer(session)
         self._queues: dict[int, FrameQueue] = {}
-        self._last_event: dict[int, RecordedEvent] = {}
         self._heartbeats: dict[int, StreamHeartbeats] = {}
         self._ends: list[_End] = []  # streams that the service has ended and we have not yet
 
@@ -92,6 +78,13 @@ class SessionComparison:
     def names(self) -> IdentifierMap:
         """Pairs of identifiers, recorded and ours."""
         return self._player.names
+
+    @cached_property
+    def _comparer(self) -> ValueComparer:
+        """Compares values, once the first line has shown when the recording begins."""
+        begin = self._player.recorded_begin
+        assert begin is not None
+        return ValueComparer(begin, self._player.our_begin, self._player.names)
 
     def run(self, on_line: Callable[[], None] = lambda: None) -> None:
         """Replay everything; `on_line` is called for each line. Raises Unmatched if the scenario
@@ -104,10 +97,6 @@ class SessionComparison:
         """Do `run` line by line; yield the number of each compared line."""
         for event, own, held in self._player.play():
             on_line()
-            if self._comparer is None:
-                begin = self._player.recorded_begin
-                assert begin is not None
-                self._comparer = ValueComparer(begin, self._player.our_begin, self._player.names)
             from_contract = self._contract_differences(event)
             if from_contract is None:
                 continue
@@ -136,24 +125,19 @@ class SessionComparison:
             self._results.no_evidence(event.name, str(why))
             return None
 
-    def _count(
-        self,
-        event: RecordedEvent,
-        differences: list[Misfit],
-        n: int | None = None,
-        *,
-        is_recorded: bool = True,
-    ) -> None:
-        """Count an answer or frame; `n` is its line, if not that of `event`."""
-        n = event.entry.n if n is None else n
-        if not differences:
-            self._results.agree(event.name)
-        elif self._clock.is_after_last_reading(n) and all(
-            misfit.kind == EXTRA.kind for misfit in differences
+    def _count(self, event: RecordedEvent, differences: list[Misfit]) -> None:
+        self._judge(LineVerdict(event.name, event.entry.n, differences))
+
+    def _judge(self, line: LineVerdict) -> None:
+        """Count an answer or frame."""
+        if not line.differences:
+            self._results.agree(line.name)
+        elif self._clock.is_after_last_reading(line.n) and all(
+            misfit.kind == EXTRA.kind for misfit in line.differences
         ):
-            self._results.no_evidence(event.name, "the clock was moved, and nothing tells how far")
+            self._results.no_evidence(line.name, "the clock was moved, and nothing tells how far")
         else:
-            self._results.differ(event.name, n, differences, is_recorded)
+            self._results.differ(line)
 
     # ---- answers
 
@@ -168,9 +152,7 @@ class SessionComparison:
         refused = (recorded.status or 0) >= 400 or (event.entry.plane == "grpc" and recorded.status)
         if refused or event.operation is None:
             return _code_differences(recorded.body, own.body)
-        comparer, operation = self._comparer, event.operation
-        assert comparer is not None
-        differences = _value_differences(comparer, operation, recorded.body, own.body)
+        differences = self._value_differences(event.operation, recorded.body, own.body)
         return self._with_culprits(
             event, own, [misfit.under("answer.body") for misfit in differences]
         )
@@ -194,6 +176,16 @@ class SessionComparison:
         except NoEvidence:
             return []
 
+    def _value_differences(self, operation: Operation, recorded: Any, own: Any) -> list[Misfit]:
+        """Return the differences by value between two answers or messages; reports are compared
+        line by line.
+        """
+        cls = csv_lines.ROWS.get(operation.name)
+        if cls is not None:
+            texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, own)]
+            return self._comparer.messages(cls, *(csv_lines.messages(cls, text) for text in texts))
+        return self._comparer.message(operation.response, recorded or {}, own or {})
+
     # ---- streams
 
     def _queue_frame(self, event: RecordedEvent, body: Any, from_contract: list[Misfit]) -> None:
@@ -201,36 +193,23 @@ class SessionComparison:
         assert stream is not None
         beats = self._heartbeats_of(event)
         if is_heartbeat(body):
-            beats.recorded(event, self._since_begin(event), from_contract)
+            beats.recorded(event.entry.n, self._since_begin(event), from_contract)
             return
-        self._last_event[stream.number] = event
         queue = self._queue_of(stream.number, event)
         queue.recorded.append(RecordedFrame(event.entry.n, body, from_contract))
 
     def _queue_of(self, number: int, event: RecordedEvent) -> FrameQueue:
         queue = self._queues.get(number)
         if queue is None:
-            comparer, operation = self._comparer, event.operation
-            assert comparer is not None and operation is not None
-
-            def fit(recorded: Any, own: Any) -> list[Misfit]:
-                return _value_differences(comparer, operation, recorded, own)
-
-            def trial(recorded: Any, own: Any) -> list[Misfit]:
-                mark = comparer.names.mark()
-                differences = _value_differences(comparer, operation, recorded, own)
-                comparer.names.undo_to(mark)
-                return differences
-
-            queue = self._queues[number] = FrameQueue(fit, trial)
-            self._last_event.setdefault(number, event)
+            assert event.operation is not None
+            fit = partial(self._value_differences, event.operation)
+            queue = self._queues[number] = FrameQueue(event.name, self.names, fit)
         return queue
 
     def _heartbeats_of(self, event: RecordedEvent) -> StreamHeartbeats:
         assert event.stream is not None
-        beats = self._heartbeats.setdefault(event.stream.number, StreamHeartbeats())
+        beats = self._heartbeats.setdefault(event.stream.number, StreamHeartbeats(event.name))
         beats.line(event.entry.n)
-        self._last_event.setdefault(event.stream.number, event)
         return beats
 
     def _since_begin(self, event: RecordedEvent) -> Instant:
@@ -240,20 +219,16 @@ class SessionComparison:
     def _count_heartbeats(self, number: int) -> None:
         """At the end of a stream, count heartbeats that are missing on either side."""
         beats = self._heartbeats.pop(number, None)
-        if beats is None:
-            return
-        beats.own = self._player.heartbeats.get(number, [])
-        for n in beats.missing(self._player.since_begin):
-            self._results.differ(self._last_event[number].name, n, [MISSING], is_recorded=False)
-        for event, from_contract in beats.counted(self._player.since_begin):
-            self._count(event, from_contract)
+        if beats is not None:
+            own = self._player.heartbeats.get(number, [])
+            for line in beats.verdicts(own, self._player.since_begin):
+                self._judge(line)
 
     def _compare_frames(self, *, final: bool = False) -> None:
         for number, queue in self._queues.items():
             self._take_frames(number, queue)
-            for verdict in queue.decided(final=final):
-                event = self._last_event[number]
-                self._count(event, verdict.differences, verdict.n, is_recorded=verdict.is_recorded)
+            for line in queue.decided(final=final):
+                self._judge(line)
 
     def _take_frames(self, number: int, queue: FrameQueue) -> None:
         stream = self._player.streams.get(number)
@@ -304,19 +279,6 @@ def _delay_difference(held: tuple[Span, Span] | None) -> list[Misfit]:
         return []
     recorded, own = (Decimal(span // NS_PER_MS) / 1000 for span in held)
     return [Misfit("answer.after_s", recorded, own, "time")]
-
-
-def _value_differences(
-    comparer: ValueComparer, operation: Operation, recorded: Any, own: Any
-) -> list[Misfit]:
-    """Return the differences by value between two answers or messages; reports are compared
-    line by line.
-    """
-    cls = csv_lines.ROWS.get(operation.name)
-    if cls is not None:
-        texts = [csv_lines.report_in(operation, body) or "" for body in (recorded, own)]
-        return comparer.messages(cls, *(csv_lines.messages(cls, text) for text in texts))
-    return comparer.message(operation.response, recorded or {}, own or {})
 
 
 def _our_end(own: Stream | None, plane: str) -> Any:

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from sim.core.catalogue.observations import READINGS, catalogue
 from sim.core.catalogue.observations.observation import Observation
 from sim.evidence.scorecard.scorecard import OperationScore, Scorecard, SwitchScore, does
+from sim.read.layout import counted
 from sim.read.tables import as_markdown
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -86,6 +87,10 @@ def sources(card: Scorecard) -> Rows:
     ]
 
 
+def _linked(kind: str, name: str, link: Link) -> str:
+    return f"[{name}]({link(kind, name)})"
+
+
 def services(card: Scorecard) -> Iterator[tuple[str, list[OperationScore]]]:
     """Yield the operations by service, in the order of the contract."""
     for service, group in groupby(card.operations, key=lambda score: score.operation.service.name):
@@ -108,7 +113,7 @@ def operations(scores: Iterable[OperationScore], link: Link) -> Rows:
 def _statements(statements: dict[str, int], link: Link) -> str:
     if not statements:
         return "no statement"
-    text = ", ".join(f"[{name}]({link('statement', name)})" for name in statements)
+    text = ", ".join(_linked("statement", name, link) for name in statements)
     bare = sum(1 for tests in statements.values() if not tests)
     return f"{text}; {bare} without a test" if bare else text
 
@@ -119,22 +124,16 @@ def _evidence(score: OperationScore, link: Link) -> str:
     if tally is not None and tally.total:
         statuses = ", ".join(map(str, score.statuses))
         answers = f"{tally.total:,} recorded" + (f" ({statuses})" if statuses else "")
-        fields = f"{len(score.seen_fields)} of {_fields(len(score.fields))}"
+        fields = f"{len(score.seen_fields)} of {counted(len(score.fields), 'field')}"
         parts.append(f"{answers}, {fields}" if score.fields else answers)
     elif parts and score.fields:
-        parts.append(f"no recording of its {_fields(len(score.fields))}")
+        parts.append(f"no recording of its {counted(len(score.fields), 'field')}")
     return "<br>".join(parts) or NOTHING
 
 
-def _fields(number: int) -> str:
-    return f"{number} field{'s' * (number != 1)}"
-
-
 def _observed(observation: Observation, link: Link) -> str:
-    kinds = ", ".join(observation.evidence)
-    return (
-        f"[{observation.name}]({link('observation', observation.name)}), {kinds} {observation.date}"
-    )
+    name = _linked("observation", observation.name, link)
+    return f"{name}, {', '.join(observation.evidence)} {observation.date}"
 
 
 def _agreement(score: OperationScore, reading: str) -> str:
@@ -186,7 +185,7 @@ def loose_statements(card: Scorecard, link: Link) -> Rows:
     """Return the statements that concern no single operation."""
     named = {name for score in card.operations for name in score.statements}
     return [
-        _statement(card, name, f"[{name}]({link('statement', name)})")
+        _statement(card, name, _linked("statement", name, link))
         for name in card.statements
         if name not in named
     ]
@@ -199,12 +198,10 @@ def _statement(card: Scorecard, name: str, cell: str) -> dict[str, Any]:
 
 def loose_observations(card: Scorecard, link: Link) -> Rows:
     """Return the observations of the service as a whole."""
-    loose = (observation for observation in catalogue().values() if not observation.operations)
     return [
-        _observation(
-            card, observation, f"[{observation.name}]({link('observation', observation.name)})"
-        )
-        for observation in loose
+        _observation(card, observation, _linked("observation", observation.name, link))
+        for observation in catalogue().values()
+        if not observation.operations
     ]
 
 
@@ -213,10 +210,7 @@ def _observation(card: Scorecard, observation: Observation, name: str) -> dict[s
         "observation": name,
         "evidence": f"{', '.join(observation.evidence)} {observation.date}: {observation.source}",
         "tests": str(len(card.observation_tests.get(observation.name, ()))),
-        **{
-            reading: "followed" if does(observation, reading) else "not followed"
-            for reading in READINGS
-        },
+        **{kind: "followed" if does(observation, kind) else "not followed" for kind in READINGS},
     }
 
 
@@ -225,7 +219,7 @@ def switches(card: Scorecard, link: Link) -> Rows:
     ordered = sorted(card.switches, key=lambda switch: not switch.evidence)
     return [
         {
-            "assumption or quirk": f"[{switch.name}]({link(switch.kind, switch.name)})",
+            "assumption or quirk": _linked(switch.kind, switch.name, link),
             **{reading: f"`{value}`" for reading, value in switch.values.items()},
             "source": switch.source,
             "evidence": _switch_evidence(switch, link),
@@ -323,7 +317,11 @@ def _with_rows(title: str, rows: Rows, nothing: str) -> Iterator[str]:
 def _anchored(row: dict[str, Any]) -> dict[str, Any]:
     """Return the row of an assumption on the page itself: it is a target of links and has none."""
     name = row["assumption or quirk"].partition("]")[0][1:]
-    return row | {"assumption or quirk": f'<a id="{anchor(name)}"></a>`{name}`'}
+    return row | {"assumption or quirk": _target(name)}
+
+
+def _target(name: str) -> str:
+    return f'<a id="{anchor(name)}"></a>`{name}`'
 
 
 def _appendix(card: Scorecard) -> Iterator[str]:
@@ -334,9 +332,7 @@ def _appendix(card: Scorecard) -> Iterator[str]:
     yield "## Observations"
     yield as_markdown(
         [
-            _observation(
-                card, observation, f'<a id="{anchor(observation.name)}"></a>`{observation.name}`'
-            )
+            _observation(card, observation, _target(observation.name))
             | {"what was seen": _safe(observation.summary)}
             for observation in catalogue().values()
         ]

@@ -31,6 +31,10 @@ _UNDESCRIBED = {
     "OPTIONS": "a browser asked for leave",
     "HEAD": "an answer to HEAD has no body, and no document has the method",
 }
+_NOT_KEPT = {
+    "left_out": "the body was too large to be kept, or was not exported",
+    "unreadable": "the body was no text, so it was not kept",
+}
 # The field numbers of these packages are published nowhere: a mismatch is no fault of the service.
 _OWN_NUMBERS = (
     "exchange.cashmovement.v1",
@@ -42,10 +46,8 @@ _OWN_NUMBERS = (
 
 def _check_kept(body: Any) -> None:
     """Raise NoEvidence if the recorder left the body out or could not read it."""
-    if isinstance(body, dict) and body.keys() == {"left_out"}:
-        raise NoEvidence("the body was too large to be kept, or was not exported")
-    if isinstance(body, dict) and body.keys() == {"unreadable"}:
-        raise NoEvidence("the body was no text, so it was not kept")
+    if isinstance(body, dict) and len(body) == 1 and (why := _NOT_KEPT.get(*body)):
+        raise NoEvidence(why)
 
 
 class NoEvidence(Exception):
@@ -74,11 +76,9 @@ class Checker:
             differences = self._rpc(event, event.answer)
         else:
             differences = self._http(event, event.answer, event.entry.plane)
-        return (
-            [misfit.with_culprit(self.culprit(event.operation, misfit)) for misfit in differences]
-            if differences
-            else differences
-        )
+        return [
+            misfit.with_culprit(self.culprit(event.operation, misfit)) for misfit in differences
+        ]
 
     def culprit(self, operation: Operation | None, misfit: Misfit) -> Culprit:
         """Return which side is wrong where a recording and the contract differ."""
@@ -187,7 +187,7 @@ class Checker:
             return [] if text else [Misfit("answer.body", answer.body, "text", "error form")]
         if not operation.exists_at(event.now):
             return [Misfit("answer.status", 0, 12, "date")]
-        return list(_under("answer.body", self._message(operation, event.now, answer.body)))
+        return _under("answer.body", self._message(operation, event.now, answer.body))
 
     def _message(self, operation: Operation, now: Instant, body: Any) -> Found:
         if isinstance(body, dict) and body.keys() == {"unreadable"}:
@@ -201,9 +201,8 @@ class Checker:
         if operation is None:
             raise NoEvidence("nothing tells what stream this is")
         if event.entry.plane == "grpc":
-            return list(_under("frame.body", self._message(operation, event.now, body)))
-        wrong = self._body(operation, event.entry.plane, event.now, body)
-        return list(_under("frame.body", wrong))
+            return _under("frame.body", self._message(operation, event.now, body))
+        return _under("frame.body", self._body(operation, event.entry.plane, event.now, body))
 
     def _end(self, event: RecordedEvent, closed: dict[str, Any]) -> Iterator[Misfit]:
         code = closed.get("code")
@@ -289,6 +288,5 @@ def _status_in(body: Any, plane: str) -> int | None:
     return status if body.keys() == {"status", "message"} and type(status) is int else None
 
 
-def _under(parent: str, misfit: Found | None) -> Iterator[Misfit]:
-    for difference in misfit or ():
-        yield difference.under(parent)
+def _under(parent: str, misfits: Found | None) -> Found:
+    return [misfit.under(parent) for misfit in misfits or ()]

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -105,3 +105,14 @@ def reported(value: Any) -> Any:
     if isinstance(value, int) and abs(value) >= 1 << 64:
         return f"a number of {value.bit_length()} bits"
     return value
+
+
+class LineVerdict(NamedTuple):
+    """The verdict on an answer or frame: its operation, its line, and what differs, if anything. A
+    frame that only we sent is not recorded, and has the number of the next line of its stream.
+    """
+
+    name: str
+    n: int
+    differences: list[Misfit]
+    is_recorded: bool = True

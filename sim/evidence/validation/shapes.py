@@ -163,9 +163,11 @@ class _Shapes:
             as_text = field.text_by in self._switches
             return _text_or_number(field.text_by, as_text=as_text, integer=field.kind != "double")
         if field.kind in INTEGER_RANGES:
+            span = INTEGER_RANGES[field.kind]
             number = field.as_number and self._dialect is not None
-            quoted = field.kind in LONG_INTEGERS and not number
-            return partial(_integer, *INTEGER_RANGES[field.kind], quoted)
+            if field.kind in LONG_INTEGERS and not number:
+                return _written_as(partial(_quoted_integer, *span), _WORDS["int64"])
+            return partial(_integer, *span)
         return _CHECKS[field.kind]
 
     def _enum(self, field: Field) -> Check:
@@ -212,13 +214,20 @@ def _misfit(value: Any, expected: str, kind: Kind, switch: str = "") -> Found:
 
 
 def _with_digits(check: Check, digits: Digits) -> Check:
-    """Return a check that also requires the number of decimals seen in recordings."""
+    """Return a check that also requires the number of decimals seen in recordings, of a decimal or
+    of the value of an amount object.
+    """
 
     def checked(value: Any) -> Found | None:
-        misfits = check(value)
-        if misfits is None and (wrong := _misfit_of_digits(digits, value)) is not None:
-            return [wrong]
-        return misfits
+        if misfits := check(value):
+            return misfits
+        where, text = ("value", value.get("value")) if isinstance(value, dict) else ("", value)
+        if not isinstance(text, str) or not text or text.startswith(SECRET):
+            return None
+        if digits.pattern.fullmatch(text):
+            return None
+        words = "no zero in front" if _LEADING_ZERO.match(text) else digits.words
+        return [Misfit(where, text, words, "format")]
 
     return checked
 
@@ -235,20 +244,19 @@ def _each(element: Check, values: Any, kind: Any) -> Found | None:
     return misfits or None
 
 
-def _integer(lowest: int, highest: int, quoted: bool, value: Any) -> Found | None:
-    if quoted:
-        if type(value) is not str:
-            return _misfit(value, "a whole number as text", "type")
-        if value.startswith(SECRET):
-            return None
-        if not _INTEGER.fullmatch(value):
-            return _misfit(value, "a whole number as text", "format")
-        value = int(value)
-    elif type(value) is not int:
+def _integer(lowest: int, highest: int, value: Any) -> Found | None:
+    if type(value) is not int:
         return _misfit(value, "a whole number", "format" if isinstance(value, Decimal) else "type")
     if lowest <= value <= highest:
         return None
     return _misfit(value, f"a number from {lowest} to {highest}", "format")
+
+
+def _quoted_integer(lowest: int, highest: int, text: str) -> str:
+    """Return the text of a whole number, or the range that it is beyond. ValueError for others."""
+    if not _INTEGER.fullmatch(text):
+        raise ValueError
+    return text if lowest <= int(text) <= highest else f"a number from {lowest} to {highest}"
 
 
 def _is_number(value: Any) -> bool:
@@ -260,21 +268,19 @@ def _text_or_number(switch: str, *, as_text: bool, integer: bool) -> Check:
 
     The other spelling names the switch.
     """
-    pattern = _INTEGER if integer else _DECIMAL
+    pattern, words = (_INTEGER if integer else _DECIMAL), "a number as text"
 
-    def check_text(value: Any) -> Found | None:
+    def check(value: Any) -> Found | None:
         text = isinstance(value, str)
-        if text and pattern.fullmatch(value):
+        if as_text:
+            fits, other = text and pattern.fullmatch(value), not text
+        else:
+            fits, other = _is_number(value), bool(text and _DECIMAL.fullmatch(value))
+        if fits:
             return None
-        return _misfit(value, "a number as text", "type", "" if text else switch)
+        return _misfit(value, words if as_text else "a number", "type", switch if other else "")
 
-    def check_number(value: Any) -> Found | None:
-        if _is_number(value):
-            return None
-        decimal = isinstance(value, str) and _DECIMAL.fullmatch(value)
-        return _misfit(value, "a number", "type", switch if decimal else "")
-
-    return check_text if as_text else check_number
+    return check
 
 
 def _of_type(kind: type, expected: str) -> Check:
@@ -362,16 +368,3 @@ _FIELDS = (
     ("AccountBalanceChange", PLAIN, "amount"),
 )
 DIGITS = {(message, name): digits for message, digits, names in _FIELDS for name in names.split()}
-
-
-def _misfit_of_digits(digits: Digits, value: Any) -> Misfit | None:
-    """Return what is wrong with the digits of a decimal, or with the value of an amount object."""
-    where = ""
-    if isinstance(value, dict):
-        where, value = "value", value.get("value")
-    if not isinstance(value, str) or not value or value.startswith(SECRET):
-        return None
-    if digits.pattern.fullmatch(value):
-        return None
-    words = "no zero in front" if _LEADING_ZERO.match(value) else digits.words
-    return Misfit(where, value, words, "format")
