@@ -189,13 +189,12 @@ class SessionComparison:
     # ---- streams
 
     def _queue_frame(self, event: RecordedEvent, body: Any, from_contract: list[Misfit]) -> None:
-        stream = event.stream
-        assert stream is not None
-        beats = self._heartbeats_of(event)
+        beats, number = self._heartbeats_of(event), event.entry.stream
+        assert number is not None
         if is_heartbeat(body):
             beats.recorded(event.entry.n, self._since_begin(event), from_contract)
             return
-        queue = self._queue_of(stream.number, event)
+        queue = self._queue_of(number, event)
         queue.recorded.append(RecordedFrame(event.entry.n, body, from_contract))
 
     def _queue_of(self, number: int, event: RecordedEvent) -> FrameQueue:
@@ -207,8 +206,8 @@ class SessionComparison:
         return queue
 
     def _heartbeats_of(self, event: RecordedEvent) -> StreamHeartbeats:
-        assert event.stream is not None
-        beats = self._heartbeats.setdefault(event.stream.number, StreamHeartbeats(event.name))
+        assert event.entry.stream is not None
+        beats = self._heartbeats.setdefault(event.entry.stream, StreamHeartbeats(event.name))
         beats.line(event.entry.n)
         return beats
 
@@ -238,13 +237,13 @@ class SessionComparison:
     def _compare_end(
         self, event: RecordedEvent, closed: dict[str, Any], from_contract: list[Misfit]
     ) -> None:
-        stream = event.stream
-        assert stream is not None
+        number = event.entry.stream
+        assert number is not None
         if event.operation is not None:
-            self._queue_of(stream.number, event)
+            self._queue_of(number, event)
         self._heartbeats_of(event)
-        self._count_heartbeats(stream.number)
-        own = self._player.streams.get(stream.number)
+        self._count_heartbeats(number)
+        own = self._player.streams.get(number)
         differences: list[Misfit] = []
         code = closed.get("code")
         if closed.get("from") == "client":

@@ -272,12 +272,10 @@ def _text_or_number(switch: str, *, as_text: bool, integer: bool) -> Check:
 
     def check(value: Any) -> Found | None:
         text = isinstance(value, str)
-        if as_text:
-            fits, other = text and pattern.fullmatch(value), not text
-        else:
-            fits, other = _is_number(value), bool(text and _DECIMAL.fullmatch(value))
-        if fits:
+        decimal = text and _DECIMAL.fullmatch(value)
+        if text and pattern.fullmatch(value) if as_text else _is_number(value):
             return None
+        other = not text if as_text else decimal
         return _misfit(value, words if as_text else "a number", "type", switch if other else "")
 
     return check
