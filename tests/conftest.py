@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, Phase, settings
 from sim import Simulation, load_scenario
 from sim.core.invariants import violations
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, connect
 from tests import reading
-from tests.journeys import quiet
+from tests.kit import Desk
 
 # These start first: at the end of a run with two workers, one would wait for the other.
 LONG = ("tests/house/test_docs_examples.py", "tests/search/", "tests/api/test_gateway_lists.py")
@@ -98,13 +97,13 @@ def quickstart() -> Simulation:
 
 
 @pytest.fixture
-def world(quickstart: Simulation) -> Iterator[Connection]:
-    """In-process clients of the bundled quickstart; checks its invariants after the test."""
-    yield connect(quickstart)
+def world(quickstart: Simulation) -> Iterator[Desk]:
+    """The desk of the bundled quickstart; checks its invariants after the test."""
+    yield Desk(quickstart)
     assert violations(quickstart.exchange.trading) == []
 
 
 @pytest.fixture
-def instrument(world: Connection) -> Instrument:
+def instrument(world: Desk) -> Instrument:
     """An open instrument whose book is empty."""
-    return quiet(world.simulation)
+    return world.quiet()

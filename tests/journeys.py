@@ -13,49 +13,26 @@ from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, Http, Response, Rpc
 from sim.run.simulation import Simulation
+from tests.kit import APPLICATION, FEW_GAMES, PERSON, order, retail_order
 
-# The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
-# hundreds of them otherwise, and a view of every instrument shows thousands.
-FEW_GAMES = "name: few-games\nextends: quickstart\nworld: {games: 4}\n"
-
-# Body of POST /v1/kyc/start for an applicant who is approved at once.
-PERSON = {
-    "external_id": "surface-1",
-    "ssn": "555443333",
-    "first_name": "Ada",
-    "last_name": "Ray",
-    "date_of_birth": "1990-01-02",
-    "email": "ada@example.com",
-    "phone_number": "+14155551212",
-    "address": {
-        "address_line_1": "1 Main St",
-        "city": "Springfield",
-        "state": "IL",
-        "postal_code": "62701",
-    },
-    "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:00:00Z"},
-    "ip_address": "203.0.113.7",
-}
-
-
-# Another application, in the form that a firm sends.
-APPLICATION: dict[str, Any] = {
-    "external_id": "c-1",
-    "ssn": "123456789",
-    "first_name": "Ada",
-    "last_name": "Moreno",
-    "date_of_birth": "1990-04-12",
-    "email": "ada@example.com",
-    "phone_number": "+14155550101",
-    "address": {
-        "address_line_1": "1 Main St",
-        "city": "Austin",
-        "state": "TX",
-        "postal_code": "78701",
-    },
-    "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
-    "ip_address": "203.0.113.9",
-}
+__all__ = [
+    "APPLICATION",
+    "FEW_GAMES",
+    "PERSON",
+    "account",
+    "enter",
+    "firm",
+    "in_state",
+    "key",
+    "open_ones",
+    "operate",
+    "order",
+    "poor_firm",
+    "quiet",
+    "retail_order",
+    "rpc_trader",
+    "trader",
+]
 
 
 def firm(sim: Simulation, scopes: int = 14) -> Firm:
@@ -126,36 +103,6 @@ def rpc_trader(world: Connection, user: int = 0) -> Rpc:
 def account(world: Connection, user: int = 0) -> str:
     """The account of a participant of the first partner."""
     return firm(world.simulation).users[user].account
-
-
-def order(
-    instrument: Instrument, side: str, cents: int, contracts: int, **fields: object
-) -> dict[str, object]:
-    """Body of POST /v1/trading/orders: a limit order at a price in cents, good till canceled."""
-    return {
-        "type": "ORDER_TYPE_LIMIT",
-        "side": f"SIDE_{side.upper()}",
-        "symbol": instrument.symbol,
-        "orderQty": str(contracts * instrument.qty_scale),
-        "price": str(cents * instrument.price_scale // 100),
-        "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        **fields,
-    }
-
-
-def retail_order(
-    instrument: Instrument, intent: str, cents: int, contracts: float, **fields: object
-) -> dict[str, object]:
-    """Body of POST /v1/orders."""
-    return {
-        "marketSlug": instrument.symbol,
-        "intent": f"ORDER_INTENT_{intent}",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": {"value": f"{cents / 100:.2f}", "currency": "USD"},
-        "quantity": contracts,
-        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        **fields,
-    }
 
 
 def enter(

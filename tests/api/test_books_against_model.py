@@ -10,7 +10,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from stream_clients import BIDIRECTIONAL, place
 
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
@@ -19,6 +18,7 @@ from sim.core.model.enums import Side
 from sim.kernel.instants import format_span, parse_instant, parse_span
 from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, operate
+from tests.kit.streams import BIDIRECTIONAL, place
 from tests.sessions import SESSIONS
 
 SCENARIO = """

@@ -14,7 +14,6 @@ from small_exchange import (
     caller,
     small_exchange,
 )
-from stream_clients import twins
 
 from sim.api.exchange.accounts import get_who_am_i, health_check, list_accounts, list_users
 from sim.api.exchange.kyc import (
@@ -29,6 +28,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import minutes
 from tests.journeys import order
+from tests.kit.streams import twins
 
 
 def test_the_caller_learns_its_user_firm_and_audience() -> None:

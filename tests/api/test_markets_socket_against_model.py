@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stream_clients import MARKETS, place, socket
 
 from sim import Simulation, load_scenario
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_instant, parse_instant
 from sim.run.client.client import Stream, connect
+from tests.kit.streams import MARKETS, place, socket
 from tests.sessions import SESSIONS
 
 SCENARIO = """

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stream_clients import orders, place
 
 from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
@@ -19,6 +18,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_span, parse_span
 from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, operate
+from tests.kit.streams import orders, place
 from tests.sessions import SESSIONS
 
 SCENARIO = """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stream_clients import another_firm, drop_copy, place, position_changes, trade, trades, twins
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import ExecutionType, TradeState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, RpcError, Stream
 from tests.journeys import firm, open_ones, order
+from tests.kit.streams import another_firm, drop_copy, place, position_changes, trade, trades, twins
 
 
 def executions(stream: Stream) -> list[str]:

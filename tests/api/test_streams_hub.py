@@ -7,7 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from stream_clients import (
+
+from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
+from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
+from sim.core.model.instrument import Instrument
+from sim.core.model.refusals import Refusal
+from sim.kernel.instants import format_instant
+from sim.run.client.client import Connection, RpcError, Stream, connect
+from tests.journeys import FEW_GAMES, firm, operate, quiet, rpc_trader
+from tests.kit.streams import (
     BIDIRECTIONAL,
     MARKETS,
     PRIVATE,
@@ -24,15 +33,6 @@ from stream_clients import (
     trade,
     trades,
 )
-
-from sim import Simulation, load_scenario
-from sim.contract.messages import exchange_v1 as wire
-from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
-from sim.core.model.instrument import Instrument
-from sim.core.model.refusals import Refusal
-from sim.kernel.instants import format_instant
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import FEW_GAMES, firm, operate, quiet, rpc_trader
 
 REVOKED = (13, "Subscription manager revoked session")
 

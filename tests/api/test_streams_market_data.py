@@ -6,7 +6,6 @@ from itertools import groupby
 
 import pytest
 from msgspec.structs import replace
-from stream_clients import BIDIRECTIONAL, books, place, talk, trade
 
 from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
@@ -14,6 +13,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, in_state, open_ones, operate, quiet, rpc_trader
+from tests.kit.streams import BIDIRECTIONAL, books, place, talk, trade
 
 
 @pytest.fixture

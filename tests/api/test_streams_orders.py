@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from stream_clients import orders, place
 
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.model.enums import CancelRejectReason, ExecutionType, InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, RpcError
 from tests.journeys import firm, trader
+from tests.kit.streams import orders, place
 
 
 def other(world: Connection, instrument: Instrument) -> Instrument:

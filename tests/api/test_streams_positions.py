@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stream_clients import instruments, place, position_changes, trade, twins
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState, LedgerEntryType
@@ -13,6 +12,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, RpcError, Stream
 from tests.journeys import account, firm, in_state, rpc_trader
+from tests.kit.streams import instruments, place, position_changes, trade, twins
 
 
 def settle(world: Connection, instrument: Instrument, price: str = "1") -> None:

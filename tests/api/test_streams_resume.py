@@ -15,7 +15,6 @@ from unittest import mock
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from stream_clients import books, drop_copy, orders, place, position_changes, trades
 
 from sim import Simulation, load_scenario
 from sim.api.streams import ledger, resumable
@@ -24,6 +23,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, Stream, connect
 from tests.journeys import firm, operate, quiet, rpc_trader, trader
+from tests.kit.streams import books, drop_copy, orders, place, position_changes, trades
 
 
 class Kind(NamedTuple):

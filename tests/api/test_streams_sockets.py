@@ -8,7 +8,6 @@ import json
 from itertools import islice
 
 import pytest
-from stream_clients import MARKETS, PRIVATE, ask, place, socket, subscribe, trade
 
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import dialect_at, json_encoder
@@ -20,6 +19,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, RpcError, Stream, connect
 from tests.journeys import in_state, key, operate, retail_order
+from tests.kit.streams import MARKETS, PRIVATE, ask, place, socket, subscribe, trade
 
 
 @pytest.fixture

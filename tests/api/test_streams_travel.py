@@ -9,7 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stream_clients import (
+
+from sim import Simulation, load_scenario
+from sim.contract.messages import exchange_v1 as wire
+from sim.read.replay import replay
+from sim.run.client.client import Connection, RpcError, Stream, connect
+from tests.journeys import quiet, rpc_trader
+from tests.kit.streams import (
     BIDIRECTIONAL,
     MARKETS,
     books,
@@ -22,12 +28,6 @@ from stream_clients import (
     trade,
     trades,
 )
-
-from sim import Simulation, load_scenario
-from sim.contract.messages import exchange_v1 as wire
-from sim.read.replay import replay
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import quiet, rpc_trader
 
 
 def busy(world: Connection) -> None:

@@ -14,8 +14,8 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, Stream
-from tests.api import stream_clients as streams
 from tests.journeys import firm, key, quiet, retail_order, rpc_trader
+from tests.kit import streams
 from tests.oracles.worlds import world_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "streams.md"

@@ -11,7 +11,8 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.read.explain import explain
 from sim.run.client.client import RpcError
-from tests.api.stream_clients import (
+from tests.journeys import rpc_trader
+from tests.kit.streams import (
     BIDIRECTIONAL,
     MARKETS,
     PRIVATE,
@@ -22,7 +23,6 @@ from tests.api.stream_clients import (
     subscribe,
     talk,
 )
-from tests.journeys import rpc_trader
 from tests.rules.decided import (
     Decided,
     assume,

@@ -10,8 +10,8 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.run.client.client import Connection, connect
-from tests.api.stream_clients import subscribe
 from tests.journeys import key, operate, retail_order, trader
+from tests.kit.streams import subscribe
 
 SYMBOL = "agreed"
 

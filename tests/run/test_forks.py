@@ -20,9 +20,9 @@ from sim.read.replay import replay
 from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import connect
 from sim.search.fuzz import with_random_steps
-from tests.api import stream_clients as streams
 from tests.deeds import do, inputs_since
 from tests.journeys import FEW_GAMES, firm, quiet, rpc_trader
+from tests.kit import streams
 
 FILES = sorted(path.stem for path in (Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 

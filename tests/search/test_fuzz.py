@@ -19,8 +19,8 @@ from sim.run.client.client import Connection, RpcError, Stream
 from sim.search.fast_rerun import FastRerun
 from sim.search.fuzz import with_random_steps
 from sim.testing import connect
-from tests.api import stream_clients as streams
 from tests.journeys import firm
+from tests.kit import streams
 
 REFUSED = """
 name: refused

@@ -18,8 +18,8 @@ from sim.read.progress import Progress
 from sim.run.client.client import RpcError, connect
 from sim.search.delta import minimal, pruned
 from sim.server.journal_file import open_journal
-from tests.api import stream_clients as streams
 from tests.journeys import key, quiet, retail_order
+from tests.kit import streams
 
 # A DAY bid expires at a close among forty things that have nothing to do with it.
 BUSY = """

@@ -20,7 +20,6 @@ from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.run.client.client import Connection, Http, RpcError, connect
 from tests import journeys
-from tests.api.stream_clients import place
 from tests.journeys import (
     PERSON,
     account,
@@ -32,6 +31,7 @@ from tests.journeys import (
     rpc_trader,
     trader,
 )
+from tests.kit.streams import place
 
 
 def trade(world: Connection, instrument: Instrument, cents: int = 50, contracts: int = 10) -> str:

@@ -1,0 +1,297 @@
+"""The desk: a run with clients of every plane, and in one line each what tests do most.
+
+```python
+desk = begin()                                  # the bundled quickstart, in process
+instrument = desk.quiet()                       # open, and nobody else trades it
+desk.trade(instrument, cents=40, contracts=2)   # two participants trade
+desk.settle(instrument, "1")
+assert desk.net(instrument) == 0
+```
+
+A person is a number: participants are the users of the first partner, retail customers those of the
+retail keys, one for each account. Who needs another identity uses the clients of `Connection`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, BinaryIO
+
+from sim import Simulation, load_scenario
+from sim.api.pipeline.inputs import Outcome
+from sim.api.pipeline.settings import Settings
+from sim.core.exchange import Exchange
+from sim.core.identity.firms import ApiKey, Firm, User
+from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.instrument import Instrument
+from sim.core.model.quantities import CASH_SCALE
+from sim.core.service.rate_limits import LIMITS
+from sim.core.trading.trading import Trading
+from sim.kernel.instants import Instant, parse_instant
+from sim.run.client.client import Connection, Http, Response, Rpc
+from tests.kit.bodies import order, retail_order
+from tests.kit.journals import JournalReader
+
+# The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
+# hundreds of them otherwise, and a view of every instrument shows thousands.
+FEW_GAMES = "name: few-games\nextends: quickstart\nworld: {games: 4}\n"
+
+
+def begin(
+    scenario: str = "quickstart",
+    more: str = "",
+    *,
+    start: str = "",
+    seed: int | None = None,
+    limits: bool = True,
+    journal: BinaryIO | None = None,
+    settings: Settings | None = None,
+) -> Desk:
+    """Begin a run of a scenario, named or as text, with `more` lines of it, at an instant.
+
+    Without `limits` no rate limit holds. The journal is kept in memory unless a file is given.
+    """
+    if more and "\n" not in scenario:
+        scenario = f"name: more\nextends: {scenario}\n"
+    simulation = Simulation(
+        load_scenario(scenario + more),
+        seed=seed,
+        start=parse_instant(start) if start else None,
+        journal=journal,
+        settings=settings,
+    )
+    desk = Desk(simulation)
+    if not limits:
+        for name in LIMITS:
+            desk.core.rate_limits.replace(name, "off")
+    return desk
+
+
+class Desk(Connection):
+    """Clients of every plane of a run, and short ways to what tests do most."""
+
+    @property
+    def core(self) -> Exchange:
+        """The exchange itself, for what no surface tells."""
+        return self.simulation.exchange
+
+    @property
+    def trading(self) -> Trading:
+        """The trading part of the exchange."""
+        return self.simulation.exchange.trading
+
+    @property
+    def now(self) -> Instant:
+        """The instant at which the clock of the run stands."""
+        return self.simulation.now
+
+    @cached_property
+    def journal(self) -> JournalReader:
+        """The journal of the run."""
+        return JournalReader(self.simulation)
+
+    # ---- people and their clients
+
+    @cached_property
+    def firm(self) -> Firm:
+        """The first partner: it has a client id and nearly every scope."""
+        return next(row for row in self.firms if len(row.scopes) >= 14)
+
+    @property
+    def firms(self) -> Iterator[Firm]:
+        """The firms that have a client id, in order."""
+        return (row for row in self.core.firms.all() if row.client_id)
+
+    @cached_property
+    def other_firm(self) -> Firm:
+        """Another partner with its own users and every scope that streams need."""
+        return next(row for row in self.firms if row is not self.firm and len(row.scopes) > 4)
+
+    @cached_property
+    def poor_firm(self) -> Firm:
+        """A firm that lacks scopes."""
+        return next(row for row in self.firms if len(row.scopes) < 5)
+
+    @cached_property
+    def keys(self) -> list[ApiKey]:
+        """A retail key of each account, in order."""
+        keys = self.core.firms.api_keys()
+        return list({key.account: key for key in keys}.values())
+
+    def user(self, user: int = 0) -> User:
+        """A participant of the first partner."""
+        return self.firm.users[user]
+
+    def account(self, user: int = 0) -> str:
+        """The account of a participant."""
+        return self.user(user).account
+
+    @property
+    def partner(self) -> Http:
+        """Exchange REST as the first partner itself."""
+        return self.exchange(self.firm)
+
+    @property
+    def rpc_partner(self) -> Rpc:
+        """Exchange gRPC as the first partner itself."""
+        return self.rpc(self.firm)
+
+    def trader(self, user: int = 0) -> Http:
+        """Exchange REST as a participant."""
+        return self.exchange(self.firm, self.user(user).name)
+
+    def rpc_trader(self, user: int = 0) -> Rpc:
+        """Exchange gRPC as a participant."""
+        return self.rpc(self.firm, self.user(user).name)
+
+    def customer(self, index: int = 0) -> Http:
+        """The retail API as a customer."""
+        return self.retail(self.keys[index])
+
+    # ---- instruments
+
+    def instrument(self, symbol: str) -> Instrument:
+        """An instrument by its symbol."""
+        return self.core.instruments.require(symbol)
+
+    def in_state(self, state: InstrumentState = InstrumentState.OPEN) -> Iterator[Instrument]:
+        """Yield the instruments in a state, in order of listing. Take the first few: iterating
+        all is slow.
+        """
+        instruments = self.core.instruments
+        return (row for row in instruments if self.trading.state(row.symbol) is state)
+
+    def quiet(self, tick: int | None = None) -> Instrument:
+        """An open instrument whose book is empty."""
+        for row in self.in_state():
+            book = self.trading.book(row.symbol)
+            if not book.levels(Side.BUY, 1) and not book.levels(Side.SELL, 1):
+                if tick in (None, row.tick):
+                    return row
+        raise LookupError("no open instrument has an empty book")
+
+    def listed(self, symbol: str = "market", **terms: Any) -> Instrument:
+        """A new instrument with an empty book, open unless its terms say otherwise."""
+        given = {"symbol": symbol, "tick_size": "0.01"}
+        if not terms.keys() & {"schedule", "start"}:
+            given["state"] = "OPEN"
+        self.operate("instrument.create", **given | terms)
+        return self.instrument(symbol)
+
+    # ---- orders
+
+    def enter(
+        self,
+        instrument: Instrument,
+        side: str,
+        cents: int,
+        contracts: int = 1,
+        *,
+        user: int = 0,
+        **fields: object,
+    ) -> Response:
+        """The answer to a limit order of a participant; a field that is None is left out."""
+        body = order(instrument, side, cents, contracts, **fields)
+        body = {name: value for name, value in body.items() if value is not None}
+        return self.trader(user).post("/v1/trading/orders", json=body)
+
+    def place(
+        self,
+        instrument: Instrument,
+        side: str,
+        cents: int,
+        contracts: int = 1,
+        *,
+        user: int = 0,
+        **fields: object,
+    ) -> str:
+        """The id of an order that was accepted."""
+        answer = self.enter(instrument, side, cents, contracts, user=user, **fields)
+        assert answer.status == 200, answer
+        return str(answer.json()["orderId"])
+
+    def trade(
+        self,
+        instrument: Instrument,
+        cents: int = 40,
+        contracts: int = 1,
+        *,
+        buyer: int = 0,
+        seller: int = 1,
+    ) -> None:
+        """Two participants trade; the seller rests."""
+        self.place(instrument, "sell", cents, contracts, user=seller)
+        self.place(instrument, "buy", cents, contracts, user=buyer)
+
+    def cancel(self, order_id: str, user: int = 0) -> Response:
+        """The answer to the cancellation of an order of a participant."""
+        return self.trader(user).post("/v1/trading/orders/cancel", json={"orderId": order_id})
+
+    def open_orders(self, user: int = 0) -> list[dict[str, Any]]:
+        """The open orders of a participant, as the exchange answers them."""
+        rows: list[dict[str, Any]] = (
+            self.trader(user).get("/v1/trading/orders/open").json()["orders"]
+        )
+        return rows
+
+    def retail_enter(
+        self,
+        instrument: Instrument,
+        intent: str,
+        cents: int,
+        contracts: float = 1,
+        *,
+        index: int = 0,
+        **fields: object,
+    ) -> Response:
+        """The answer to a limit order of a retail customer."""
+        body = retail_order(instrument, intent, cents, contracts, **fields)
+        return self.customer(index).post("/v1/orders", json=body)
+
+    # ---- money
+
+    def cash(self, user: int = 0) -> float:
+        """Dollars of a participant, from the ledger itself."""
+        return self.trading.ledger.balance(self.account(user)) / CASH_SCALE
+
+    def net(self, instrument: Instrument, user: int = 0) -> int:
+        """The net position of a participant, in units of quantity."""
+        return self.trading.positions.net(self.account(user), instrument.symbol)
+
+    def fund(self, user: int, amount: str, **how: Any) -> dict[str, Any]:
+        """Move dollars in or out of a participant's account; the transaction."""
+        value = self.operate("account.fund", self.account(user), amount=amount, **how).value
+        assert isinstance(value, dict)
+        return value
+
+    # ---- the operator
+
+    def operate(self, action: str, subject: str = "", /, **body: Any) -> Outcome:
+        """The outcome of an operator's action; its effects are delivered."""
+        return self.absorb(self.simulation.control(action, subject, body))
+
+    def assume(self, name: str, value: object) -> None:
+        """Set an assumption."""
+        self.operate("assumption.set", name, value=value)
+
+    def quirk(self, name: str, value: object) -> None:
+        """Set how often a quirk shows."""
+        self.operate("quirk.set", name, value=value)
+
+    def preset(self, name: str) -> None:
+        """Set every quirk and assumption of a preset."""
+        self.operate("preset.set", name=name)
+
+    def move(self, instrument: Instrument | str, *states: str) -> None:
+        """Move an instrument through states."""
+        for state in states:
+            self.operate("instrument.state", _symbol(instrument), state=state)
+
+    def settle(self, instrument: Instrument | str, price: str = "1") -> Outcome:
+        """Settle an instrument at a price in dollars."""
+        return self.operate("instrument.settle", _symbol(instrument), price=price)
+
+
+def _symbol(instrument: Instrument | str) -> str:
+    return instrument if isinstance(instrument, str) else instrument.symbol
