@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from queue import SimpleQueue
@@ -216,36 +216,31 @@ def planted_over_sockets(
     settings: dict[str, dict[str, str]],
     seed: int = 7,
     parts: Sequence[Part] = (),
-    clock: str = "autojump",
 ) -> Path:
     """Record a session of a served variant, as `clients.planted` does without sockets."""
-    file, served = folder / f"{name}.ndjson", variant(folder, name, settings)
-    with recorded_over_sockets(folder, str(base(folder)), served, seed, file, clock) as world:
+    file, scenario, served = (
+        folder / f"{name}.ndjson",
+        base(folder),
+        variant(folder, name, settings),
+    )
+    for verb in ("serve", "record"):
+        (folder / verb).mkdir()
+    options = ("--seed", str(seed), "--clock", "autojump", "--port-base", "0", "--quiet")
+    exchange = Process(folder / "serve", "serve", served, *options)
+    at = exchange.ready
+    planes = ("gateway", "retail", "exchange", "auth", "grpc")
+    upstream = [text for plane in planes for text in (f"--{plane}", at[plane])]
+    recorder = Process(
+        *(folder / "record", "record", "--to", str(file), "--port-base", "0"), *upstream
+    )
+    twin, audience = Simulation(load_scenario(str(scenario)), seed=seed), at["firms"][0]["audience"]
+    try:
+        world = SocketConnection(twin, recorder.ready, Control(at["control"]), audience)
         clients = Clients(world)
         for part in parts:
             part(clients)
         world.settle()
-    return file
-
-
-@contextmanager
-def recorded_over_sockets(
-    folder: Path, scenario: str, served: str, seed: int, to: Path, clock: str = "autojump"
-) -> Iterator[SocketConnection]:
-    """Return clients of a scenario that is served and recorded; its twin loads `scenario`."""
-    ours, theirs = folder / "serve", folder / "record"
-    ours.mkdir()
-    theirs.mkdir()
-    options = ("--seed", str(seed), "--clock", clock, "--port-base", "0", "--quiet")
-    exchange = Process(ours, "serve", served, *options)
-    planes = ("gateway", "retail", "exchange", "auth", "grpc")
-    at = exchange.ready
-    upstream = [text for plane in planes for text in (f"--{plane}", at[plane])]
-    recorder = Process(theirs, "record", "--to", str(to), "--port-base", "0", *upstream)
-    twin = Simulation(load_scenario(scenario), seed=seed)
-    try:
-        audience = at["firms"][0]["audience"]
-        yield SocketConnection(twin, recorder.ready, Control(at["control"]), audience)
     finally:
         recorder.end(2)
         exchange.end(2)
+    return file

@@ -5,7 +5,6 @@ taken out of it is missed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from urllib.request import urlopen
 from xml.etree import ElementTree
@@ -18,7 +17,7 @@ from sim.kernel.instants import NS_PER_S
 from sim.search.hunt.oracles import replays
 from sim.testing.exchange_fixture import ServedExchange
 from tests.evidence.crowd import Crowd
-from tests.evidence.lines import Line, lines, write
+from tests.evidence.lines import Line, frames, lines, write
 from tests.evidence.story import Story, fill
 
 STEPS = 40
@@ -80,30 +79,23 @@ def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Pa
     assert list(replays(simulation)) == []
 
 
-def without(rows: list[Line], matches: Callable[[Line], bool]) -> tuple[list[Line], int]:
-    """Lines without the one in the middle of those that match, and its number."""
-    matching = [line for line in rows if matches(line)]
-    gone = matching[len(matching) // 2]
-    return [line for line in rows if line is not gone], gone["n"]
-
-
-def is_fill_of_a_stream(line: Line) -> bool:
-    update = line.get("frame", {}).get("body")
-    found = update.get("update", {}) if isinstance(update, dict) else {}
-    executions = found.get("executions") if isinstance(found, dict) else None
+def is_fill(row: Line) -> bool:
+    update = row["frame"]["body"].get("update")
+    executions = update.get("executions") if isinstance(update, dict) else None
     return bool(executions) and executions[0].get("type") == "EXECUTION_TYPE_FILL"
 
 
 def test_a_fill_that_is_lost_on_one_stream_is_missed(
     crowd: tuple[Path, Crowd], tmp_path: Path
 ) -> None:
-    header, *rows = lines(crowd[0])
-    kept, gone = without(rows, is_fill_of_a_stream)
-    file = write(tmp_path / "lost.ndjson", [header, *kept])
-    missed = witness_file(file).checks["nothing missed"].contradictions
-    assert missed
-    assert all("CreateOrderSubscription" in one.sentence for one in missed)
-    assert gone not in {line for one in missed for line in one.evidence}
+    rows = lines(crowd[0])
+    fills = [row for row in frames(rows, "executions") if is_fill(row)]
+    gone = fills[len(fills) // 2]
+    rows.remove(gone)
+    missed = witness_file(write(tmp_path / "lost.ndjson", rows)).checks["nothing missed"]
+    assert missed.contradictions
+    assert all("CreateOrderSubscription" in one.sentence for one in missed.contradictions)
+    assert gone["n"] not in {line for one in missed.contradictions for line in one.evidence}
 
 
 def test_the_fixture_tells_what_its_clients_saw(exchange: ServedExchange) -> None:
