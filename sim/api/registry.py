@@ -15,8 +15,7 @@ from types import ModuleType
 
 from sim.api import auth, exchange, gateway, retail
 from sim.api.exchange.kyc import webhook_registration
-from sim.api.pipeline.deferred import Finisher
-from sim.api.pipeline.handler import AnyHandler, collect
+from sim.api.pipeline.handler import AnyHandler, Finisher, collect
 from sim.api.retail.orders import synchronous_answer
 
 HANDLER_PACKAGES = (exchange, gateway, retail, auth)

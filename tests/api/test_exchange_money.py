@@ -22,13 +22,7 @@ from small_exchange import (
     small_exchange,
 )
 
-from sim.api.exchange.ledgers import (
-    SUPPRESSED,
-    download_balance_ledger,
-    download_position_ledger,
-    get_account_balance_ledger,
-    get_position_ledger,
-)
+from sim.api.exchange.ledgers import SUPPRESSED, download_ledger, get_ledger
 from sim.api.exchange.orders import insert_order
 from sim.api.exchange.positions import (
     get_account_balance,
@@ -55,13 +49,13 @@ def cash(
     exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object
 ) -> list[wire.BalanceLedgerEntry]:
     request = wire.GetAccountBalanceLedgerRequest(account=account, **asked)
-    return get_account_balance_ledger(exchange, caller(exchange, None), request).entries
+    return get_ledger(exchange, caller(exchange, None), request).entries
 
 
 def moves(
     exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object
 ) -> list[wire.PositionLedgerEntry]:
-    return get_position_ledger(
+    return get_ledger(
         exchange, caller(exchange, None), wire.GetPositionLedgerRequest(account=account, **asked)
     ).entries
 
@@ -294,7 +288,7 @@ def test_ledger_pages_follow_each_other_without_a_gap() -> None:
     seen: list[str] = []
     token = ""
     while True:
-        answer = get_position_ledger(
+        answer = get_ledger(
             exchange,
             caller(exchange, BOB),
             wire.GetPositionLedgerRequest(account=ANN_ACCOUNT, page_size=10, page_token=token),
@@ -311,7 +305,7 @@ def test_the_csv_has_a_header_and_the_same_rows() -> None:
     """R12."""
     exchange = small_exchange()
     trade(exchange, 50, 52)
-    chunks = download_balance_ledger(
+    chunks = download_ledger(
         exchange, caller(exchange, None), wire.DownloadBalanceLedgerRequest(account=ANN_ACCOUNT)
     )
     rows = list(csv.DictReader(io.StringIO(b"".join(chunk.data for chunk in chunks).decode())))
@@ -320,7 +314,7 @@ def test_the_csv_has_a_header_and_the_same_rows() -> None:
         for entry in cash(exchange)
     ]
     assert rows[0]["update_time"] == "2026-09-08T18:00:00Z"
-    chunks = download_position_ledger(
+    chunks = download_ledger(
         exchange, caller(exchange, None), wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
     )
     (row,) = csv.DictReader(io.StringIO(b"".join(chunk.data for chunk in chunks).decode()))
@@ -331,4 +325,4 @@ def test_a_ledger_csv_without_rows_is_empty() -> None:
     """P24."""
     exchange = small_exchange()
     request = wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
-    assert list(download_position_ledger(exchange, caller(exchange, None), request)) == []
+    assert list(download_ledger(exchange, caller(exchange, None), request)) == []

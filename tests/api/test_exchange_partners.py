@@ -17,7 +17,7 @@ from small_exchange import (
     small_exchange,
 )
 
-from sim.api.exchange.ledgers import get_account_balance_ledger
+from sim.api.exchange.ledgers import get_ledger
 from sim.api.exchange.orders import insert_order
 from sim.api.exchange.partners import (
     cancel_funded_order,
@@ -96,12 +96,7 @@ def test_a_deposit_takes_from_the_pool_what_it_gives_the_participant_and_both_le
         request = wire.GetAccountBalanceLedgerRequest(
             account=account, newest_first=True, page_size=1
         )
-        assert (
-            get_account_balance_ledger(exchange, caller(exchange, None), request)
-            .entries[0]
-            .entry_type
-            == kind
-        )
+        assert get_ledger(exchange, caller(exchange, None), request).entries[0].entry_type == kind
 
 
 def test_withdrawals_and_vendor_fees_go_to_the_pool() -> None:

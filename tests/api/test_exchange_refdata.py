@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from small_exchange import FINE, WHOLE, caller, small_exchange
 
+from sim.api.exchange.market_data import get_instrument_settlement
 from sim.api.exchange.reference_data import (
     get_instrument,
     get_instrument_metadata,
     list_instruments,
     list_symbols,
-    search_instruments,
 )
-from sim.api.exchange.settlement import get_instrument_settlement
 from sim.contract.messages import exchange_settlement_v1 as settlement
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
@@ -119,7 +118,7 @@ def test_pages_hold_fifty_by_default_at_most_a_thousand_and_the_last_one_says_so
     nobody = caller(exchange, None)
     first = list_instruments(exchange, nobody, wire.ListInstrumentsRequest())
     assert len(first.instruments) == 50 and not first.eof and first.next_page_token
-    second = search_instruments(
+    second = list_instruments(
         exchange, nobody, wire.ListInstrumentsRequest(page_token=first.next_page_token)
     )
     assert len(second.instruments) == 12 and second.eof and not second.next_page_token

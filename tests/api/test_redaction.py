@@ -35,7 +35,7 @@ from sim.api.pipeline.redaction import (
     redact_text,
 )
 from sim.api.pipeline.settings import Settings
-from sim.api.pipeline.valid_text import Headers
+from sim.api.pipeline.verification import Headers
 from sim.contract.contract import Plane, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.identity.credentials import Credentials

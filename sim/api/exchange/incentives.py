@@ -15,7 +15,7 @@ from sim.core.exchange import Exchange
 
 @handles("IncentivesAPI.GetIncentives")
 def get_incentives(
-    exchange: Exchange, caller: Caller, request: wire.GetIncentivesRequest
+    exchange: Exchange, request: wire.GetIncentivesRequest
 ) -> wire.GetIncentivesResponse:
     """List programs by market, newest first by default. Needs no credentials."""
     query = convert(request, retail.ListIncentivesRequest, from_attributes=True)

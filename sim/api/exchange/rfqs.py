@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sim.api.pipeline.account_access import trading_account
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import for_account, handles
 from sim.api.rfq import reads, writes
-from sim.api.rfq.handlers import for_account
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import Channel
@@ -30,9 +29,7 @@ get_rfq_user_id = for_account("RFQAPI.GetRFQUserID", _account, reads.get_rfq_use
 
 
 @handles("ComboAPI.GetCombos")
-def get_combos(
-    exchange: Exchange, caller: Caller, request: wire.GetCombosRequest
-) -> wire.GetCombosResponse:
+def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCombosResponse:
     """Return the combo with a given symbol."""
     return reads.get_combos(exchange, request)
 

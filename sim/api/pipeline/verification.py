@@ -26,7 +26,6 @@ from sim.api.pipeline.authentication import Parties
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.signatures import verify_assertion, verify_request
-from sim.api.pipeline.valid_text import Headers
 from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, TIMESTAMP_TOLERANCE
 from sim.kernel.instants import Instant
 
@@ -159,3 +158,51 @@ def _accepted_clocks(context: VerificationContext, wall: Instant | None) -> tupl
     if wall is None or clock == "virtual":
         return (ctx.now,)
     return (wall,) if clock == "wall" else (ctx.now, wall)
+
+
+def valid_text(text: str) -> str:
+    """The text of a header as valid Unicode. If the parser kept bytes as surrogates (PEP 383), the
+    text is read as ISO 8859-1 instead of UTF-8.
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("latin-1")
+    return text
+
+
+class Headers:
+    """The headers or metadata of a call, with values that are valid text and lower-case names.
+
+    Text that cannot be encoded as UTF-8 cannot be journalled, so it becomes valid Unicode before
+    anything reads it:
+
+    | Where | Bytes that are not UTF-8 |
+    |---|---|
+    | request target of HTTP | refused with 400 by the parser, like every byte above 0x7f |
+    | header names, control characters in headers | refused with 400 by the parser (RFC 9110) |
+    | header values, gRPC metadata | read as ISO 8859-1, in which every byte is valid |
+    | percent-encoded text in paths, queries, forms | U+FFFD for each, as in browsers |
+    | JSON | refused with 400; lone surrogates too |
+    | strings of protobuf messages | INVALID_ARGUMENT |
+    | text frames of WebSockets | the socket is closed with 1007 (RFC 6455, §8.1) |
+
+    A credential or participant with such bytes does not exist, and is refused for that reason.
+    """
+
+    __slots__ = ("_found",)
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._found = headers
+
+    def get(self, name: str, default: str = "") -> str:
+        """The value of a header."""
+        value = self._found.get(name)
+        return default if value is None else valid_text(value)
+
+    def optional(self, name: str) -> str | None:
+        """The value of a header; None when it was not sent."""
+        value = self._found.get(name)
+        return value if value is None or value.isascii() else valid_text(value)

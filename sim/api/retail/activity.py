@@ -23,8 +23,8 @@ from sim.api.rendering.retail_numbers import (
     notional_amount,
     price_amount,
 )
-from sim.api.retail.legs import leg_details
 from sim.api.retail.messages import retail_execution, retail_order
+from sim.api.retail.metadata import leg_details
 from sim.api.retail.positions import holdings_around, position_message
 from sim.contract.messages import retail_v1 as wire
 from sim.contract.messages.gateway_v1 import Market

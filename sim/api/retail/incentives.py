@@ -33,7 +33,7 @@ _STATE_PREFIX = "INSTRUMENT_STATE_"
 
 @handles("RetailIncentivesAPI.ListIncentives")
 def list_incentives(
-    exchange: Exchange, caller: Caller, request: wire.ListIncentivesRequest
+    exchange: Exchange, request: wire.ListIncentivesRequest
 ) -> wire.ListIncentivesResponse:
     """List the programs by market, including past ones, newest first by default (§4.2).
 

@@ -15,8 +15,7 @@ from sim.api.rendering.retail_numbers import (
     price_amount,
     price_or_none,
 )
-from sim.api.retail.legs import leg_prices
-from sim.api.retail.metadata import market_metadata
+from sim.api.retail.metadata import leg_prices, market_metadata
 from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model import orders as core

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.deferred import DeferredResponse
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import DeferredResponse, handles
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.order_request import (
     check_batch,

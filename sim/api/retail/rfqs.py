@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import for_account, handles
 from sim.api.retail.order_request import account_of
 from sim.api.rfq import reads, writes
-from sim.api.rfq.handlers import for_account
 from sim.contract.messages import exchange_v1 as wire
 from sim.contract.messages import retail_v1
 from sim.core.exchange import Exchange
@@ -25,9 +24,7 @@ get_rfq_user_id = for_account("RetailRfqsAPI.GetRfqUserId", account_of, reads.ge
 
 
 @handles("RetailCombosAPI.ListCombos")
-def list_combos(
-    exchange: Exchange, caller: Caller, request: wire.GetCombosRequest
-) -> wire.GetCombosResponse:
+def list_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCombosResponse:
     """Return the combo with a given symbol."""
     return reads.get_combos(exchange, request)
 

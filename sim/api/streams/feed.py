@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.inputs import Close, Effect, Send
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams.limits import BATCH
 from sim.core.catalogue.assumption import Assumption
 from sim.core.exchange import Exchange
@@ -22,10 +24,6 @@ from sim.core.model.refusals import Code
 from sim.core.model.why import Why
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.authentication import Caller
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 # Close codes of WebSockets for gRPC status codes; 1000 for any other status.
 _WEB_SOCKET_CODES = {
@@ -48,21 +46,6 @@ class FeedStream:
     | skips | whether a slow reader loses its backlog instead of the stream |
     """
 
-    __slots__ = (
-        "caller",
-        "feed",
-        "heartbeat_due",
-        "id",
-        "last_sent",
-        "opened_in",
-        "operation",
-        "rpc",
-        "sent",
-        "session",
-        "since",
-        "skips",
-    )
-
     def __init__(self, feed: Feed[Any], admitted: AdmittedSubscription) -> None:
         self.feed = feed
         self.caller: Caller = admitted.caller
@@ -80,8 +63,6 @@ class FeedStream:
 
 class KeyedStream(FeedStream):
     """A stream that follows keys. `pending` holds its encoded rows of the current input."""
-
-    __slots__ = ("keys", "pending")
 
     def __init__(
         self, feed: Feed[Any], admitted: AdmittedSubscription, keys: Iterable[str]
@@ -101,8 +82,6 @@ EventReaders: TypeAlias = Mapping[type[Event], Callable[[Any], None]]
 
 class Outbox:
     """Collects the effects of streams in the order in which they leave."""
-
-    __slots__ = ("_ctx", "effects")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -137,8 +116,6 @@ class Outbox:
 class FeedContext:
     """What feeds have access to: the exchange, the outbox, and `end`, which ends a stream."""
 
-    __slots__ = ("end", "exchange", "outbox")
-
     def __init__(
         self, exchange: Exchange, outbox: Outbox, end: Callable[[FeedStream, int, str, Why], None]
     ) -> None:
@@ -158,8 +135,6 @@ class FeedContext:
 
 class SingleTimer:
     """A timer of one kind that is pending at most once."""
-
-    __slots__ = ("_context", "_due", "_kind", "_seq")
 
     def __init__(self, context: FeedContext, kind: str) -> None:
         self._context = context
@@ -266,8 +241,6 @@ Followers: TypeAlias = dict[int, S]
 
 class FollowersByKey(Generic[K, S]):
     """Subscribers by the key they follow. A key without subscribers uses no memory."""
-
-    __slots__ = ("_by_key",)
 
     def __init__(self) -> None:
         self._by_key: dict[K, Followers[S]] = {}

@@ -7,9 +7,9 @@ all streams; each stream adds its session id and the sending time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from sim.api.pipeline.account_access import visible_accounts
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rendering.exchange_orders import (
     cancel_reject_message,
     execution_message,
@@ -29,9 +29,6 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import CancelRejected, Executed
 from sim.core.model.refusals import Code
 
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
-
 _Response = wire.CreateOrderSubscriptionResponse
 _in_update = nesting(_Response, "update")
 _in_executions = nesting(wire.CreateOrderSubscriptionResponse_Update, "executions")
@@ -43,8 +40,6 @@ class OrderStream(KeyedStream):
 
     `signature` is the encoded session id.
     """
-
-    __slots__ = ("session_id", "signature", "snapshot_only", "symbols")
 
     def __init__(self, feed: Feed[OrderStream], admitted: AdmittedSubscription) -> None:
         request: wire.CreateOrderSubscriptionRequest = admitted.request

@@ -11,8 +11,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams.feed import Feed, FeedContext, KeyedFeed, KeyedStream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.resume_tokens import ResumePoint, ResumeTokens, binding_of
@@ -23,9 +24,6 @@ from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.core.model.why import Why
 from sim.kernel.instants import Instant
 
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
-
 R = TypeVar("R")
 
 
@@ -34,8 +32,6 @@ _RESUMED = Why("S2")
 
 class ReplayStream(KeyedStream):
     """A resumable subscription of a firm. The replay starts after `after`; None for no replay."""
-
-    __slots__ = ("after", "binding", "firm", "symbols")
 
     def __init__(self, feed: Feed[ReplayStream], admitted: AdmittedSubscription, firm: str) -> None:
         super().__init__(feed, admitted, [firm])
