@@ -9,6 +9,7 @@ markets) use this calendar, so the answer for an instant does not depend on when
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,8 @@ from sim.core.catalogue.assumptions import CANCEL_LEAD, MAINTENANCE_HOURS
 from sim.core.model.context import Context
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, Span, hours, next_weekly
+
+T = TypeVar("T")
 
 _TUESDAY, _THURSDAY = 1, 3
 _CACHE_MAX = 4096
@@ -84,6 +87,8 @@ class MaintenanceCalendar:
         self._ctx = ctx
         self._announced: list[AnnouncedWindow] = []
         self._free_from: dict[Instant, Instant] = {}
+        self._next_weekly: dict[Instant, Window] = {}
+        self._planned_by = self._rules()
         self.version = 0
 
     # ---- for planning
@@ -110,9 +115,7 @@ class MaintenanceCalendar:
             if window.begins <= free < window.ends
         ]:
             free = max(ends)
-        if len(self._free_from) >= _CACHE_MAX:
-            self._free_from.clear()
-        self._free_from[at] = free
+        _keep(self._free_from, at, free)
         return free
 
     def _upcoming_windows(
@@ -126,6 +129,13 @@ class MaintenanceCalendar:
 
     def weekly(self, now: Instant) -> Window:
         """Return the first weekly window that ends after an instant."""
+        window = self._next_weekly.get(now)
+        if window is None:
+            window = self._compute_weekly(now)
+            _keep(self._next_weekly, now, window)
+        return window
+
+    def _compute_weekly(self, now: Instant) -> Window:
         rule = WINDOWS[self._ctx.assumptions.text(MAINTENANCE_HOURS)]
         after = now - hours(24)  # longer than any window, to find one in progress
         while True:
@@ -167,13 +177,29 @@ class MaintenanceCalendar:
     def changed(self) -> None:
         """Note that announcements or assumptions have changed."""
         self.version += 1
+        self._planned_by = self._rules()
         self._free_from.clear()
+        self._next_weekly.clear()
+
+    def _rules(self) -> tuple[str, Span]:
+        """Return the assumptions that decide where the weekly window is."""
+        assumptions = self._ctx.assumptions
+        return assumptions.text(MAINTENANCE_HOURS), assumptions.number(CANCEL_LEAD)
 
     def save(self) -> list[AnnouncedWindow]:
         """Return every window ever announced."""
         return self._announced
 
     def load(self, state: list[AnnouncedWindow]) -> None:
-        """Restore saved announcements."""
-        self._announced = list(state)
-        self.changed()
+        """Restore saved announcements, after the assumptions. What was planned remains valid where
+        neither differs.
+        """
+        if state != self._announced or self._planned_by != self._rules():
+            self._announced = list(state)
+            self.changed()
+
+
+def _keep(cache: dict[Instant, T], at: Instant, answer: T) -> None:
+    if len(cache) >= _CACHE_MAX:
+        cache.clear()
+    cache[at] = answer
