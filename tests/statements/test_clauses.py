@@ -12,8 +12,8 @@ import pytest
 from sim.contract.contract import load_contract
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection, RpcError
-from tests.api import stream_clients as streams
 from tests.journeys import firm, key, operate, quiet, retail_order, rpc_trader, trader
+from tests.kit import streams
 
 HISTORY = "/v1/asset-prices/history"
 

@@ -11,8 +11,8 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection, Stream
-from tests.api import stream_clients as streams
 from tests.journeys import firm, quiet, rpc_trader
+from tests.kit import streams
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:

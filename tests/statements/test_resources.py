@@ -14,8 +14,8 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
 from sim.run.client.client import Connection
-from tests.api import stream_clients as streams
 from tests.journeys import PERSON, enter, firm, key, order, quiet, retail_order, rpc_trader, trader
+from tests.kit import streams
 from tests.oracles.worlds import world_of
 
 LOWER_CAMEL = re.compile(r"[a-z][a-zA-Z0-9]*")

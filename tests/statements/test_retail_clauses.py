@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sim.run.client.client import Connection, Http
-from tests.api import stream_clients as streams
 from tests.api.retail_world import BUY_YES, FINE, SELL_YES, RetailWorld, usd
 from tests.journeys import key, quiet, retail_order
+from tests.kit import streams
 from tests.oracles.worlds import world_of
 
 # ---- §2.8, positions of the retail API

@@ -12,7 +12,6 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.run.client.client import Connection, RpcError
-from tests.api import stream_clients as streams
 from tests.journeys import (
     PERSON,
     enter,
@@ -24,6 +23,7 @@ from tests.journeys import (
     rpc_trader,
     trader,
 )
+from tests.kit import streams
 from tests.oracles.worlds import world_of
 
 SYMBOL = "stated"
