@@ -180,9 +180,9 @@ def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(
 def test_what_users_share_is_there_once_for_each_of_them_and_for_their_firm() -> None:
     """An account, its orders, its money and its ledger."""
     world = twins()
-    partner = world.simulation.exchange.firms.require("firms/twin")
+    partner = world.core.firms.require("firms/twin")
     shared = partner.users[0].account
-    instrument = world.simulation.exchange.instruments.require("one")
+    instrument = world.instrument("one")
     users = [world.exchange(partner, user.name) for user in partner.users]
     for number, user in enumerate(users):
         sent = user.post("/v1/trading/orders", json=order(instrument, "buy", 40 + number, 1))

@@ -6,48 +6,47 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
-from sim.run.client.client import Connection, Http, Rpc, connect
+from sim.run.client.client import Http, Rpc
 from tests.api import test_retail_rfqs as retail
-from tests.journeys import firm, operate
+from tests.kit import Desk, begin
 
 BUY, SELL = wire.Side.SIDE_BUY, wire.Side.SIDE_SELL
 SELF = wire.UserFilter.USER_FILTER_SELF
 
 
 @pytest.fixture
-def world() -> Connection:
-    found = connect(Simulation(load_scenario("quickstart")))
-    found.simulation.control("preset.set", "", {"name": "ideal"})
+def world() -> Desk:
+    found = begin()
+    found.preset("ideal")
     return found
 
 
-def owner(world: Connection) -> Firm:
-    return firm(world.simulation)
+def owner(world: Desk) -> Firm:
+    return world.firm
 
 
-def account(world: Connection, user: int) -> str:
+def account(world: Desk, user: int) -> str:
     return owner(world).users[user].account
 
 
-def rest(world: Connection, user: int = 0) -> Http:
+def rest(world: Desk, user: int = 0) -> Http:
     return world.exchange(owner(world), owner(world).users[user].name)
 
 
-def rpc(world: Connection, user: int = 0) -> Rpc:
+def rpc(world: Desk, user: int = 0) -> Rpc:
     return world.rpc(owner(world), owner(world).users[user].name)
 
 
-def combo(world: Connection) -> str:
+def combo(world: Desk) -> str:
     legs = [wire.ComboLeg(symbol=name, side=BUY) for name in retail.symbols(world, 2)]
     answer = rpc(world).call("ComboAPI.CreateCombo", wire.CreateComboRequest(legs=legs))
     symbol: str = answer.combo.id
     return symbol
 
 
-def ask(world: Connection, symbol: str) -> str:
+def ask(world: Desk, symbol: str) -> str:
     request = wire.CreateRFQRequest(
         symbol=symbol, qty_decimal="10", rest_remainder=False, account=account(world, 0)
     )
@@ -56,7 +55,7 @@ def ask(world: Connection, symbol: str) -> str:
     return rfq_id
 
 
-def quote(world: Connection, rfq: str, buy: str = "0.615", sell: str = "0.585") -> str:
+def quote(world: Desk, rfq: str, buy: str = "0.615", sell: str = "0.585") -> str:
     request = wire.CreateQuoteRequest(
         rfq_id=rfq, buy_price=buy, sell_price=sell, rest_remainder=False, account=account(world, 1)
     )
@@ -72,7 +71,7 @@ def events(stream: Any) -> list[str]:
     ]
 
 
-def by_rest(world: Connection, symbol: str) -> None:
+def by_rest(world: Desk, symbol: str) -> None:
     asker, maker = rest(world), rest(world, 1)
     body = {"symbol": symbol, "restRemainder": False, "qtyDecimal": "10"}
     rfq = asker.post("/v1/rfqs", json=body | {"account": account(world, 0)}).json()["rfqId"]
@@ -84,7 +83,7 @@ def by_rest(world: Connection, symbol: str) -> None:
     assert maker.request("PUT", f"{path}/confirm", json={}).status == 200
 
 
-def by_rpc(world: Connection, symbol: str) -> None:
+def by_rpc(world: Desk, symbol: str) -> None:
     rfq = ask(world, symbol)
     made = quote(world, rfq)
     accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=made, accepted_side=BUY)
@@ -100,8 +99,8 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
     """
     seen = []
     for deal in (by_rest, by_rpc):
-        one = connect(Simulation(load_scenario("quickstart")))
-        one.simulation.control("preset.set", "", {"name": "ideal"})
+        one = begin()
+        one.preset("ideal")
         streams = [
             rpc(one, user).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
             for user in (0, 1)
@@ -122,7 +121,7 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
         assert (read.accepted_side, read.buy_qty_decimal) == (BUY, "10")
         (trade,) = shown[3]["trades"]
         assert (trade["price"], trade["aggressorSide"]) == ("0.615", "SIDE_BUY")
-        positions = one.simulation.exchange.trading.positions
+        positions = one.trading.positions
         nets = [positions.get(account(one, user), symbol) for user in (0, 1)]
         assert [found.net for found in nets if found] == [1000, -1000]
         seen.append((shown, [events(stream) for stream in streams]))
@@ -131,7 +130,7 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
     assert seen[0][1] == [[*public, "rfq_trade", "quote_executed"]] * 2
 
 
-def test_a_further_quote_keeps_its_id_here(world: Connection) -> None:
+def test_a_further_quote_keeps_its_id_here(world: Desk) -> None:
     rfq = ask(world, combo(world))
     first = quote(world, rfq)
     world.advance("1s")
@@ -141,7 +140,7 @@ def test_a_further_quote_keeps_its_id_here(world: Connection) -> None:
     assert row["createdTime"] < row["updatedTime"]
 
 
-def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Connection) -> None:
+def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Desk) -> None:
     symbol = combo(world)
     copies = rpc(world).stream(
         "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
@@ -168,7 +167,7 @@ def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Connect
     assert kinds == {wire.TradeType.TRADE_TYPE_REQUEST_FOR_QUOTE}
 
 
-def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Connection) -> None:
+def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Desk) -> None:
     symbol = combo(world)
     rfq = ask(world, symbol)
     stream = rpc(world, 1).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
@@ -182,7 +181,7 @@ def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Connection)
     assert events(stream) == ["rfq_closed", "rfq_trade"]
 
 
-def test_who_asks_needs_a_participant_and_its_own_account(world: Connection) -> None:
+def test_who_asks_needs_a_participant_and_its_own_account(world: Desk) -> None:
     symbol = combo(world)
     body = {"symbol": symbol, "restRemainder": False, "qtyDecimal": "10"}
     assert world.exchange(owner(world)).post("/v1/rfqs", json=body).status == 403
@@ -193,7 +192,7 @@ def test_who_asks_needs_a_participant_and_its_own_account(world: Connection) -> 
     assert rest(world).get("/v1/rfqs").json()["rfqs"] == []
 
 
-def test_the_stream_stays_open_with_messages_that_name_no_event(world: Connection) -> None:
+def test_the_stream_stays_open_with_messages_that_name_no_event(world: Desk) -> None:
     stream = rpc(world).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
     world.advance("61s")
     assert events(stream) == ["heartbeat"] * 2 and stream.end is None
@@ -201,11 +200,11 @@ def test_the_stream_stays_open_with_messages_that_name_no_event(world: Connectio
 
 @pytest.mark.parametrize("moved", ["SUSPENDED", "HALTED"])
 def test_a_halt_before_the_orders_are_due_ends_the_quote_without_any(
-    world: Connection, moved: str
+    world: Desk, moved: str
 ) -> None:
     symbol = combo(world)
     by_rpc(world, symbol)
-    operate(world, "instrument.state", symbol, state=moved)
+    world.operate("instrument.state", symbol, state=moved)
     world.advance("1s")
     (row,) = rest(world, 1).get("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF").json()["quotes"]
     assert row["status"] == "QUOTE_STATUS_DELETED" and row.get("creatorOrderId") is None

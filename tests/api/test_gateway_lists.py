@@ -20,7 +20,7 @@ from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_index import market_index
 from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.model.refusals import Refusal
-from sim.run.client.client import connect
+from tests.kit import Desk
 
 SCENARIO = 'name: lists\nextends: quickstart\nlimits: {public: "off"}\nworld: {games: 24}\n'
 EVENT_ORDERS: dict[str, Callable[[Event], Any]] = {
@@ -69,8 +69,8 @@ class Lists(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.simulation = Simulation(load_scenario(SCENARIO))
-        self.connection = connect(self.simulation)
-        self.games = self.simulation.exchange.reference.generated
+        self.connection = Desk(self.simulation)
+        self.games = self.connection.core.reference.generated
         self.made = self.looks = 0
 
     def attempt(self, action: str, subject: str, arguments: dict[str, object]) -> None:
@@ -154,11 +154,11 @@ class Lists(RuleBasedStateMachine):
     @rule()
     def fork(self) -> None:
         self.simulation = self.simulation.fork()
-        self.connection = connect(self.simulation)
+        self.connection = Desk(self.simulation)
 
     @invariant()
     def lists_show_what_looking_at_everything_finds(self) -> None:
-        exchange = self.simulation.exchange
+        exchange = self.connection.core
         catalogue = market_index(exchange).catalogue
         everything = [
             catalogue.event_with_markets(place)

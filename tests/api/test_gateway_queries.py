@@ -248,7 +248,7 @@ def test_filters_of_markets_that_take_several_values_or_are_about_their_event(
 
 def liquidity(evening: Evening, slug: str) -> float:
     """What resting orders of a market cost: bids their price, offers one dollar less it."""
-    exchange = evening.world.simulation.exchange
+    exchange = evening.core
     book = exchange.trading.book(slug)
     if book.hidden:
         return 0.0
@@ -259,7 +259,7 @@ def liquidity(evening: Evening, slug: str) -> float:
 
 
 def test_programs_on_markets(evening: Evening) -> None:
-    exchange = evening.world.simulation.exchange
+    exchange = evening.core
     sizes: dict[str, int] = {}
     for symbol, periods in exchange.incentives.programs().items():
         for period in periods:
@@ -359,18 +359,15 @@ def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> N
         assert slugs(evening.get(path, limit=1, offset=len(rows) - 1)[name]) == slugs(rows[-1:])
         assert evening.get(path, offset=len(rows))[name] == []
         for page in ({"limit": -1}, {"offset": -1}):
-            answer = evening.world.gateway.get(path, params=page)
+            answer = evening.gateway.get(path, params=page)
             assert (answer.status, answer.json()["message"]) == (
                 400,
                 "limit and offset must not be negative",
             )
-        answer = evening.world.gateway.get(path, params={"orderDirection": "up"})
+        answer = evening.gateway.get(path, params={"orderDirection": "up"})
         assert answer.json()["message"] == "orderDirection must be asc or desc"
         for unsorted in ("question", "teams", "image"):
-            assert evening.world.gateway.get(path, params={"orderBy": unsorted}).status in (
-                200,
-                400,
-            )
+            assert evening.gateway.get(path, params={"orderBy": unsorted}).status in (200, 400)
 
 
 # ---- search, leagues, sports, tags
@@ -399,7 +396,7 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
                 for page in range(1, len(rows) // size + 2)
             ]
             assert [slug for page in pages for slug in page] == rows
-    now = evening.world.simulation.now
+    now = evening.now
     for status, passes in (
         ("active", lambda row: row["active"]),
         ("closed", lambda row: row["closed"]),
@@ -440,7 +437,7 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
         ({"page": -1}, "page must not be negative"),
         ({"limit": -1}, "limit and offset must not be negative"),
     ):
-        answer = evening.world.gateway.get("/v1/search", params=query)
+        answer = evening.gateway.get("/v1/search", params=query)
         assert (answer.status, answer.json()["message"]) == (400, says)
 
 
@@ -478,7 +475,7 @@ def test_events_of_leagues_and_sports(evening: Evening) -> None:
     assert seen > 60
     says = "type is sport or futures, section is general or trending"
     for query in ({"type": "x"}, {"section": "x"}):
-        answer = evening.world.gateway.get("/v2/leagues/nba/events", params=query)
+        answer = evening.gateway.get("/v2/leagues/nba/events", params=query)
         assert (answer.status, answer.json()["message"]) == (400, says)
 
 
@@ -587,7 +584,7 @@ def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
     ],
 )
 def test_what_is_not_there_is_named(evening: Evening, path: str, says: str) -> None:
-    answer = evening.world.gateway.get(path)
+    answer = evening.gateway.get(path)
     assert (answer.status, answer.json()["message"]) == (404, says)
 
 
@@ -663,7 +660,7 @@ def test_an_event_is_shaped_as_asked(evening: Evening) -> None:
 
 def test_a_trade_counts_for_its_day_week_month_and_year(evening: Evening) -> None:
     by_slug = {market["slug"]: market for market in evening.markets}
-    games = evening.world.simulation.exchange.reference.generated
+    games = evening.core.reference.generated
     old, new, *_ = games.symbols_of(evening.far[0])
     names = ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
     assert [by_slug[old][name] for name in names] == pytest.approx([2.8, 0, 2.8, 2.8, 2.8])
@@ -687,7 +684,7 @@ def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
     seen = set()
     for market in evening.markets:
         status, active, closed = statuses[market["exchangeStatus"]]
-        paid = evening.world.gateway.get(f"/v1/markets/{market['slug']}/settlement")
+        paid = evening.gateway.get(f"/v1/markets/{market['slug']}/settlement")
         final = paid.status == 200
         seen.add((market["exchangeStatus"], final))
         if final:
@@ -711,7 +708,7 @@ def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
 
 
 def test_quotes_and_prices_of_sides_are_those_of_the_book(evening: Evening) -> None:
-    symbol = evening.world.simulation.exchange.reference.generated.symbols_of(evening.far[8])[0]
+    symbol = evening.core.reference.generated.symbols_of(evening.far[8])[0]
     market = evening.get(f"/v1/market/slug/{symbol}")["market"]
     assert (market["bestBidQuote"]["value"], market["bestAskQuote"]["value"]) == (0.2, 0.7)
     sides = {side["long"]: side["quote"]["value"] for side in market["marketSides"]}
@@ -724,9 +721,9 @@ def test_quotes_and_prices_of_sides_are_those_of_the_book(evening: Evening) -> N
 
 
 def test_points_of_a_price_history(evening: Evening) -> None:
-    games = evening.world.simulation.exchange.reference.generated
+    games = evening.core.reference.generated
     symbol = games.symbols_of(evening.far[0])[1]
-    sim = evening.world.simulation
+    sim = evening.simulation
     (trade,) = [found for found in sim.exchange.trading.trades if found.symbol == symbol]
     path, now = "/v1/price-history", sim.now // NS_PER_S
     for interval, reach in (
@@ -788,5 +785,5 @@ def test_points_of_a_price_history(evening: Evening) -> None:
 def test_a_history_that_cannot_be_is_refused(
     evening: Evening, query: dict[str, Any], says: str
 ) -> None:
-    answer = evening.world.gateway.get("/v1/price-history", params=query)
+    answer = evening.gateway.get("/v1/price-history", params=query)
     assert (answer.status, answer.json()["message"]) == (400, says)

@@ -10,15 +10,15 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.model.refusals import NotFound
-from sim.run.client.client import Connection, connect
 from sim.world.reference.reference import Reference
-from tests.journeys import key, trader
+from tests.journeys import key
+from tests.kit import Desk, begin
 
 
 @pytest.mark.spec("S4.1-8", "S2.9-1", "S5.3-1")
-def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
+def test_leagues_come_at_most_fifty_on_a_page(world: Desk) -> None:
     leagues = world.gateway.get("/v2/leagues").json()["leagues"]
-    known = world.simulation.exchange.reference.leagues
+    known = world.core.reference.leagues
     assert len(leagues) == min(len(known), 50)
     assert len(world.gateway.get("/v2/leagues", params={"limit": 1000}).json()["leagues"]) == min(
         len(known), 50
@@ -47,7 +47,7 @@ def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
 
 
 @pytest.mark.spec("S2.9-1", "S2.10-2")
-def test_a_tag_embeds_its_league_with_automatic_resolution(world: Connection) -> None:
+def test_a_tag_embeds_its_league_with_automatic_resolution(world: Desk) -> None:
     tag = world.gateway.get("/v2/tags/slug/nba").json()["tag"]
     assert tag["league"]["automaticResolution"] is True
     assert world.gateway.get(f"/v2/tags/{tag['id']}").json()["tag"] == tag
@@ -56,7 +56,7 @@ def test_a_tag_embeds_its_league_with_automatic_resolution(world: Connection) ->
     assert world.gateway.get("/v2/tags/slug/nobody").status == 404
 
 
-def test_leagues_stand_below_their_sport_and_sports_below_the_tag_sports(world: Connection) -> None:
+def test_leagues_stand_below_their_sport_and_sports_below_the_tag_sports(world: Desk) -> None:
     rows = {int(row["id"]): row for row in world.gateway.get("/v2/tags").json()["tags"]}
     leagues = [row for row in rows.values() if row.get("league")]
     assert len(leagues) > 20
@@ -78,9 +78,9 @@ OUTCOMES = {
 
 
 def test_rungs_of_one_reading_are_directional_and_one_of_many_answers_excludes_the_others(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    client = trader(world)
+    client = world.trader()
     answer = client.post("/v1/refdata/instruments", json={"pageSize": 1000}).json()
     kinds: dict[str, set[str]] = {}
     for row in answer["instruments"]:
@@ -91,7 +91,7 @@ def test_rungs_of_one_reading_are_directional_and_one_of_many_answers_excludes_t
     }
 
 
-def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Connection) -> None:
+def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Desk) -> None:
     game = world.gateway.get("/v1/events", params={"limit": 1}).json()["events"][0]
     for name, live in ((str(game["id"]), True), (game["slug"], False)):
         told = world.simulation.control("event.update", name, {"live": live}).value
@@ -100,7 +100,7 @@ def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Connection)
         world.simulation.control("event.update", "99999999", {"live": True})
 
 
-def test_what_is_unknown_is_not_found(world: Connection) -> None:
+def test_what_is_unknown_is_not_found(world: Desk) -> None:
     for path in (
         "/v2/leagues/nobody",
         "/v2/sports/nobody",
@@ -113,7 +113,7 @@ def test_what_is_unknown_is_not_found(world: Connection) -> None:
         assert (answer.status, answer.json()["code"]) == (404, 5), path
 
 
-def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Connection) -> None:
+def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Desk) -> None:
     sports = {sport["slug"]: sport for sport in world.gateway.get("/v2/sports").json()["sports"]}
     assert "nba" in [league["slug"] for league in sports["basketball"]["leagues"]]
     assert world.gateway.get("/v2/sports/basketball").json()["sport"]["name"] == "Basketball"
@@ -137,7 +137,7 @@ def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Connec
     assert (player["league"], player["teamId"]) == ("nba", celtics["id"])
 
 
-def test_series_are_listed_and_found_by_number(world: Connection) -> None:
+def test_series_are_listed_and_found_by_number(world: Desk) -> None:
     (series,) = world.gateway.get("/v1/series", params={"slug": "nba-2026-27"}).json()["series"]
     assert world.gateway.get(f"/v1/series/id/{series['id']}").json()["series"] == series
     assert world.gateway.get("/v1/series", params={"recurrence": "hourly"}).json() == {"series": []}
@@ -154,7 +154,7 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
     sim = Simulation(load_scenario(str(scenario)))
     sim.exchange.reference = Reference()
     sim.exchange.recurring.begin((), None)
-    world = connect(sim)
+    world = Desk(sim)
     subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json()["subjects"][0]
     paths = [f"/v1/subjects/{subject['id']}", f"/v1/subjects/slug/{subject['slug']}"]
     clients = (world.gateway, world.retail(key(sim)))
@@ -174,22 +174,20 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
             assert client.get(path).status == 404
 
 
-def test_the_gateway_is_up(world: Connection) -> None:
+def test_the_gateway_is_up(world: Desk) -> None:
     assert world.gateway.get("/v1/health").json() == {"status": "ok"}
 
 
 def test_partners_find_events_by_ids_of_their_own() -> None:
-    from sim import Simulation, load_scenario
-    from sim.run.client.client import connect
 
-    origin = connect(Simulation(load_scenario("quickstart")))
+    origin = begin()
     listed = origin.gateway.get("/v1/events", params={"limit": 500}).json()["events"]
     game = next(event for event in listed if event["gameId"] and len(event["markets"]) > 1)
     text = (
         f"name: partners\nextends: quickstart\nworld:\n  events:\n    - {{slug: {game['slug']},"
         " partners: {acme: e/17, other: x}}\n"
     )
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     for path in ("acme/events/e%2F17", "other/events/x", f"sportradar/events/{game['gameId']}"):
         answer = world.gateway.get(f"/v1/partners/{path}")
         assert answer.status == 200, answer
@@ -206,9 +204,9 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     ):
         assert world.gateway.get(f"/v1/partners/{path}").status == 404
     assert origin.gateway.get("/v1/partners/acme/events/e%2F17").status == 404
-    world.simulation.control("assumption.set", "partners.game_ids", {"value": "acme"})
+    world.assume("partners.game_ids", "acme")
     assert world.gateway.get(f"/v1/partners/acme/events/{game['gameId']}").status == 200
-    world.simulation.control("assumption.set", "partners.mapped_sides", {"value": "moneyline"})
+    world.assume("partners.mapped_sides", "moneyline")
     kept = world.gateway.get("/v1/partners/other/events/x").json()["mappedMarketSides"]
     moneyline = [market for market in event["markets"] if market["sportsMarketType"] == "moneyline"]
     assert 0 < len(moneyline) < len(event["markets"])
@@ -225,7 +223,7 @@ def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_rem
     scenario.write_text(
         "name: summer\nextends: quickstart\nclock: {start: 2026-06-28T23:59:59-04:00}\n"
     )
-    world = connect(Simulation(load_scenario(str(scenario))))
+    world = begin(str(scenario))
     of_market = [
         "marketType",
         "sportsMarketTypeV2",

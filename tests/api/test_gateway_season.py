@@ -20,12 +20,12 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.contract.messages import gateway_v1 as gateway_wire
 from sim.contract.messages.gateway_v1 import Event, Market
 from sim.kernel.instants import MINUTE, NS_PER_S, Instant, format_instant, parse_instant
-from sim.run.client.client import Connection, connect
+from tests.kit import Desk, begin
 
 GAMES = 90
 
 
-class Whole:
+class Whole(Desk):
     """A world with a small season, something of everything having happened in it, and all its
     events as the gateway shows them one by one.
     """
@@ -35,9 +35,8 @@ class Whole:
             'name: season\nextends: quickstart\nlimits: {public: "off"}\nworld: {games:'
             f" {games}, automated_windows: false}}\n"
         )
-        self.simulation = Simulation(load_scenario(text))
-        self.connection = connect(self.simulation)
-        games = self.games = self.simulation.exchange.reference.generated
+        super().__init__(Simulation(load_scenario(text)))
+        games = self.games = self.core.reference.generated
         self.touched = [games.symbols_of(games.slugs[number])[0] for number in (50, 60, 75)]
         for by, side in (("maker", "buy"), ("taker", "sell")):
             self.simulation.control(
@@ -58,9 +57,9 @@ class Whole:
             "state": "OPEN",
         }
         self.simulation.control("instrument.create", "", entry)
-        self.connection.advance(later)
-        slugs = [event.slug for event in self.simulation.exchange.reference.events]
-        slugs[self.simulation.exchange.reference.base :] = []
+        self.advance(later)
+        slugs = [event.slug for event in self.core.reference.events]
+        slugs[self.core.reference.base :] = []
         self.events = [
             self.get(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *games.slugs]
         ]
@@ -71,9 +70,6 @@ class Whole:
             if market["slug"] != "by-hand"
         ]
         self.markets.append(self.get("/v1/market/slug/by-hand")["market"])
-
-    def get(self, path: str, **params: Any) -> Any:
-        return self.connection.gateway.get(path, params=params).json()
 
 
 @pytest.fixture(scope="module", params=["0s", "12d"])
@@ -298,7 +294,7 @@ def test_one_by_one_and_in_lists_they_are_the_same(whole: Whole) -> None:
 
 
 def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
-    exchange = whole.simulation.exchange
+    exchange = whole.core
     for slug in whole.games.slugs:
         state = dormant_state(exchange, slug)
         for symbol in whole.games.symbols_of(slug):
@@ -317,7 +313,7 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
         f" {{games.played: {str(played).lower()}}}\n"
     )
     simulation = Simulation(load_scenario(text))
-    connection = connect(simulation)
+    connection = Desk(simulation)
     games, results = simulation.exchange.reference.generated, simulation.exchange.games.plan
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
@@ -364,20 +360,20 @@ def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> N
         "/v1/events/39999",
         f"/v1/events/slug/{stem}x",
     ):
-        assert whole.connection.gateway.get(path).status == 404
+        assert whole.gateway.get(path).status == 404
 
 
 @pytest.fixture(scope="module")
-def large() -> Connection:
+def large() -> Desk:
     """A world as large as life, of which hardly anything is made at its start."""
-    world = connect(Simulation(load_scenario("life-size")))
-    assert len(world.simulation.exchange.instruments) >= 43_000
-    assert world.simulation.exchange.reference.generated._made.cache_info().misses < 60
+    world = begin("life-size")
+    assert len(world.core.instruments) >= 43_000
+    assert world.core.reference.generated._made.cache_info().misses < 60
     return world
 
 
-def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) -> None:
-    games = large.simulation.exchange.reference.generated
+def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Desk) -> None:
+    games = large.core.reference.generated
     made = games._made.cache_info()
     kinds = len(games.examples)  # filters on markets read one event of each kind
     assert kinds < 60
@@ -393,11 +389,7 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
         answer = large.gateway.get(path, params=params).json()
         assert answer["markets" if path == "/v1/markets" else "events"]
     client = large.rpc(
-        next(
-            firm
-            for firm in large.simulation.exchange.firms.all()
-            if "read:marketdata" in firm.scopes
-        )
+        next(firm for firm in large.core.firms.all() if "read:marketdata" in firm.scopes)
     )
     request = wire.CreateMarketDataSubscriptionRequest(snapshot_only=True)
     assert (
@@ -409,15 +401,11 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
         == 50
     )
     assert games._made.cache_info().misses - made.misses - kinds < 60
-    assert not [
-        symbol
-        for symbol in large.simulation.exchange.trading.lifecycle.symbols()
-        if games.find(symbol)
-    ]
+    assert not [symbol for symbol in large.trading.lifecycle.symbols() if games.find(symbol)]
 
 
-def test_what_was_made_is_forgotten_again(large: Connection) -> None:
-    games = large.simulation.exchange.reference.generated
+def test_what_was_made_is_forgotten_again(large: Desk) -> None:
+    games = large.core.reference.generated
     for slug in games.slugs[:500]:
         games.event(slug)
     assert games._made.cache_info().currsize == games.event.cache_info().currsize == 384
@@ -468,7 +456,7 @@ def markets_of(simulation: Simulation, **query: Any) -> list[Market]:
 DUSK = parse_instant("2026-09-07T19:00:00-04:00")
 
 
-class Steps:
+class Steps(Desk):
     """A small world whose lists and events are looked at after each step."""
 
     def __init__(self, more: str = "", *, recurring: str = "false", start: Instant = DUSK) -> None:
@@ -476,15 +464,8 @@ class Steps:
             f"name: steps\nextends: quickstart\nclock: {{start: {format_instant(start)}}}\n"
             f'limits: {{public: "off"}}\nworld: {{games: 14, automated_windows: {recurring}}}\n{more}'
         )
-        self.simulation = Simulation(load_scenario(text))
-        self.connection = connect(self.simulation)
-        self.games = self.simulation.exchange.reference.generated
-
-    def get(self, path: str, **params: Any) -> Any:
-        return self.connection.gateway.get(path, params=params).json()
-
-    def control(self, action: str, subject: str, **body: object) -> None:
-        self.connection.absorb(self.simulation.control(action, subject, body))
+        super().__init__(Simulation(load_scenario(text)))
+        self.games = self.core.reference.generated
 
     def event(self, slug: str) -> dict[str, Any]:
         found: dict[str, Any] = self.get(f"/v1/events/slug/{slug}")["event"]
@@ -496,7 +477,7 @@ class Steps:
     def trade(self, symbol: str, contracts: int) -> None:
         for by, side in (("maker", "buy"), ("taker", "sell")):
             body = {"as": by, "symbol": symbol, "side": side, "price": "0.50"}
-            self.control("order.place", "", **body, qty=str(contracts))
+            self.operate("order.place", "", **body, qty=str(contracts))
 
     def look(self) -> None:
         """Lists are those of their rows, and rows are what somebody sees who never looked."""
@@ -522,7 +503,7 @@ def test_lists_and_events_follow_each_moment_of_a_game() -> None:
     slug = steps.games.slugs[12]
     dates = steps.games.dates(slug)
     assert dates is not None
-    ends = steps.simulation.exchange.games.plan.event_end(slug)
+    ends = steps.core.games.plan.event_end(slug)
     for at, before, after in (
         (dates.game, ("OPEN", False, False), ("OPEN", True, False)),
         (ends, ("OPEN", True, False), ("CLOSED", False, True)),
@@ -531,7 +512,7 @@ def test_lists_and_events_follow_each_moment_of_a_game() -> None:
         (dates.termination, ("EXPIRED", False, True), ("TERMINATED", False, True)),
     ):
         for late, shown in ((-1, before), (0, after)):
-            steps.connection.advance_to(at + late)
+            steps.advance_to(at + late)
             event = steps.event(slug)
             assert steps.statuses(slug) == {shown[0]}, (at, late)
             assert (event["live"], event["ended"]) == shown[1:]
@@ -553,22 +534,22 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     steps.trade(champion["markets"][0]["slug"], 10)
     steps.look()
     assert (steps.event(slug)["volume"], steps.event(slug)["openInterest"]) == (1, 2)
-    steps.control("instrument.state", second, state="HALTED")
+    steps.operate("instrument.state", second, state="HALTED")
     steps.look()
     assert steps.statuses(slug) == {"OPEN", "HALTED"}
-    steps.control("event.update", other, home_score=3, away_score=1, period="T3", live=True)
+    steps.operate("event.update", other, home_score=3, away_score=1, period="T3", live=True)
     steps.look()
     assert steps.event(other)["score"] == {"home": 3, "away": 1}
-    steps.control("instrument.create", "", symbol="by-hand", event=third, state="OPEN")
+    steps.operate("instrument.create", "", symbol="by-hand", event=third, state="OPEN")
     steps.look()
     listed = steps.event(third)
     assert [one["slug"] for one in listed["markets"]][-1] == "by-hand"
     steps.simulation.snapshot("listed")
-    steps.control("instrument.settle", second, price="1")
+    steps.operate("instrument.settle", second, price="1")
     steps.look()
     event = steps.event(slug)
     assert (event["active"], event["closed"]) == (True, False), "one of its markets has paid"
-    steps.connection.advance("25h")
+    steps.advance("25h")
     steps.look()
     event = steps.event(slug)
     assert (event["volume"], event["volume24hr"], event["closed"]) == (1, 0, True)
@@ -584,10 +565,10 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
 
 def test_a_game_that_was_over_when_the_world_began_is_paid_a_minute_after_its_end() -> None:
     slug = Steps().games.slugs[12]
-    ends = Steps().simulation.exchange.games.plan.event_end(slug)
+    ends = Steps().core.games.plan.event_end(slug)
     steps = Steps(start=ends + MINUTE // 2)
     for at, status in ((ends + MINUTE - 1, "CLOSED"), (ends + MINUTE, "RESOLVED")):
-        steps.connection.advance_to(at)
+        steps.advance_to(at)
         event = steps.event(slug)
         assert parse_instant(event["updatedAt"]) == (ends if status == "CLOSED" else at)
         assert {market["status"] for market in event["markets"]} == {f"MARKET_STATUS_{status}"}
@@ -601,7 +582,7 @@ def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:
     begins.
     """
     steps = Steps(recurring="true")
-    start = steps.simulation.now
+    start = steps.now
     names = [f"btc-updown-5m-2026-09-07-{at}z" for at in ("2300", "2305")]
     for since, statuses in (
         (0, ["OPEN", "PENDING"]),
@@ -609,7 +590,7 @@ def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:
         (210 * NS_PER_S, ["OPEN", "OPEN"]),
         (300 * NS_PER_S, ["CLOSED", "OPEN"]),
     ):
-        steps.connection.advance_to(start + since)
+        steps.advance_to(start + since)
         markets = markets_of(steps.simulation, event_slug=names)
         assert [market.exchange_status for market in markets] == statuses
         steps.look()
@@ -619,13 +600,13 @@ def test_while_games_are_not_played_a_result_is_known_at_the_expiration() -> Non
     steps = Steps("assumptions: {games.played: false}\n")
     slug = steps.games.slugs[12]
     dates = steps.games.dates(slug)
-    result = steps.simulation.exchange.games.plan.final_game(slug)
+    result = steps.core.games.plan.final_game(slug)
     assert dates is not None and result is not None
-    steps.connection.advance_to(dates.expiration - 1)
+    steps.advance_to(dates.expiration - 1)
     event = steps.event(slug)
     assert (event["ended"], event["score"], event["period"]) == (False, None, "NS")
     assert steps.statuses(slug) == {"OPEN"}
-    steps.connection.advance_to(dates.expiration)
+    steps.advance_to(dates.expiration)
     event = steps.event(slug)
     assert (event["ended"], event["period"]) == (True, "FT")
     assert event["score"] == {"home": result.home_score, "away": result.away_score}
@@ -648,6 +629,6 @@ def test_a_game_that_was_only_reported_as_ended_has_the_score_of_its_periods(
 ) -> None:
     steps = Steps()
     slug = steps.games.slugs[12]
-    steps.control("event.update", slug, **report, ended=True)
+    steps.operate("event.update", slug, **report, ended=True)
     event = steps.event(slug)
     assert (event["score"], event["period"], event["ended"]) == (score, period, True)

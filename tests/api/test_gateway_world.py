@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.run.client.client import Connection
+from tests.kit import Desk
 
 NUMBER = (int, float)
 # Fields of §2.10 that are there on the quickstart's date; those that left on 2026-06-29 are tested
@@ -69,7 +69,7 @@ def assert_shape(message: dict[str, Any], shape: dict[Any, tuple[str, ...]]) -> 
             assert kind is bool or not isinstance(message[name], bool), name
 
 
-def paged(world: Connection, what: str, size: int = 500) -> list[dict[str, Any]]:
+def paged(world: Desk, what: str, size: int = 500) -> list[dict[str, Any]]:
     """Everything of a list, page by page."""
     found: list[dict[str, Any]] = []
     while page := world.gateway.get(
@@ -82,11 +82,9 @@ def paged(world: Connection, what: str, size: int = 500) -> list[dict[str, Any]]
 
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S2.10-1", "S2.10-2", "S4.1-9", "S4.1-11", "S9-3")
-def test_every_market_has_every_documented_field(world: Connection) -> None:
+def test_every_market_has_every_documented_field(world: Desk) -> None:
     markets = paged(world, "markets")
-    assert [market["slug"] for market in markets] == list(
-        world.simulation.exchange.instruments.symbols()
-    )
+    assert [market["slug"] for market in markets] == list(world.core.instruments.symbols())
     assert len(markets) > 3000
     for market in markets[::7]:
         assert_shape(market, MARKET)
@@ -108,7 +106,7 @@ def test_every_market_has_every_documented_field(world: Connection) -> None:
 @pytest.mark.long
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S2.11-1", "S4.1-10")
-def test_every_event_has_every_documented_field(world: Connection) -> None:
+def test_every_event_has_every_documented_field(world: Desk) -> None:
     events = paged(world, "events")
     assert len({event["id"] for event in events}) == len(events) > 250
     assert [market["id"] for event in events for market in event["markets"]] == [
@@ -126,7 +124,7 @@ def test_every_event_has_every_documented_field(world: Connection) -> None:
 
 @pytest.mark.spec("S2.2-3", "S4.1-1")
 @pytest.mark.parametrize("asset", ["crypto:btc", "crypto:eth"])
-def test_bitcoin_and_ether_have_months_of_prices(world: Connection, asset: str) -> None:
+def test_bitcoin_and_ether_have_months_of_prices(world: Desk, asset: str) -> None:
     params = {"assets": asset, "bucket": "ASSET_PRICE_BUCKET_1D", "from": 0, "to": 0}
     (series,) = world.gateway.get("/v1/asset-prices/history", params=params).json()["series"]
     assert len(series["candles"]) > 60

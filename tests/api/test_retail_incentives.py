@@ -13,10 +13,10 @@ from sim.kernel.instants import days, hours
 @pytest.fixture
 def retail() -> RetailWorld:
     world = RetailWorld()
-    now = world.sim.now
-    incentives = world.sim.exchange.incentives
+    now = world.now
+    incentives = world.core.incentives
     incentives.load(type(incentives.save())([], []))
-    world.sim.exchange.scoring.load([])
+    world.core.scoring.load([])
     incentives.add(
         Period(
             program_id="whole_early",
@@ -78,7 +78,7 @@ def test_programs_are_grouped_by_market_and_leave_out_what_is_unset(retail: Reta
     assert live["rewardPool"] == 0.5
     assert not {"end", "discountFactor", "targetSize", "minTakerNotional", "maxSpread"} & set(live)
     assert fine["timePeriods"][0]["minTakerNotional"] == 500
-    retail.world.advance("1h")
+    retail.advance("1h")
     assert (
         retail.ann.get("/v1/incentives").json()["programs"][1]["timePeriods"][1]["status"]
         == "active"
@@ -138,8 +138,8 @@ def test_programs_can_be_sorted_by_the_start_of_their_events(
     for event in retail.gateway.get("/v1/events", params=params).json()["events"]:
         symbol = event["markets"][0]["slug"]
         starts[symbol] = event["startTime"]
-        now = retail.sim.now
-        retail.sim.exchange.incentives.add(
+        now = retail.now
+        retail.core.incentives.add(
             Period(program_id=symbol, symbol=symbol, start=now, created=now, reward_pool=DOLLAR)
         )
     assert len(set(starts.values())) > 4
@@ -168,7 +168,7 @@ def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
     retail: RetailWorld,
 ) -> None:
     assert retail.ann.get("/v1/incentives/earnings").json() == {"rewards": []}
-    incentives = retail.sim.exchange.incentives
+    incentives = retail.core.incentives
     account = retail.keys[0].account
     for amount, day, status in (
         (1, "2026-09-08", "PENDING"),
@@ -197,13 +197,13 @@ def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
     assert (
         retail.ann.get("/v1/incentives/earnings", params={"start_date": "2026-02-30"}).status == 400
     )
-    retail.world.advance_to("2026-09-09T00:00:00-04:00")
+    retail.advance_to("2026-09-09T00:00:00-04:00")
     assert retail.ann.get("/v1/incentives/earnings").json()["rewards"][0]["status"] == "PAID"
 
 
 def test_what_is_paid_pending_and_skipped_of_a_day_is_one_entry(retail: RetailWorld) -> None:
     """Skipped rewards are no payouts: they count where there is nothing else."""
-    incentives, account = retail.sim.exchange.incentives, retail.keys[0].account
+    incentives, account = retail.core.incentives, retail.keys[0].account
     for symbol, amount, status, kind in (
         (WHOLE, 1, "PAID", "liquidityProgram"),
         (WHOLE, 2, "PENDING", "liquidityProgram"),
@@ -223,7 +223,7 @@ def test_what_is_paid_pending_and_skipped_of_a_day_is_one_entry(retail: RetailWo
         incentives.grant(reward)
 
     def rows(**params: str) -> list[tuple[str, float, str]]:
-        retail.world.advance("1s")  # five calls a second
+        retail.advance("1s")  # five calls a second
         found = retail.ann.get("/v1/incentives/earnings", params=params).json()["rewards"]
         return [(row["marketSlug"], row["reward"], row["status"]) for row in found]
 

@@ -10,7 +10,7 @@ from retail_world import BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
 
 from sim import Simulation, load_scenario
 from sim.kernel.instants import parse_instant
-from sim.run.client.client import connect
+from tests.kit import Desk
 
 
 @pytest.mark.spec("S4.2-9")
@@ -66,12 +66,12 @@ def test_an_empty_side_is_null_and_an_answer_follows_every_change(retail: Retail
         "4.0000",
         "4.0000",
     )
-    retail.control("instrument.state", WHOLE, state="HALTED")
+    retail.operate("instrument.state", WHOLE, state="HALTED")
     assert retail.gateway.get(path).json()["marketData"]["state"] == "MARKET_STATE_HALTED"
 
 
 def test_a_settled_market_shows_its_price_even_when_it_is_zero(retail: RetailWorld) -> None:
-    retail.control("instrument.settle", WHOLE, price="0")
+    retail.operate("instrument.settle", WHOLE, price="0")
     best = retail.gateway.get(f"/v1/markets/{WHOLE}/bbo").json()["marketData"]
     book = retail.gateway.get(f"/v1/markets/{WHOLE}/book").json()["marketData"]
     assert (best["settlementPx"], best["currentPx"], best["state"]) == (
@@ -96,8 +96,8 @@ def test_every_statistic_says_since_when_it_holds(retail: RetailWorld) -> None:
     for price in ("0.50", "0.60", "0.40", "0.50"):
         retail.order(retail.bob, WHOLE, SELL_YES, price=price)
         retail.order(retail.ann, WHOLE, BUY_YES, price=price)
-        retail.world.advance("1m")
-    retail.control("instrument.state", WHOLE, state="CLOSED")
+        retail.advance("1m")
+    retail.operate("instrument.state", WHOLE, state="CLOSED")
     minutes = [0, 1, 2, 3, 3, 3, 4]
     assert [stats()[f"{name}SetTime"] for name in moments] == [
         f"2026-09-08T18:0{minute}:00Z" for minute in minutes
@@ -111,7 +111,7 @@ def test_every_statistic_says_since_when_it_holds(retail: RetailWorld) -> None:
 
 
 def test_unknown_and_pending_markets_have_no_book(retail: RetailWorld) -> None:
-    retail.control(
+    retail.operate(
         "instrument.create",
         "",
         symbol="aec-test-later",
@@ -135,7 +135,7 @@ def test_the_last_price_sample_is_served_until_its_date(
     scenario = tmp_path / "summer.yaml"
     scenario.write_text("name: summer\nworld: {base: empty}\n")
     sim = Simulation(load_scenario(str(scenario)), start=parse_instant(start))
-    world = connect(sim)
+    world = Desk(sim)
     sim.control(
         "instrument.create",
         "",

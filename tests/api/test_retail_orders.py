@@ -187,10 +187,10 @@ def test_a_business_reject_is_an_execution_behind_a_200(
 def test_a_closed_market_rejects_by_execution_and_the_switch_makes_it_an_error(
     retail: RetailWorld,
 ) -> None:
-    retail.control("instrument.state", WHOLE, state="SUSPENDED")
+    retail.operate("instrument.state", WHOLE, state="SUSPENDED")
     (execution,) = retail.order(retail.ann).json()["executions"]
     assert execution["orderRejectReason"] == "ORD_REJECT_REASON_EXCHANGE_CLOSED"
-    retail.control("assumption.set", "retail.sync_reject", value="spec")
+    retail.operate("assumption.set", "retail.sync_reject", value="spec")
     assert retail.order(retail.ann).status == 422
 
 
@@ -341,11 +341,11 @@ def test_a_good_till_date_order_expires_when_its_time_comes(
     order_id = retail.order(
         retail.ann, tif="TIME_IN_FORCE_GOOD_TILL_DATE", goodTillTime=until
     ).json()["id"]
-    retail.world.advance("4m59s")
+    retail.advance("4m59s")
     assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [
         order_id
     ]
-    retail.world.advance("1s")
+    retail.advance("1s")
     order = retail.ann.get(f"/v1/order/{order_id}").json()["order"]
     assert (order["state"], order["tif"], order["leavesQuantity"]) == (
         "ORDER_STATE_EXPIRED",

@@ -81,7 +81,7 @@ def test_positions_come_in_pages(retail: RetailWorld) -> None:
 @pytest.mark.spec("S4.2-6", "S2.8-4")
 def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWorld) -> None:
     trade(retail, 0.01, "0.40")
-    retail.world.advance("1m")
+    retail.advance("1m")
     retail.order(retail.bob, FINE, BUY_YES, price="0.60", quantity=0.01)
     retail.order(retail.ann, FINE, SELL_YES, price="0.60", quantity=0.01)
     sold, bought = retail.ann.get(
@@ -108,7 +108,7 @@ def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWor
 def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorld) -> None:
     trade(retail, 10, "0.60")
     was = retail.ann.get("/v1/portfolio/positions").json()["positions"][FINE]
-    retail.control("instrument.settle", FINE, price="1")
+    retail.operate("instrument.settle", FINE, price="1")
     (won,) = retail.ann.get(
         "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}
     ).json()["activities"]
@@ -139,7 +139,7 @@ def test_a_resolution_names_the_side_that_was_paid_and_what_each_side_made(
     retail: RetailWorld, price: str, side: str, ann: int, bob: int
 ) -> None:
     trade(retail, 10, "0.60")
-    retail.control("instrument.settle", FINE, price=price)
+    retail.operate("instrument.settle", FINE, price=price)
     for client, net, made in ((retail.ann, "10.0000", ann), (retail.bob, "-10.0000", bob)):
         (activity,) = client.get(
             "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}
@@ -176,7 +176,7 @@ def test_an_order_of_the_exchange_is_told_as_one_on_the_yes_side(
     retail: RetailWorld, side: str, intent: str
 ) -> None:
     body = {"as": "maker", "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"}
-    retail.control("order.place", "", **body)
+    retail.operate("order.place", "", **body)
     retail.order(retail.ann, WHOLE, intent, price="0.40", quantity=1)
     (activity, *_) = retail.ann.get("/v1/portfolio/activities").json()["activities"]
     told = activity["trade"]["passive"]
@@ -198,7 +198,7 @@ def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_as
 
     def fund(times: int) -> None:
         for _ in range(times):
-            retail.control("account.fund", retail.keys[0].account, amount="1")
+            retail.operate("account.fund", retail.keys[0].account, amount="1")
 
     fund(100 - page()[0])
     assert page() == page(limit=100) == page(limit=101) == (100, True)
@@ -212,7 +212,7 @@ def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_as
 def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: RetailWorld) -> None:
     """R15."""
     trade(retail, 1, symbol=FINE)
-    retail.world.advance("1m")
+    retail.advance("1m")
     trade(retail, 1, symbol=WHOLE)
 
     def slugs(**params: object) -> list[str]:
@@ -236,7 +236,7 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
 ) -> None:
     for _ in range(4):
         trade(retail, 1)
-        retail.world.advance("10s")
+        retail.advance("10s")
     whole = retail.ann.get("/v1/portfolio/activities", params={"sort_order": order}).json()[
         "activities"
     ]
@@ -263,18 +263,18 @@ def test_a_feed_that_was_read_shows_after_a_restore_what_happens_instead(
     retail: RetailWorld,
 ) -> None:
     def settle() -> None:
-        retail.control("instrument.settle", FINE, price="1")
+        retail.operate("instrument.settle", FINE, price="1")
 
     def buy() -> None:
         trade(retail, 1, symbol=WHOLE)
 
     def fund() -> None:
-        retail.control("account.fund", retail.keys[0].account, amount="1")
+        retail.operate("account.fund", retail.keys[0].account, amount="1")
 
     def feed(*deeds: Callable[[], None]) -> list[str]:
         """The types of activities after some deeds, oldest first."""
         for deed in deeds:
-            retail.world.advance("1s")
+            retail.advance("1s")
             deed()
         params = {"sort_order": "SORT_ORDER_ASCENDING"}
         found = retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"]
@@ -282,11 +282,11 @@ def test_a_feed_that_was_read_shows_after_a_restore_what_happens_instead(
 
     trade(retail, 10)
     before = feed()
-    retail.sim.snapshot("held")
+    retail.simulation.snapshot("held")
     told = {settle: "POSITION_RESOLUTION", buy: "TRADE", fund: "ACCOUNT_DEPOSIT"}
     for deeds in ((settle, buy, fund), (fund, fund, buy, settle), (), (buy, settle, fund, fund)):
         assert feed(*deeds) == [*before, *(told[deed] for deed in deeds)]
-        retail.world.deliver(retail.sim.restore("held"))
+        retail.deliver(retail.simulation.restore("held"))
 
 
 @pytest.mark.spec("S2.8-5")
@@ -298,7 +298,7 @@ def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(
 ) -> None:
     """P16."""
     account = retail.keys[0].account
-    retail.sim.exchange.incentives.grant(
+    retail.core.incentives.grant(
         Reward(
             account=account, symbol=FINE, date="2026-09-08", amount=5 * DOLLAR, program_type=program
         )
@@ -306,7 +306,7 @@ def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(
     params = {"types": f"ACTIVITY_TYPE_{kind}"}
     assert retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"] == []
     before = retail.balance(retail.ann)["currentBalance"]
-    retail.world.advance_to("2026-09-09T00:00:00-04:00")
+    retail.advance_to("2026-09-09T00:00:00-04:00")
     (activity,) = retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"]
     change = activity["accountBalanceChange"]
     assert set(activity) == {"type", "accountBalanceChange"}
@@ -345,6 +345,6 @@ def test_an_account_without_a_signature_sees_nothing(retail: RetailWorld) -> Non
         "/v1/account/balances",
         "/v1/orders/open",
     ):
-        outcome = retail.sim.rest("retail", "GET", path, "", {}, b"")
+        outcome = retail.simulation.rest("retail", "GET", path, "", {}, b"")
         assert outcome.reply is not None
         assert outcome.reply.status == 401

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.core.model.quantities import CENT
-from sim.run.client.client import Connection, Response, connect
+from sim.run.client.client import Connection, Response
 from sim.world.format.yaml_tree import ScenarioError
 from tests.api.test_synchronous_orders import two
 from tests.journeys import firm
+from tests.kit import Desk, begin
 
 WORLD = """
 name: own-fees
@@ -43,7 +44,7 @@ ROWS = """
 
 
 def world_of(rows: str) -> Connection:
-    return connect(Simulation(load_scenario(WORLD + rows)))
+    return begin(WORLD + rows)
 
 
 def post(
@@ -220,7 +221,7 @@ def test_steps_of_the_weekly_rebate_can_be_changed() -> None:
         'world: {accounts: [{name: firms/retail/accounts/5c1e90d2, balance: "10000", prior_volume:'
         ' "100"}]}\n'
     )
-    world = connect(Simulation(load_scenario(f"name: r\nextends: quickstart\n{text}{taker}")))
+    world = begin(f"name: r\nextends: quickstart\n{text}{taker}")
     terms = {
         "symbol": "oth-c",
         "state": "OPEN",
@@ -246,15 +247,15 @@ def test_a_schedule_survives_forks_journeys_and_its_own_text() -> None:
     world.advance("1h")
     sim = world.simulation
     sim.snapshot("there")
-    twin = connect(sim.fork())
+    twin = Desk(sim.fork())
     assert trade(twin, "tst-a", 40, 100) == (48, 0)
     sim.restore("there")
     assert trade(world, "oth-c", 40, 100) == (168, -48)
-    again = connect(Simulation(load_scenario(sim.scenario.source() + "\n")))
+    again = begin(sim.scenario.source() + "\n")
     again.advance("1h")
     assert trade(again, "oth-b", 40, 100) == (240, 0)
     sim.reset(seed=8)
-    assert trade(connect(sim), "oth-b", 40, 100) == (240, 0)
+    assert trade(Desk(sim), "oth-b", 40, 100) == (240, 0)
 
 
 def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path) -> None:
@@ -262,7 +263,7 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
     base = (WORLD + ROWS).replace("name: own-fees", "name: own")
     (tmp_path / "own.yaml").write_text(base)
     (tmp_path / "top.yaml").write_text(text)
-    world = connect(Simulation(load_scenario(str(tmp_path / "top.yaml"))))
+    world = begin(str(tmp_path / "top.yaml"))
     assert trade(world, "oth-b", 40, 100) == (24, 0)
     assert trade(world, "tst-a", 40, 100) == (48, 0)
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.core.exchange import Exchange
 from sim.core.incentives import scoring
 from sim.core.incentives.incentives import Period
@@ -21,10 +20,11 @@ from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, NS_PER_MS, NS_PER_S, eastern_date, parse_instant
-from sim.run.client.client import Connection, Http, connect
+from sim.run.client.client import Connection, Http
 from sim.world.format.yaml_tree import ScenarioError
 from tests.api.test_synchronous_orders import two
 from tests.journeys import trader
+from tests.kit import Desk, begin
 
 START = parse_instant("2026-09-08T23:58:00-04:00")
 MIDNIGHT = parse_instant("2026-09-09T00:00:00-04:00")
@@ -383,7 +383,7 @@ VOLUME = (
 
 
 def world_of(period: str = LIQUID + "}", more: str = "") -> Connection:
-    return connect(Simulation(load_scenario(WORLD.replace("PERIOD", period) + more)))
+    return begin(WORLD.replace("PERIOD", period) + more)
 
 
 def clients(world: Connection) -> list[Http]:
@@ -745,7 +745,7 @@ def test_scoring_can_be_left_to_the_scenario() -> None:
     )
     account = two(world_of())[0].account
     text = WORLD.replace("PERIOD", LIQUID + "}") + reward.replace("ACCOUNT", account) + more
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     ann = clients(world)[0]
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
@@ -758,7 +758,7 @@ def test_points_survive_a_snapshot_and_a_fork() -> None:
     bid(ann, 40, 10)
     world.advance("1h")
     world.simulation.snapshot("half")
-    twin = connect(world.simulation.fork())
+    twin = Desk(world.simulation.fork())
     for one in (world, twin):
         bid(clients(one)[1], 40, 10)
         one.advance_to("2026-09-09T00:00:00-04:00")

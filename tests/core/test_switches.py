@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import NS_PER_S
-from sim.run.client.client import Connection, Http, RpcError, connect
+from sim.run.client.client import Connection, Http, RpcError
 from tests.api import test_exchange_funding as funding
 from tests.api import test_exchange_kyc_prefill as prefill
 from tests.api import test_exchange_participants as participants
 from tests.api import test_retail_rfqs as rfqs
 from tests.journeys import firm, key, operate, order, quiet, trader
-from tests.kit import streams
+from tests.kit import begin, streams
 
 HERE = Path(__file__).parents[1]
 PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
@@ -291,7 +291,7 @@ TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], .
 
 
 def fresh() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
+    return begin()
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,12 @@ class Desk(Connection):
         """The journal of the run."""
         return JournalReader(self.simulation)
 
+    def get(self, path: str, **params: Any) -> Any:
+        """The JSON of a public read, which must succeed."""
+        answer = self.gateway.get(path, params=params)
+        assert answer.status == 200, answer
+        return answer.json()
+
     # ---- people and their clients
 
     @cached_property

@@ -14,10 +14,10 @@ import pytest
 from sim.contract.messages.exchange_v1 import CreateOrderSubscriptionRequest
 from sim.read.history import pages
 from sim.read.history.history import History
-from sim.run.client.client import connect
 from sim.testing.control import ControlError
 from tests.api.test_synchronous_orders import slow, synchronous
 from tests.journeys import key, quiet, rpc_trader
+from tests.kit import Desk
 
 
 def history(exchange: Any, **query: Any) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def test_the_fixture_reads_history(exchange):
 
 
 def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(quickstart) -> None:
-    world = connect(quickstart)
+    world = Desk(quickstart)
     stream = rpc_trader(world).stream(
         "OrderEntryAPI.CreateOrderSubscription", CreateOrderSubscriptionRequest()
     )
@@ -277,7 +277,7 @@ def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(q
 
 
 def test_an_answer_that_has_to_leave_comes_of_the_call_that_it_answers(quickstart) -> None:
-    world = connect(quickstart)
+    world = Desk(quickstart)
     slow(world, "2s")
     client = world.retail(key(quickstart))
     parked = client.post("/v1/orders", json=synchronous(quiet(quickstart)), wait=False)

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.api.pipeline.inputs import recorded_input
 from sim.cli.main import main
@@ -22,9 +21,10 @@ from sim.core.model.refusals import NotFound
 from sim.kernel.journal_reader import read_line
 from sim.read.conformance import check, rulebook
 from sim.read.explain import explain
-from sim.run.client.client import Connection, RpcError, connect
+from sim.run.client.client import Connection, RpcError
 from tests.api import test_retail_rfqs as rfqs
 from tests.journeys import APPLICATION, enter, firm, key, operate, quiet, rpc_trader, trader
+from tests.kit import begin
 
 Client = Callable[[Connection], object]
 MINE, OTHERS = ("a", "900110001"), ("other", "900110001")
@@ -330,7 +330,7 @@ def test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one(name: str) -> N
     good, bad = CLIENTS[name]
     verdicts = []
     for client in (good, bad):
-        world = connect(Simulation(load_scenario("quickstart")))
+        world = begin()
         client(world)
         digest = world.simulation.digest
         (verdict,) = check(world.simulation, rules=(name,)).verdicts
@@ -400,7 +400,7 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
 ) -> None:
     path, junit = tmp_path / "run.ndjson", tmp_path / "judge.xml"
     with path.open("w+b", buffering=0) as file:
-        too_often("1s")(connect(Simulation(load_scenario("quickstart"), journal=file)))
+        too_often("1s")(begin(journal=file))
 
     def sim(*arguments: str) -> tuple[int, str, str]:
         return main(["conformance", *arguments]), *capsys.readouterr()

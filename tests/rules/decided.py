@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sim import Simulation, load_scenario
 from sim.core.invariants import violations
 from sim.core.model.instrument import Instrument
 from sim.read.explain import explain
-from sim.run.client.client import Connection, Http, Response, Stream, connect
+from sim.run.client.client import Connection, Http, Response, Stream
 from tests.journeys import FEW_GAMES, firm, operate, order, trader
+from tests.kit import begin
 
 # Rules that a test of this folder led to, by the tests.
 MET: dict[str, list[str]] = {}
@@ -66,7 +66,7 @@ def decides(situation: Callable[..., Decided]) -> Callable[..., None]:
 
 def world_of(text: str = "", preset: str = "") -> Connection:
     """A world of the quickstart with few games, and more lines of a scenario."""
-    world = connect(Simulation(load_scenario(FEW_GAMES + text)))
+    world = begin(FEW_GAMES + text)
     if preset:
         world.simulation.control("preset.set", "", {"name": preset})
     return world

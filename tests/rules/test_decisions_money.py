@@ -9,15 +9,15 @@ from contextlib import suppress
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import Side
 from sim.core.model.refusals import Refusal
-from sim.run.client.client import Connection, RpcError, connect
+from sim.run.client.client import Connection, RpcError
 from tests.api import test_exchange_rfqs as rfqs
 from tests.api.test_funding_refusals import SOURCES
 from tests.journeys import firm, key, rpc_trader, trader
+from tests.kit import begin
 from tests.rules import test_money as money
 from tests.rules.decided import (
     Decided,
@@ -82,7 +82,7 @@ def test_p5_an_order_that_the_account_can_no_longer_pay_for_is_canceled() -> Dec
 
 @decides
 def test_p6_a_withdrawal_of_what_orders_reserve_is_refused() -> Decided:
-    world = connect(Simulation(load_scenario(SOURCES)))
+    world = begin(SOURCES)
     market, account = listed(world), account_of(world)
     entered(world, market, "buy", 50, 1000)
     dollars = world.simulation.exchange.trading.buying_power(account) // 10**8
@@ -205,7 +205,7 @@ def test_p26_a_clearing_account_has_no_balance_to_ask_for() -> Decided:
 
 
 def _ideal() -> Connection:
-    world = connect(Simulation(load_scenario("quickstart")))
+    world = begin()
     operate(world, "preset.set", name="ideal")
     return world
 
