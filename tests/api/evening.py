@@ -60,12 +60,12 @@ class Evening(Desk):
 
     def every(self, path: str, name: str, **query: Any) -> list[Row]:
         rows: list[Row] = []
-        while page := self.get(path, limit=2000, offset=len(rows), **query)[name]:
+        while page := self.read(path, limit=2000, offset=len(rows), **query)[name]:
             rows += page
         return rows
 
     def ids(self, path: str, name: str, **query: Any) -> list[str]:
-        return [row["slug"] for row in self.get(path, limit=2000, **query)[name]]
+        return [row["slug"] for row in self.read(path, limit=2000, **query)[name]]
 
 
 def some(rows: Iterable[Row], of: Callable[[Row], Any], most: int = 4) -> list[Any]:

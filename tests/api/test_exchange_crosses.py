@@ -36,8 +36,8 @@ def cross(world: Desk, requests: list[dict[str, Any]], **fields: Any) -> Respons
 
 
 def found(world: Desk, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = (
-        world.trader(user).post("/v1/report/orders/search", json=filters).json()["order"]
+    rows: list[dict[str, Any]] = world.trader(user).send(
+        "/v1/report/orders/search", filters, "order"
     )
     return rows
 
@@ -73,19 +73,15 @@ def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(world:
         "",
         world.firm.users[0].name,
     )
-    book = world.trader().get(f"/v1/orderbook/{symbol}").json()
+    book = world.trader().read(f"/v1/orderbook/{symbol}")
     assert book["bids"] == book["offers"] == []
-    trade = (
-        world.trader().post("/v1/report/trades/search", json={"symbol": symbol}).json()["trade"][0]
-    )
+    trade = world.trader().send("/v1/report/trades/search", {"symbol": symbol}, "trade", 0)
     assert (trade["tradeType"], trade["aggressor"]["lastPx"]) == (
         "TRADE_TYPE_CROSS",
         requests[0]["price"],
     )
     nets = [
-        world.trader(user)
-        .get("/v1/positions", params={"name": world.account(user), "symbol": symbol})
-        .json()
+        world.trader(user).read("/v1/positions", name=world.account(user), symbol=symbol)
         for user in (0, 1)
     ]
     assert [net["positions"][0]["netPosition"] for net in nets] == [
@@ -150,7 +146,7 @@ def test_nobody_in_the_book_is_passed_over(world: Desk, rule: str, cents: int, s
     answer = cross(world, requests)
     assert answer.status == status, answer
     assert (kept(world) == before) is (status != 200)
-    assert len(maker.get("/v1/trading/orders/open").json()["orders"]) == 2
+    assert len(maker.read("/v1/trading/orders/open", "orders")) == 2
 
 
 def _change(index: int, **fields: Any) -> Any:
@@ -243,7 +239,7 @@ def test_a_cross_reaches_stops_and_both_order_streams(world: Desk) -> None:
             wire.ExecutionType.EXECUTION_TYPE_FILL,
         ]
     assert (
-        world.trader(2).get(f"/v1/report/orders/{held.json()['orderId']}").json()["order"]["state"]
+        world.trader(2).read(f"/v1/report/orders/{held.json()['orderId']}", "order", "state")
         == "ORDER_STATE_CANCELED"
     )
 
@@ -278,9 +274,7 @@ def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Desk) -> None:
     world.assume("engine.latency", "7s")
     requests = sides(world)
     made = [row["orderId"] for row in cross(world, requests).json()["responses"]]
-    rows = [
-        world.trader(user).get("/v1/trading/orders/open").json()["orders"][0] for user in (0, 1)
-    ]
+    rows = [world.trader(user).read("/v1/trading/orders/open", "orders", 0) for user in (0, 1)]
     assert [(row["id"], row["state"], row["crossId"]) for row in rows] == [
         (order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in made
     ]
@@ -311,7 +305,7 @@ def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_
     rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["state"] for row in rows] == ["ORDER_STATE_REJECTED"] * 2
     assert all(
-        world.trader(user).get("/v1/trading/orders/open").json()["orders"] == [] for user in (0, 1)
+        world.trader(user).read("/v1/trading/orders/open", "orders") == [] for user in (0, 1)
     )
 
 

@@ -41,15 +41,15 @@ def decide(world: Desk, transaction: str, **how: str) -> dict[str, Any]:
 
 def balance(world: Desk) -> float:
     return float(
-        world.trader()
-        .post("/v1/positions/balance", json={"name": world.account(), "currency": "USD"})
-        .json()["balance"]
+        world.trader().send(
+            "/v1/positions/balance", {"name": world.account(), "currency": "USD"}, "balance"
+        )
     )
 
 
 def read(world: Desk, transaction: str) -> dict[str, Any]:
-    found: dict[str, Any] = (
-        world.trader().get(f"/v1/funding/transactions/{transaction}").json()["transaction"]
+    found: dict[str, Any] = world.trader().read(
+        f"/v1/funding/transactions/{transaction}", "transaction"
     )
     return found
 
@@ -62,7 +62,7 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
     world: Desk,
 ) -> None:
     found = world.firm
-    rows = world.exchange(found).get("/v1/funding/accounts").json()
+    rows = world.exchange(found).read("/v1/funding/accounts")
     assert [row["id"] for row in rows["accounts"]] == [
         found.clearing_account,
         *(user.account for user in found.users),
@@ -72,14 +72,12 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
         "ACCOUNT_TYPE_HOLDING",
     ]
     assert rows["eof"] is True and "nextPageToken" not in rows
-    assert [row["id"] for row in world.trader().get("/v1/funding/accounts").json()["accounts"]] == [
+    assert [row["id"] for row in world.trader().read("/v1/funding/accounts", "accounts")] == [
         world.account()
     ]
-    first = world.exchange(found).get("/v1/funding/accounts", params={"pageSize": 1}).json()
-    second = (
-        world.exchange(found)
-        .get("/v1/funding/accounts", params={"pageSize": 1, "pageToken": first["nextPageToken"]})
-        .json()
+    first = world.exchange(found).read("/v1/funding/accounts", pageSize=1)
+    second = world.exchange(found).read(
+        "/v1/funding/accounts", pageSize=1, pageToken=first["nextPageToken"]
     )
     assert second["accounts"] == rows["accounts"][1:2]
     for wanted, count in (
@@ -89,8 +87,7 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
         ({"clearingMemberIds": "nope"}, 0),
     ):
         assert (
-            len(world.exchange(found).get("/v1/funding/accounts", params=wanted).json()["accounts"])
-            == count
+            len(world.exchange(found).read("/v1/funding/accounts", "accounts", **wanted)) == count
         ), wanted
     assert world.exchange(world.poor_firm).get("/v1/funding/accounts").status == 403
 
@@ -111,9 +108,7 @@ def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Des
         {"erp": "17"},
         bank(world),
     )
-    listed = client.get("/v1/funding/accounts", params={"accountIds": world.account()}).json()[
-        "accounts"
-    ]
+    listed = client.read("/v1/funding/accounts", "accounts", accountIds=world.account())
     assert listed == [again]
     fixed = ({"accountType": "ACCOUNT_TYPE_REVENUE"}, {"riskAccountId": "x"})
     for wrong in (
@@ -170,7 +165,7 @@ def test_every_kind_of_source_has_its_details() -> None:
     name = firm(Simulation(load_scenario("quickstart"))).name
     world = begin(text.replace("NAME", name))
     client = world.partner
-    rows = client.get("/v1/funding/sources").json()["fundingSources"]
+    rows = client.read("/v1/funding/sources", "fundingSources")
     assert [
         [key for key, value in row.items() if key.endswith("Details") and value] for row in rows
     ] == [[key] for key in kinds.values()]
@@ -183,13 +178,15 @@ def test_every_kind_of_source_has_its_details() -> None:
     assert rows[0]["transactionLimits"]["currencyLimits"][0]["maxDepositRequestAmount"] == {
         "value": "50.00"
     }
-    chosen = client.get(
-        "/v1/funding/sources", params={"fundingSourceType": "FUNDING_SOURCE_TYPE_CHECKOUT_CARD"}
-    ).json()["fundingSources"]
+    chosen = client.read(
+        "/v1/funding/sources",
+        "fundingSources",
+        fundingSourceType="FUNDING_SOURCE_TYPE_CHECKOUT_CARD",
+    )
     assert [row["id"] for row in chosen] == ["s-card"]
-    chosen = client.get(
-        "/v1/funding/sources", params={"fundingSourceIds": ["s-card", "s-bank", "another"]}
-    ).json()["fundingSources"]
+    chosen = client.read(
+        "/v1/funding/sources", "fundingSources", fundingSourceIds=["s-card", "s-bank", "another"]
+    )
     assert sorted(row["id"] for row in chosen) == ["s-bank", "s-card"]
 
 
@@ -217,12 +214,8 @@ def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledg
 ) -> None:
     made = fund(world, "12.34")
     row = read(world, made["transaction"])
-    entry = (
-        world.trader()
-        .get(
-            "/v1/funding/balance-ledger", params={"account": world.account(), "newestFirst": "true"}
-        )
-        .json()["entries"][0]
+    entry = world.trader().read(
+        "/v1/funding/balance-ledger", "entries", 0, account=world.account(), newestFirst="true"
     )
     assert (row["amount"], row["transactionType"], short(row["transactionState"])) == (
         "12.34",
@@ -266,10 +259,8 @@ def test_a_partners_transfer_is_two_transactions_under_one_id(
         )
         .cash_movement
     )
-    rows = (
-        world.exchange(found)
-        .get("/v1/funding/transactions", params={"fundingTransactionId": moved.dco_transfer_id})
-        .json()["transactions"]
+    rows = world.exchange(found).read(
+        "/v1/funding/transactions", "transactions", fundingTransactionId=moved.dco_transfer_id
     )
     assert [row["accountId"] for row in rows] == [found.clearing_account, world.account()]
     assert [row["transactionType"].removeprefix("TRANSACTION_TYPE_") for row in rows] == kinds
@@ -323,10 +314,8 @@ def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cance
 
 
 def _ledger(world: Desk) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (
-        world.trader()
-        .get("/v1/funding/balance-ledger", params={"account": world.account()})
-        .json()["entries"]
+    found: list[dict[str, Any]] = world.trader().read(
+        "/v1/funding/balance-ledger", "entries", account=world.account()
     )
     return found
 
@@ -369,10 +358,8 @@ def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Desk) -
     decide(world, made["transaction"], state="refunded")
     assert short(read(world, made["transaction"])["transactionState"]) == "REFUNDED"
     assert balance(world) == before
-    rows = (
-        world.trader()
-        .get("/v1/funding/transactions", params={"parentTransactionIds": made["transaction"]})
-        .json()["transactions"]
+    rows = world.trader().read(
+        "/v1/funding/transactions", "transactions", parentTransactionIds=made["transaction"]
     )
     assert [(row["transactionType"], row["amount"]) for row in rows] == [
         ("TRANSACTION_TYPE_RETURN", "20.00"),
@@ -428,7 +415,7 @@ def test_transactions_are_filtered_sorted_and_paged(world: Desk) -> None:
     def amounts(**params: object) -> list[str]:
         return [
             row["amount"]
-            for row in client.get("/v1/funding/transactions", params=params).json()["transactions"]
+            for row in client.read("/v1/funding/transactions", "transactions", **params)
         ]
 
     opening = amounts()[0]
@@ -458,20 +445,23 @@ def test_transactions_are_filtered_sorted_and_paged(world: Desk) -> None:
         ).status
         == 400
     )
-    first = client.get("/v1/funding/transactions", params={"pageSize": 3}).json()
+    first = client.read("/v1/funding/transactions", pageSize=3)
     assert (
-        client.get(
-            "/v1/funding/transactions", params={"pageSize": 3, "pageToken": first["nextPageToken"]}
-        ).json()["transactions"][0]["amount"]
+        client.read(
+            "/v1/funding/transactions",
+            "transactions",
+            0,
+            "amount",
+            pageSize=3,
+            pageToken=first["nextPageToken"],
+        )
         == "3.00"
     )
 
 
 def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Desk) -> None:
     client = world.trader()
-    assert (
-        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
-    )
+    assert client.read("/v1/funding/transaction-requirements", "transactionRequirements") == []
     instrument = world.quiet()
     world.enter(instrument, "sell", 1, 100, user=1)
     client.post("/v1/trading/orders", json=order(instrument, "buy", 1, 100))
@@ -480,19 +470,15 @@ def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Desk) 
     world.simulation.control("instrument.settle", instrument.symbol, {"price": "0"})
     short_of = -balance(world)
     assert short_of > 0
-    rows = client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"]
+    rows = client.read("/v1/funding/transaction-requirements", "transactionRequirements")
     assert [(row["accountId"], row["transactionType"], float(row["amount"])) for row in rows] == [
         (world.account(), "TRANSACTION_TYPE_DEPOSIT", short_of)
     ]
     world.assume("funding.requirements", False)
-    assert (
-        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
-    )
+    assert client.read("/v1/funding/transaction-requirements", "transactionRequirements") == []
     world.assume("funding.requirements", True)
     fund(world, f"{short_of:.2f}")
-    assert (
-        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
-    )
+    assert client.read("/v1/funding/transaction-requirements", "transactionRequirements") == []
 
 
 # ---- the stream
@@ -594,7 +580,7 @@ def test_a_reward_is_a_transaction_of_its_own_type() -> None:
     world = begin(text)
     world.advance("2d")
     client = world.partner
-    (row,) = client.get(
-        "/v1/funding/transactions", params={"transactionTypes": "TRANSACTION_TYPE_INCENTIVE"}
-    ).json()["transactions"]
+    (row,) = client.read(
+        "/v1/funding/transactions", "transactions", transactionTypes="TRANSACTION_TYPE_INCENTIVE"
+    )
     assert (row["amount"], row["transactionType"]) == ("12.50", "TRANSACTION_TYPE_INCENTIVE")

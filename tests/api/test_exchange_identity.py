@@ -189,17 +189,17 @@ def test_what_users_share_is_there_once_for_each_of_them_and_for_their_firm() ->
         assert sent.status == 200, sent
     searched = {"symbol": "one"}
     for user in users:
-        assert user.get("/v1/accounts").json()["accounts"] == [shared]
-        assert len(user.get("/v1/trading/orders/open").json()["orders"]) == 2
-        assert len(user.post("/v1/report/orders/search", json=searched).json()["order"]) == 2
-        assert len(user.get("/v1/funding/transactions").json()["transactions"]) == 1
+        assert user.read("/v1/accounts", "accounts") == [shared]
+        assert len(user.read("/v1/trading/orders/open", "orders")) == 2
+        assert len(user.send("/v1/report/orders/search", searched, "order")) == 2
+        assert len(user.read("/v1/funding/transactions", "transactions")) == 1
         query = {"account": shared}
-        assert len(user.get("/v1/funding/balance-ledger", params=query).json()["entries"]) == 1
+        assert len(user.read("/v1/funding/balance-ledger", "entries", **query)) == 1
     firm_itself = world.exchange(partner)
-    assert firm_itself.get("/v1/accounts").json()["accounts"] == [shared]
-    rows = firm_itself.get("/v1/funding/accounts").json()["accounts"]
+    assert firm_itself.read("/v1/accounts", "accounts") == [shared]
+    rows = firm_itself.read("/v1/funding/accounts", "accounts")
     assert [row["id"] for row in rows].count(shared) == 1
-    moved = firm_itself.get("/v1/funding/transactions").json()["transactions"]
+    moved = firm_itself.read("/v1/funding/transactions", "transactions")
     assert [row["accountId"] for row in moved].count(shared) == 1
     over_grpc = world.rpc(partner).call("AccountsAPI.ListAccounts", wire.ListAccountsRequest())
     assert over_grpc.accounts == [shared]

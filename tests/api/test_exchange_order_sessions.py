@@ -38,7 +38,7 @@ def quiet_instrument(world: Desk) -> Any:
 
 
 def open_ids(world: Desk, user: int = 0) -> list[str]:
-    return [row["id"] for row in world.trader(user).get("/v1/trading/orders/open").json()["orders"]]
+    return [row["id"] for row in world.trader(user).read("/v1/trading/orders/open", "orders")]
 
 
 @pytest.mark.parametrize("rule", ["check", "cancel_on_end"])
@@ -50,12 +50,8 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(world: Desk, rule
         refused = enter(world, session)
         assert refused.status == 400 and refused.json()["message"].startswith("session_id")
     body = order(quiet_instrument(world), "buy", 30, 1, sessionId="nonsense")
-    assert (
-        world.trader()
-        .post("/v1/trading/orders/list", json={"requests": [body]})
-        .json()["message"]
-        .startswith("requests[0].session_id")
-    )
+    refused = world.trader().post("/v1/trading/orders/list", json={"requests": [body]})
+    assert refused.json()["message"].startswith("requests[0].session_id")
     assert world.trader().post("/v1/trading/orders/preview", json={"request": body}).status == 400
     request = wire.InsertOrderRequest(
         type=2, side=1, symbol=str(body["symbol"]), order_qty=1, price=1, session_id="nonsense"

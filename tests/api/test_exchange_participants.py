@@ -10,15 +10,16 @@ import pytest
 
 from sim.api.pipeline.authentication import Caller
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Http, Response, Rpc, RpcError
+from sim.run.client.client import Response, Rpc, RpcError
 from tests.journeys import PERSON, order
 from tests.kit import Desk
+from tests.kit.desk import Client
 
 TOKEN = "/v1/participant/tokens"
 ADMIN = "/v1/participant/admin-tokens"
 
 
-def partner(world: Desk) -> Http:
+def partner(world: Desk) -> Client:
     return world.partner
 
 
@@ -31,11 +32,11 @@ def token_of(answer: Response) -> str:
     return str(answer.json().get("participantToken") or answer.json()["participantAdminToken"])
 
 
-def bearing(world: Desk, token: str, participant: str | None = None) -> Http:
+def bearing(world: Desk, token: str, participant: str | None = None) -> Client:
     headers = {"authorization": f"Bearer {token}"} | (
         {"x-participant-id": participant} if participant else {}
     )
-    return Http(world, "exchange", lambda verb, path: headers)
+    return Client(world, "exchange", lambda verb, path: headers)
 
 
 # ---- tokens
@@ -50,11 +51,11 @@ def test_a_participants_token_trades_without_a_header_and_for_nobody_else(
     client = bearing(world, token_of(grant(world, path)))
     instrument = world.quiet()
     assert client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1)).status == 200
-    opened = client.get("/v1/trading/orders/open").json()["orders"]
+    opened = client.read("/v1/trading/orders/open", "orders")
     assert [(row["account"], row["participant"]) for row in opened] == [
         (users[0].account, users[0].name)
     ]
-    assert client.get("/v1/whoami").json()["user"] == users[0].name
+    assert client.read("/v1/whoami", "user") == users[0].name
     for account, status in ((users[0].account, 200), (users[1].account, 403)):
         assert (
             client.get("/v1/funding/balance-ledger", params={"account": account}).status == status
@@ -194,7 +195,7 @@ KYC = PERSON | {"external_id": "ada"}
 
 def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) -> None:
     client = partner(world)
-    made = client.post("/v1/users", json=ADA).json()
+    made = client.send("/v1/users", ADA)
     assert (made["created"], made["participantId"], made["user"]["kycStatus"]) == (
         True,
         "",
@@ -205,7 +206,7 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) ->
         "Ada Ray",
         world.firm.id,
     )
-    again = client.post("/v1/users", json=ADA | {"email": "other@example.com"}).json()
+    again = client.send("/v1/users", ADA | {"email": "other@example.com"})
     assert again == made | {"created": False}
     world.advance("1m")
     changed = client.request(
@@ -219,9 +220,9 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) ->
     assert changed["createdAt"] == made["user"]["createdAt"] < changed["updatedAt"]
     assert client.post("/v1/kyc/start", json=KYC).status == 200
     world.advance("27m")
-    verified = partner(world).post("/v1/users", json=ADA).json()
+    verified = partner(world).send("/v1/users", ADA)
     assert verified["user"]["kycStatus"] == "KYC_STATUS_TYPE_APPROVED"
-    status = partner(world).get("/v1/kyc/status", params={"external_id": "ada"}).json()
+    status = partner(world).read("/v1/kyc/status", external_id="ada")
     assert (
         verified["participantId"]
         == verified["user"]["ep3ParticipantId"]
@@ -232,14 +233,12 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) ->
 
 
 def test_registering_may_onboard_at_once(world: Desk) -> None:
-    assert partner(world).post("/v1/users", json=ADA).json()["participantId"] == ""
+    assert partner(world).send("/v1/users", ADA, "participantId") == ""
     world.assume("users.create_onboards", True)
-    made = partner(world).post("/v1/users", json=ADA | {"user_id": "bob"}).json()
-    assert made["participantId"] in partner(world).get("/v1/users").json()["users"]
+    made = partner(world).send("/v1/users", ADA | {"user_id": "bob"})
+    assert made["participantId"] in partner(world).read("/v1/users", "users")
     assert (
-        world.exchange(world.firm, made["participantId"])
-        .get("/v1/trading/orders/open")
-        .json()["orders"]
+        world.exchange(world.firm, made["participantId"]).read("/v1/trading/orders/open", "orders")
         == []
     )
 
@@ -283,4 +282,4 @@ def test_grpc_knows_the_same_people(world: Desk) -> None:
     )
     world.simulation.restore("here")
     world.forget_tokens()
-    assert partner(world).post("/v1/users", json=ADA).json()["user"]["email"] == "ada@example.com"
+    assert partner(world).send("/v1/users", ADA, "user", "email") == "ada@example.com"

@@ -74,10 +74,10 @@ def events(stream: Any) -> list[str]:
 def by_rest(world: Desk, symbol: str) -> None:
     asker, maker = rest(world), rest(world, 1)
     body = {"symbol": symbol, "restRemainder": False, "qtyDecimal": "10"}
-    rfq = asker.post("/v1/rfqs", json=body | {"account": account(world, 0)}).json()["rfqId"]
+    rfq = asker.send("/v1/rfqs", body | {"account": account(world, 0)}, "rfqId")
     prices = {"buyPrice": "0.615", "sellPrice": "0.585", "restRemainder": False}
     offered = {"rfqId": rfq, **prices, "account": account(world, 1)}
-    made = maker.post("/v1/rfqs/quotes", json=offered).json()["quoteId"]
+    made = maker.send("/v1/rfqs/quotes", offered, "quoteId")
     path = f"/v1/rfqs/{rfq}/quotes/{made}"
     assert asker.request("PUT", f"{path}/accept", json={"acceptedSide": "SIDE_BUY"}).status == 200
     assert maker.request("PUT", f"{path}/confirm", json={}).status == 200
@@ -110,11 +110,11 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
         one.advance("1s")
         own = rpc(one).call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
         shown = [
-            rest(one).get("/v1/rfqs/quotes", params={"rfqUserFilter": "USER_FILTER_SELF"}).json(),
-            rest(one, 1).get("/v1/rfqs/quotes", params={"userFilter": "USER_FILTER_SELF"}).json(),
-            rest(one).get("/v1/rfqs").json(),
-            rest(one).get("/v1/rfqs/trades").json(),
-            rest(one).get("/v1/combos", params={"symbol": symbol}).json(),
+            rest(one).read("/v1/rfqs/quotes", rfqUserFilter="USER_FILTER_SELF"),
+            rest(one, 1).read("/v1/rfqs/quotes", userFilter="USER_FILTER_SELF"),
+            rest(one).read("/v1/rfqs"),
+            rest(one).read("/v1/rfqs/trades"),
+            rest(one).read("/v1/combos", symbol=symbol),
         ]
         (row,), (read,) = shown[0]["quotes"], own.quotes
         assert (row["id"], row["buyPrice"], row["sellPrice"]) == (read.id, "0.615", "0.585")
@@ -135,7 +135,7 @@ def test_a_further_quote_keeps_its_id_here(world: Desk) -> None:
     first = quote(world, rfq)
     world.advance("1s")
     assert quote(world, rfq, buy="0.6") == first
-    (row,) = rest(world, 1).get("/v1/rfqs/quotes", params={"rfqId": rfq}).json()["quotes"]
+    (row,) = rest(world, 1).read("/v1/rfqs/quotes", "quotes", rfqId=rfq)
     assert (row["buyPrice"], row["status"]) == ("0.60", "QUOTE_STATUS_ACTIVE")
     assert row["createdTime"] < row["updatedTime"]
 
@@ -189,7 +189,7 @@ def test_who_asks_needs_a_participant_and_its_own_account(world: Desk) -> None:
     other = body | {"account": account(world, 1)}
     assert rest(world).post("/v1/rfqs", json=other).status == 403
     assert rest(world).get("/v1/combos").status == 400
-    assert rest(world).get("/v1/rfqs").json()["rfqs"] == []
+    assert rest(world).read("/v1/rfqs", "rfqs") == []
 
 
 def test_the_stream_stays_open_with_messages_that_name_no_event(world: Desk) -> None:
@@ -206,6 +206,6 @@ def test_a_halt_before_the_orders_are_due_ends_the_quote_without_any(
     by_rpc(world, symbol)
     world.operate("instrument.state", symbol, state=moved)
     world.advance("1s")
-    (row,) = rest(world, 1).get("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF").json()["quotes"]
+    (row,) = rest(world, 1).read("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF", "quotes")
     assert row["status"] == "QUOTE_STATUS_DELETED" and row.get("creatorOrderId") is None
-    assert rest(world, 1).get("/v1/rfqs/trades").json()["trades"] == []
+    assert rest(world, 1).read("/v1/rfqs/trades", "trades") == []

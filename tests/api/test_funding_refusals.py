@@ -32,14 +32,14 @@ def world() -> Desk:
 
 def dollars(world: Desk) -> Decimal:
     asked = {"name": world.account(), "currency": "USD"}
-    found = world.trader().post("/v1/positions/balance", json=asked).json()["balance"]
+    found = world.trader().send("/v1/positions/balance", asked, "balance")
     return Decimal(found)
 
 
 def transactions(world: Desk) -> list[tuple[str, str]]:
     """(state, amount) of the account's transactions."""
     params = {"accountId": world.account()}
-    rows = world.trader().get("/v1/funding/transactions", params=params).json()["transactions"]
+    rows = world.trader().read("/v1/funding/transactions", "transactions", **params)
     return [(funding.short(row["transactionState"]), row["amount"]) for row in rows]
 
 

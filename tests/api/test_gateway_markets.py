@@ -82,7 +82,7 @@ def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) ->
         "MARKET_STATUS_RESOLVED",
     )
     assert [side["price"] for side in settled["marketSides"]] == ["1", "0"]  # type: ignore[attr-defined]
-    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").json() == {
+    assert gateway.gateway.read(f"/v1/markets/{WHOLE}/settlement") == {
         "slug": WHOLE,
         "settlement": 1,
     }
@@ -154,7 +154,7 @@ def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> 
 
 @pytest.mark.spec("S4.1-11")
 def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWorld) -> None:
-    assert gateway.gateway.get("/v1/market/id/12").json()["market"]["slug"] == FINE
+    assert gateway.gateway.read("/v1/market/id/12", "market", "slug") == FINE
     for path in ("/v1/market/id/99", "/v1/market/slug/nobody", "/v1/markets/nobody/settlement"):
         assert gateway.gateway.get(path).status == 404
     assert gateway.gateway.get("/v1/market/id/eleven").status == 400
@@ -209,9 +209,9 @@ def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_m
     """A league's tag lies below its sport's."""
     reference = gateway.core.reference
     reference.markets[0].tags = reference.tags_of("nba")
-    plain = gateway.gateway.get("/v1/markets").json()
-    assert plain == gateway.gateway.get("/v1/markets", params={"includeTag": "true"}).json()
-    bare = gateway.gateway.get("/v1/markets", params={"includeTag": "false"}).json()
+    plain = gateway.gateway.read("/v1/markets")
+    assert plain == gateway.gateway.read("/v1/markets", includeTag="true")
+    bare = gateway.gateway.read("/v1/markets", includeTag="false")
     assert bare["markets"] == [{**market, "tags": []} for market in plain["markets"]]
     above = next(tag["parentId"] for tag in plain["markets"][0]["tags"] if tag["slug"] == "nba")
     assert above
@@ -256,13 +256,11 @@ def test_a_list_is_not_sorted_by_what_its_rows_do_not_have(
         )
         assert (refused.status, refused.json()["code"]) == (400, 3), (name, direction)
     assert (
-        gateway.gateway.get(
-            path, params={"orderBy": "image" if path != "/v1/sports/teams" else "logo"}
-        ).json()
+        gateway.gateway.read(path, orderBy="image" if path != "/v1/sports/teams" else "logo")
         == plain.json()
     )
     gateway.core.ctx.assumptions.change("gateway.order_by", "ignore")
-    assert gateway.gateway.get(path, params={"orderBy": "luck"}).json() == plain.json()
+    assert gateway.gateway.read(path, orderBy="luck") == plain.json()
 
 
 def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
@@ -275,7 +273,7 @@ def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S4.1-10", "S2.11-1")
 def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorld) -> None:
-    before = gateway.gateway.get("/v1/events/1").json()["event"]
+    before = gateway.gateway.read("/v1/events/1", "event")
     assert (before["id"], before["period"], before["live"], before["ended"], before["score"]) == (
         1,
         "NS",
@@ -285,7 +283,7 @@ def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorl
     )
     gateway.core.games.update(GAME, home_score=3, away_score=1, period="Q1", live=True)
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=10)
-    event = gateway.gateway.get(f"/v1/events/slug/{GAME}").json()["event"]
+    event = gateway.gateway.read(f"/v1/events/slug/{GAME}", "event")
     assert (event["period"], event["live"], event["score"], event["gameId"]) == (
         "Q1",
         True,
@@ -351,7 +349,7 @@ def test_search_finds_every_word(
     gateway: GatewayWorld, params: dict[str, object], found: list[str]
 ) -> None:
     assert [
-        event["slug"] for event in gateway.gateway.get("/v1/search", params=params).json()["events"]
+        event["slug"] for event in gateway.gateway.read("/v1/search", "events", **params)
     ] == found
 
 
@@ -367,18 +365,15 @@ def test_a_game_is_upcoming_until_it_begins(gateway: GatewayWorld) -> None:
 
 def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> None:
     for path in ("/v2/leagues/nba/events", "/v2/sports/basketball/events"):
-        answer = gateway.gateway.get(path).json()
+        answer = gateway.gateway.read(path)
         assert (
             answer["type"],
             answer["section"],
             [event["slug"] for event in answer["events"]],
         ) == ("sport", "general", [GAME])
-    assert (
-        gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json()["events"]
-        == []
-    )
+    assert gateway.gateway.read("/v2/leagues/nba/events", "events", type="futures") == []
     assert [
-        event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json()["events"]
+        event["slug"] for event in gateway.gateway.read("/v2/tags/politics/events", "events")
     ] == [ELECTION]
     assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "odd"}).status == 400
 
@@ -389,9 +384,9 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
         gateway.order(gateway.ann, WHOLE, BUY_YES, price=price, quantity=1)
         gateway.order(gateway.bob, WHOLE, SELL_YES, price=price, quantity=1)
     gateway.advance("1m")
-    answer = gateway.gateway.get(
-        "/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}
-    ).json()
+    answer = gateway.gateway.read(
+        "/v1/price-history", symbol=WHOLE, fixedInterval="INTERVAL_1H", fidelity=1
+    )
     start = 1_788_890_400
     assert answer["history"] == [
         {"timestamp": start + 60, "longPrice": 0.4, "shortPrice": 0.6},
@@ -404,16 +399,12 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
         "fidelity": 1,
     }
     assert (
-        len(
-            gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window}).json()[
-                "history"
-            ]
-        )
+        len(gateway.gateway.read("/v1/price-history", "history", **{"symbol": WHOLE, **window}))
         == 1
     )
-    assert gateway.gateway.get(
-        "/v1/price-history", params={"symbol": "nobody", **window}
-    ).json() == {"history": []}
+    assert gateway.gateway.read("/v1/price-history", **{"symbol": "nobody", **window}) == {
+        "history": []
+    }
     assert (
         gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fidelity": 1}).status
         == 400
@@ -434,7 +425,7 @@ def test_a_busted_trade_leaves_the_price_history(gateway: GatewayWorld) -> None:
     trades = gateway.trading.trades
     for left in ([0.4, 0.55, 0.55], [0.4, 0.4, 0.4], []):
         asked = {"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}
-        points = gateway.gateway.get("/v1/price-history", params=asked).json()["history"]
+        points = gateway.gateway.read("/v1/price-history", "history", **asked)
         assert [point["longPrice"] for point in points] == left
         if left:
             gateway.operate("trade.bust", trades[len(trades) - 1 if 0.55 in left else 0].id)
@@ -444,7 +435,7 @@ def test_a_player_of_no_team_has_none(gateway: GatewayWorld) -> None:
     subject = Subject(id=77, display_name="Ada Ray", description="politics")
     gateway.core.reference.subjects.append(subject)
     asked = {"filters.id": 77}
-    (player,) = gateway.gateway.get("/v1/sports/players", params=asked).json()["players"]
+    (player,) = gateway.gateway.read("/v1/sports/players", "players", **asked)
     assert (player["name"], player["league"], player["teamId"]) == ("Ada Ray", "politics", 0)
 
 

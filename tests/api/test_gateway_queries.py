@@ -238,12 +238,12 @@ def test_filters_of_markets_that_take_several_values_or_are_about_their_event(
             assert found(**{f"{name}Min": least, f"{name}Max": most}) == slugs(
                 markets, lambda row, least=least, most=most: least <= resting[row["slug"]] <= most
             )
-    bare = evening.get("/v1/markets", slug="alone", includeTag="false")["markets"]
-    full = evening.get("/v1/markets", slug="alone", includeTag="true")["markets"]
+    bare = evening.read("/v1/markets", slug="alone", includeTag="false")["markets"]
+    full = evening.read("/v1/markets", slug="alone", includeTag="true")["markets"]
     assert [row | {"tags": full[0]["tags"]} for row in bare] == full
-    one = evening.get("/v1/markets", slug=mine[0])["markets"][0]
+    one = evening.read("/v1/markets", slug=mine[0])["markets"][0]
     assert one["tags"]
-    assert evening.get("/v1/markets", slug=mine[0], includeTag="false")["markets"][0]["tags"] == []
+    assert evening.read("/v1/markets", slug=mine[0], includeTag="false")["markets"][0]["tags"] == []
 
 
 def liquidity(evening: Evening, slug: str) -> float:
@@ -354,10 +354,10 @@ def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> N
         ("/v1/events", "events", evening.events),
         ("/v1/markets", "markets", evening.markets),
     ):
-        assert slugs(evening.get(path)[name]) == slugs(rows[:100])
-        assert slugs(evening.get(path, limit=0, offset=7)[name]) == slugs(rows[7:107])
-        assert slugs(evening.get(path, limit=1, offset=len(rows) - 1)[name]) == slugs(rows[-1:])
-        assert evening.get(path, offset=len(rows))[name] == []
+        assert slugs(evening.read(path)[name]) == slugs(rows[:100])
+        assert slugs(evening.read(path, limit=0, offset=7)[name]) == slugs(rows[7:107])
+        assert slugs(evening.read(path, limit=1, offset=len(rows) - 1)[name]) == slugs(rows[-1:])
+        assert evening.read(path, offset=len(rows))[name] == []
         for page in ({"limit": -1}, {"offset": -1}):
             answer = evening.gateway.get(path, params=page)
             assert (answer.status, answer.json()["message"]) == (
@@ -376,7 +376,7 @@ def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> N
 @pytest.mark.long
 def test_a_search_has_pages_and_filters(evening: Evening) -> None:
     def found(**query: Any) -> list[str]:
-        return [row["slug"] for row in evening.get("/v1/search", **query)["events"]]
+        return [row["slug"] for row in evening.read("/v1/search", **query)["events"]]
 
     everything = found(limit=1000)
     assert everything == slugs(evening.events)
@@ -443,7 +443,7 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
 
 def test_events_of_leagues_and_sports(evening: Evening) -> None:
     leagues = evening.every("/v2/leagues", "leagues")
-    sports = evening.get("/v2/sports")["sports"]
+    sports = evening.read("/v2/sports")["sports"]
     open_events = [row for row in evening.events if not row["closed"]]
     paths = [(f"/v2/leagues/{one['slug']}", {one["slug"]}) for one in leagues]
     paths += [
@@ -457,19 +457,19 @@ def test_events_of_leagues_and_sports(evening: Evening) -> None:
             rows = [row for row in mine if bool(row["gameId"]) == games]
             seen += len(rows)
             query = {"type": kind} if kind else {}
-            answer = evening.get(f"{path}/events", limit=2000, **query)
+            answer = evening.read(f"{path}/events", limit=2000, **query)
             assert slugs(answer["events"]) == slugs(rows), (path, kind)
             assert (answer["type"], answer["typeTitle"]) == (
                 kind or "sport",
                 "Games" if games else "Futures",
             )
             assert (answer["section"], answer["sectionTitle"]) == ("general", "All")
-        trending = evening.get(f"{path}/events", limit=2000, section="trending")
+        trending = evening.read(f"{path}/events", limit=2000, section="trending")
         games = [row for row in mine if row["gameId"]]
         assert (trending["section"], trending["sectionTitle"]) == ("trending", "Trending")
         assert slugs(trending["events"]) == ordered(games, [EVENT_KEYS["volume"]], True)
         if games:
-            excluded = evening.get(f"{path}/events", excludeEventId=games[0]["id"], limit=3)
+            excluded = evening.read(f"{path}/events", excludeEventId=games[0]["id"], limit=3)
             assert slugs(excluded["events"]) == slugs(games[1:4])
         assert (answer.get("league") or answer.get("sport"))["slug"] == path.rpartition("/")[2]
     assert seen > 60
@@ -524,12 +524,12 @@ def test_series_teams_and_players(evening: Evening) -> None:
     teams = evening.every("/v1/sports/teams", "teams")
     for name in ("league", "name", "abbreviation", "id"):
         for value in some(teams, lambda row, name=name: row[name], 3):
-            rows = evening.get("/v1/sports/teams", limit=2000, **{f"filters.{name}": value})[
+            rows = evening.read("/v1/sports/teams", limit=2000, **{f"filters.{name}": value})[
                 "teams"
             ]
             assert rows == [row for row in teams if row[name] == value]
         for direction in ("asc", "desc"):
-            rows = evening.get(
+            rows = evening.read(
                 "/v1/sports/teams", limit=2000, orderBy=name, orderDirection=direction
             )
             assert rows["teams"] == sorted(
@@ -540,7 +540,7 @@ def test_series_teams_and_players(evening: Evening) -> None:
     assert players
     for name, field in (("league", "league"), ("name", "name"), ("id", "id"), ("teamId", "teamId")):
         for value in some(players, lambda row, field=field: row[field], 3):
-            rows = evening.get("/v1/sports/players", **{f"filters.{name}": value})["players"]
+            rows = evening.read("/v1/sports/players", **{f"filters.{name}": value})["players"]
             assert rows == [row for row in players if row[field] == value][:100]
 
 
@@ -549,19 +549,19 @@ def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
         (one["provider"], one["providerId"], team) for team in teams for one in team["providerIds"]
     ]
     path = "/v1/sports/teams/provider"
-    every = evening.get(path)["teams"]
+    every = evening.read(path)["teams"]
     assert {name: team["id"] for name, team in every.items()} == {
         name: team["id"] for _, name, team in ids
     }
     for vendor, name, team in ids[::31]:
-        assert set(evening.get(path, teamIds=name)["teams"]) == {name}
-        assert set(evening.get(path, teamIds=name, provider=vendor)["teams"]) == {name}
-        mine = evening.get(path, provider=vendor, league=team["league"])["teams"]
+        assert set(evening.read(path, teamIds=name)["teams"]) == {name}
+        assert set(evening.read(path, teamIds=name, provider=vendor)["teams"]) == {name}
+        mine = evening.read(path, provider=vendor, league=team["league"])["teams"]
         assert set(mine) == {
             other for by, other, one in ids if by == vendor and one["league"] == team["league"]
         }
         assert mine[name]["name"] == team["name"]
-    assert evening.get(path, league="none")["teams"] == {}
+    assert evening.read(path, league="none")["teams"] == {}
 
 
 @pytest.mark.parametrize(
@@ -593,26 +593,26 @@ def test_what_is_not_there_is_named(evening: Evening, path: str, says: str) -> N
 
 def test_events_and_markets_are_the_same_one_by_one(evening: Evening) -> None:
     for row in evening.events[::9]:
-        assert evening.get(f"/v1/events/{row['id']}")["event"] == row
-        assert evening.get(f"/v1/events/slug/{row['slug']}")["event"] == row
+        assert evening.read(f"/v1/events/{row['id']}")["event"] == row
+        assert evening.read(f"/v1/events/slug/{row['slug']}")["event"] == row
     for market in evening.markets[::37]:
-        assert evening.get(f"/v1/market/id/{market['id']}")["market"] == market
-        assert evening.get(f"/v1/market/slug/{market['slug']}")["market"] == market
+        assert evening.read(f"/v1/market/id/{market['id']}")["market"] == market
+        assert evening.read(f"/v1/market/slug/{market['slug']}")["market"] == market
     for tag in evening.every("/v2/tags", "tags")[::7]:
-        assert evening.get(f"/v2/tags/{tag['id']}")["tag"] == tag
-        assert evening.get(f"/v2/tags/slug/{tag['slug']}")["tag"] == tag
+        assert evening.read(f"/v2/tags/{tag['id']}")["tag"] == tag
+        assert evening.read(f"/v2/tags/slug/{tag['slug']}")["tag"] == tag
     for league in evening.every("/v2/leagues", "leagues")[::5]:
-        assert evening.get(f"/v2/leagues/{league['slug']}")["league"] == league
+        assert evening.read(f"/v2/leagues/{league['slug']}")["league"] == league
     for one in evening.every("/v1/series", "series")[::4]:
-        assert evening.get(f"/v1/series/id/{one['id']}")["series"] == one
-    for sport in evening.get("/v2/sports")["sports"]:
-        assert evening.get(f"/v2/sports/{sport['slug']}")["sport"]["id"] == sport["id"]
-    tags_listed = evening.get("/v2/tags")["tags"]
-    assert evening.get("/v2/tags", limit=3, offset=2)["tags"] == tags_listed[2:5]
+        assert evening.read(f"/v1/series/id/{one['id']}")["series"] == one
+    for sport in evening.read("/v2/sports")["sports"]:
+        assert evening.read(f"/v2/sports/{sport['slug']}")["sport"]["id"] == sport["id"]
+    tags_listed = evening.read("/v2/tags")["tags"]
+    assert evening.read("/v2/tags", limit=3, offset=2)["tags"] == tags_listed[2:5]
     leagues = evening.every("/v2/leagues", "leagues")
-    assert evening.get("/v2/leagues", limit=500)["leagues"] == leagues[:50]
-    assert evening.get("/v2/leagues", limit=2, offset=1)["leagues"] == leagues[1:3]
-    assert evening.get("/v2/leagues")["leagues"] == leagues[:50]
+    assert evening.read("/v2/leagues", limit=500)["leagues"] == leagues[:50]
+    assert evening.read("/v2/leagues", limit=2, offset=1)["leagues"] == leagues[1:3]
+    assert evening.read("/v2/leagues")["leagues"] == leagues[:50]
 
 
 def test_an_event_sums_up_its_markets(evening: Evening) -> None:
@@ -642,10 +642,10 @@ def test_an_event_is_shaped_as_asked(evening: Evening) -> None:
         row for row in evening.events if len({m["comboEnabled"] for m in row["markets"]}) == 2
     )
     for path in (f"/v1/events/{row['id']}", f"/v1/events/slug/{row['slug']}"):
-        only = evening.get(path, comboEnabledOnly="true")["event"]
+        only = evening.read(path, comboEnabledOnly="true")["event"]
         combinable = [market for market in row["markets"] if market["comboEnabled"]]
         assert only["markets"] == combinable
-        grouped = evening.get(path, groups="true")["event"]
+        grouped = evening.read(path, groups="true")["event"]
         slugs_by_type: dict[str, list[str]] = {}
         for market in row["markets"]:
             kind = market["metadata"].get("outcomeType")
@@ -654,7 +654,7 @@ def test_an_event_is_shaped_as_asked(evening: Evening) -> None:
             *slugs_by_type.values()
         ]
         assert [group["type"] for group in grouped["marketGroups"]] == [*slugs_by_type]
-    counted = evening.get("/v1/events", id=row["id"], includeComboMarketCounts="true")["events"][0]
+    counted = evening.read("/v1/events", id=row["id"], includeComboMarketCounts="true")["events"][0]
     assert counted["marketCounts"] == {kind: len(names) for kind, names in slugs_by_type.items()}
 
 
@@ -709,7 +709,7 @@ def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
 
 def test_quotes_and_prices_of_sides_are_those_of_the_book(evening: Evening) -> None:
     symbol = evening.core.reference.generated.symbols_of(evening.far[8])[0]
-    market = evening.get(f"/v1/market/slug/{symbol}")["market"]
+    market = evening.read(f"/v1/market/slug/{symbol}")["market"]
     assert (market["bestBidQuote"]["value"], market["bestAskQuote"]["value"]) == (0.2, 0.7)
     sides = {side["long"]: side["quote"]["value"] for side in market["marketSides"]}
     assert sides == {True: pytest.approx(0.7), False: pytest.approx(0.8)}
@@ -733,22 +733,24 @@ def test_points_of_a_price_history(evening: Evening) -> None:
         ("INTERVAL_1W", 7 * 86400),
         ("INTERVAL_1M", 30 * 86400),
     ):
-        points = evening.get(path, symbol=symbol, fixedInterval=interval, fidelity=10)["history"]
+        points = evening.read(path, symbol=symbol, fixedInterval=interval, fidelity=10)["history"]
         first = max(now - reach, trade.at // NS_PER_S)
         times = list(range(-(-first // 600) * 600, now + 1, 600))
         assert [point["timestamp"] for point in points] == times
         assert {(point["longPrice"], point["shortPrice"]) for point in points} <= {(0.6, 0.4)}
     at = trade.at // NS_PER_S
     window = {"timestamp.startTimestamp": at - 120, "timestamp.endTimestamp": at + 600}
-    points = evening.get(path, symbol=symbol, fidelity=1, **window)["history"]
+    points = evening.read(path, symbol=symbol, fidelity=1, **window)["history"]
     assert [point["timestamp"] for point in points] == [
         second for second in range(at, at + 601) if second % 60 == 0
     ]
-    assert evening.get(path, symbol="none", fixedInterval="INTERVAL_1H", fidelity=1) in (
+    assert evening.read(path, symbol="none", fixedInterval="INTERVAL_1H", fidelity=1) in (
         {},
         {"history": []},
     )
-    listed = evening.get(path, symbol=symbol, fixedInterval="INTERVAL_ALL", fidelity=600)["history"]
+    listed = evening.read(path, symbol=symbol, fixedInterval="INTERVAL_ALL", fidelity=600)[
+        "history"
+    ]
     assert len(listed) == len([s for s in range(at, now + 1) if s % 36000 == 0])
 
 

@@ -61,7 +61,7 @@ class Whole(Desk):
         slugs = [event.slug for event in self.core.reference.events]
         slugs[self.core.reference.base :] = []
         self.events = [
-            self.get(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *games.slugs]
+            self.read(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *games.slugs]
         ]
         self.markets = [
             market
@@ -69,7 +69,7 @@ class Whole(Desk):
             for market in event["markets"]
             if market["slug"] != "by-hand"
         ]
-        self.markets.append(self.get("/v1/market/slug/by-hand")["market"])
+        self.markets.append(self.read("/v1/market/slug/by-hand")["market"])
 
 
 @pytest.fixture(scope="module", params=["0s", "12d"])
@@ -222,7 +222,7 @@ def test_events_are_those_that_looking_at_all_of_them_finds(
     order: Order | None,
     page: tuple[int, int],
 ) -> None:
-    found = whole.get("/v1/events", **query(filters, order, page))["events"]
+    found = whole.read("/v1/events", **query(filters, order, page))["events"]
     assert [event["slug"] for event in found] == expected(
         whole.events, [test for _, test in filters], order, page
     )
@@ -236,7 +236,7 @@ def test_markets_are_those_that_looking_at_all_of_them_finds(
     order: Order | None,
     page: tuple[int, int],
 ) -> None:
-    found = whole.get("/v1/markets", **query(filters, order, page))["markets"]
+    found = whole.read("/v1/markets", **query(filters, order, page))["markets"]
     assert [market["slug"] for market in found] == expected(
         whole.markets, [test for _, test in filters], order, page
     )
@@ -278,19 +278,19 @@ def test_a_search_finds_what_reading_every_text_finds(whole: Whole, words: list[
     holding = [event for event in whole.events if all(word in texts(event) for word in asked)]
     first = [event for event in holding if all(word in event["title"].lower() for word in asked)]
     order = [*first, *(event for event in holding if event not in first)]
-    found = whole.get("/v1/search", query=" ".join(words), limit=500)["events"]
+    found = whole.read("/v1/search", query=" ".join(words), limit=500)["events"]
     assert [event["slug"] for event in found] == [event["slug"] for event in order]
 
 
 def test_one_by_one_and_in_lists_they_are_the_same(whole: Whole) -> None:
-    listed = {event["slug"]: event for event in whole.get("/v1/events", limit=500)["events"]}
+    listed = {event["slug"]: event for event in whole.read("/v1/events", limit=500)["events"]}
     assert listed == {event["slug"]: event for event in whole.events}
     for event in whole.events[-3:]:
-        assert whole.get(f"/v1/events/{event['id']}")["event"] == event
+        assert whole.read(f"/v1/events/{event['id']}")["event"] == event
         for market in event["markets"]:
-            assert whole.get(f"/v1/market/id/{market['id']}")["market"] == market
-            assert whole.get("/v1/markets", slug=market["slug"])["markets"] == [market]
-            assert whole.get("/v1/markets", id=market["id"])["markets"] == [market]
+            assert whole.read(f"/v1/market/id/{market['id']}")["market"] == market
+            assert whole.read("/v1/markets", slug=market["slug"])["markets"] == [market]
+            assert whole.read("/v1/markets", id=market["id"])["markets"] == [market]
 
 
 def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
@@ -334,16 +334,16 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
     ):
         connection.advance_to(moment)
         for slug in expiring:
-            listed = connection.gateway.get(
-                "/v1/events", params={"slug": slug, "closed": str(closed).lower()}
-            ).json()["events"]
+            listed = connection.gateway.read(
+                "/v1/events", "events", slug=slug, closed=str(closed).lower()
+            )
             assert [
                 market["exchangeStatus"] for event in listed for market in event["markets"]
             ] == [status] * len(games.symbols_of(slug))
             symbol = games.symbols_of(slug)[0]
-            markets = connection.gateway.get(
-                "/v1/markets", params={"slug": symbol, "closed": str(closed).lower()}
-            ).json()["markets"]
+            markets = connection.gateway.read(
+                "/v1/markets", "markets", slug=symbol, closed=str(closed).lower()
+            )
             assert (
                 [market["exchangeStatus"] for market in markets]
                 == [status]
@@ -386,7 +386,7 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Desk) -> None:
         ("/v2/leagues/mlb/events", {"limit": 10, "section": "trending"}),
     ]
     for path, params in asked:
-        answer = large.gateway.get(path, params=params).json()
+        answer = large.gateway.read(path, **params)
         assert answer["markets" if path == "/v1/markets" else "events"]
     client = large.rpc(
         next(firm for firm in large.core.firms.all() if "read:marketdata" in firm.scopes)
@@ -468,7 +468,7 @@ class Steps(Desk):
         self.games = self.core.reference.generated
 
     def event(self, slug: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.get(f"/v1/events/slug/{slug}")["event"]
+        found: dict[str, Any] = self.read(f"/v1/events/slug/{slug}")["event"]
         return found
 
     def statuses(self, slug: str) -> set[str]:

@@ -72,9 +72,7 @@ def assert_shape(message: dict[str, Any], shape: dict[Any, tuple[str, ...]]) -> 
 def paged(world: Desk, what: str, size: int = 500) -> list[dict[str, Any]]:
     """Everything of a list, page by page."""
     found: list[dict[str, Any]] = []
-    while page := world.gateway.get(
-        f"/v1/{what}", params={"limit": size, "offset": len(found)}
-    ).json()[what]:
+    while page := world.gateway.read(f"/v1/{what}", limit=size, offset=len(found))[what]:
         world.advance("1s")  # every rate limit recovers
         found += page
     return found
@@ -99,8 +97,8 @@ def test_every_market_has_every_documented_field(world: Desk) -> None:
         for tag in market["tags"]:
             assert_shape(tag, TAG)
     one = markets[0]
-    assert world.gateway.get(f"/v1/market/slug/{one['slug']}").json()["market"] == one
-    assert world.gateway.get(f"/v1/market/id/{one['id']}").json()["market"] == one
+    assert world.gateway.read(f"/v1/market/slug/{one['slug']}", "market") == one
+    assert world.gateway.read(f"/v1/market/id/{one['id']}", "market") == one
 
 
 @pytest.mark.long
@@ -119,13 +117,13 @@ def test_every_event_has_every_documented_field(world: Desk) -> None:
     games = [event for event in events if event["gameId"]]
     assert games
     assert all(len(event["teams"]) == 2 for event in games)
-    assert len(world.gateway.get("/v1/events").json()["events"]) == 100
+    assert len(world.gateway.read("/v1/events", "events")) == 100
 
 
 @pytest.mark.spec("S2.2-3", "S4.1-1")
 @pytest.mark.parametrize("asset", ["crypto:btc", "crypto:eth"])
 def test_bitcoin_and_ether_have_months_of_prices(world: Desk, asset: str) -> None:
     params = {"assets": asset, "bucket": "ASSET_PRICE_BUCKET_1D", "from": 0, "to": 0}
-    (series,) = world.gateway.get("/v1/asset-prices/history", params=params).json()["series"]
+    (series,) = world.gateway.read("/v1/asset-prices/history", "series", **params)
     assert len(series["candles"]) > 60
     assert all(float(candle["low"]) > 0 for candle in series["candles"])

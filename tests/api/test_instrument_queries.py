@@ -143,15 +143,15 @@ def eastern_days(evening: Evening, field: str) -> dict[str, str]:
 
 def test_instruments_come_in_pages_of_fifty(evening: Evening, listed: list[Row]) -> None:
     client = evening.trader()
-    answer = client.post("/v1/refdata/instruments", json={}).json()
+    answer = client.send("/v1/refdata/instruments", {})
     assert symbols(answer["instruments"]) == symbols(listed[:50])
     assert answer["eof"] is False
     for path in ("/v1/refdata/instruments/search", "/v1beta1/list_instruments"):
-        again = client.post(path, json={"pageSize": 7}).json()
+        again = client.send(path, {"pageSize": 7})
         assert symbols(again["instruments"]) == symbols(listed[:7])
-    every = client.post("/v1/refdata/symbols", json={}).json()["symbols"]
+    every = client.send("/v1/refdata/symbols", {}, "symbols")
     assert every == symbols(listed)
-    metadata = client.post("/v1/refdata/metadata", json={}).json()["metadata"]
+    metadata = client.send("/v1/refdata/metadata", {}, "metadata")
     assert metadata["timezone"] == "America/New_York" and metadata["server_version"] == "sandbox"
     bad = client.post("/v1/refdata/instruments", json={"startTimeGte": "soon"})
     assert bad.json()["message"].startswith("start_time_gte: not a date: 'soon'")

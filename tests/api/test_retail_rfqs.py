@@ -73,13 +73,12 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Desk
         and made["state"] == "INSTRUMENT_STATE_OPEN"
         and made["tickSize"] == 0.001
     )
-    again = user(world, QUOTES).post("/v1/combos", json={"legs": legs(world)[::-1]}).json()["combo"]
+    again = user(world, QUOTES).send("/v1/combos", {"legs": legs(world)[::-1]}, "combo")
     assert again == made
     assert combo(world, "BBB")["id"] != made["id"]
-    assert [
-        row["id"]
-        for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json()["combos"]
-    ] == [made["id"]]
+    assert [row["id"] for row in user(world).read("/v1/combos", "combos", symbol=made["id"])] == [
+        made["id"]
+    ]
     nothing = user(world, QUOTES).get("/v1/combos", params={"symbol": "caoc-none"})
     assert nothing.json() == {"combos": []} and user(world).get("/v1/combos").status == 400
     refdata = world.partner.get(f"/v1/refdata/instruments/{made['id']}")
@@ -170,8 +169,8 @@ def test_a_combo_settles_with_its_legs(
     rfq = ask(world, made["id"]).json()["rfqId"]
     for leg, price in zip(made["legs"], prices, strict=False):
         settle(world, leg["symbol"], price)
-    shown = user(world).get("/v1/combos", params={"symbol": made["id"]}).json()["combos"][0]
-    told = user(world).get("/v1/rfqs", params={"rfq_id": rfq}).json()["rfqs"][0]["comboLegs"]
+    shown = user(world).read("/v1/combos", "combos", 0, symbol=made["id"])
+    told = user(world).read("/v1/rfqs", "rfqs", 0, "comboLegs", rfq_id=rfq)
     assert [leg.get("settlementPrice") for leg in told][: len(prices)] == list(prices)
     assert all("settlementPrice" not in leg for leg in told[len(prices) :])
     found = world.trading.settlements.get(made["id"])
@@ -201,8 +200,8 @@ def trade(world: Desk, symbol: str, price: str, contracts: float) -> list[dict[s
         }
 
     assert user(world, QUOTES).post("/v1/orders", json=order("BUY_SHORT")).status == 200
-    executions: list[dict[str, Any]] = (
-        user(world).post("/v1/orders", json=order("BUY_LONG")).json()["executions"]
+    executions: list[dict[str, Any]] = user(world).send(
+        "/v1/orders", order("BUY_LONG"), "executions"
     )
     return executions
 
@@ -220,7 +219,7 @@ def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Desk) -
         for number, leg in enumerate(made["legs"])
     ]
     for leg in fill["legPrices"]:
-        market = user(world).get(f"/v1/markets/{leg['marketSlug']}/bbo").json()["marketData"]
+        market = user(world).read(f"/v1/markets/{leg['marketSlug']}/bbo", "marketData")
         scale = world.instrument(leg["marketSlug"]).price_scale
         assert (
             float(leg["px"]["value"])
@@ -237,11 +236,9 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
     trade(world, made["id"], "0.20", 1)
 
     def details() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = (
-            user(world)
-            .get("/v1/portfolio/positions")
-            .json()["positions"][made["id"]]["comboLegDetails"]
-        )
+        found: list[dict[str, Any]] = user(world).read("/v1/portfolio/positions", "positions")[
+            made["id"]
+        ]["comboLegDetails"]
         return found
 
     sides = {"SIDE_BUY": "OUTCOME_SIDE_YES", "SIDE_SELL": "OUTCOME_SIDE_NO"}
@@ -264,9 +261,7 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
     plain = world.instrument(made["legs"][3]["symbol"])
     assert trade(world, plain.symbol, "0.98", 1)[-1]["legPrices"] == []
     assert (
-        user(world)
-        .get("/v1/portfolio/positions")
-        .json()["positions"][plain.symbol]["comboLegDetails"]
+        user(world).read("/v1/portfolio/positions", "positions")[plain.symbol]["comboLegDetails"]
         == []
     )
 
@@ -280,7 +275,7 @@ def test_a_leg_is_described_as_its_market_and_its_event_are() -> None:
     chosen = [
         next(
             (event["slug"], market["slug"])
-            for event in world.gateway.get("/v1/events", params=query).json()["events"]
+            for event in world.gateway.read("/v1/events", "events", **query)
             for market in event["markets"]
             if market["active"]
         )
@@ -298,14 +293,14 @@ def test_a_leg_is_described_as_its_market_and_its_event_are() -> None:
             strict=True,
         )
     ]
-    made = user(world).post("/v1/combos", json={"legs": asked}).json()["combo"]
+    made = user(world).send("/v1/combos", {"legs": asked}, "combo")
     fill = trade(world, made["id"], "0.20", 1)[-1]
     assert {leg["marketSlug"]: leg["referencePx"] for leg in fill["legPrices"]}["bare"] == "0"
     events = {market: event for event, market in chosen}
     for game in ({}, {"live": True}, {"live": False}):
         for slug, _ in chosen[:2] if game else ():
             world.simulation.control("event.update", slug, game)
-        held = user(world).get("/v1/portfolio/positions").json()["positions"][made["id"]]
+        held = user(world).read("/v1/portfolio/positions", "positions")[made["id"]]
         for leg in held["comboLegDetails"]:
             described(world, leg, events.get(leg["slug"], "bare"))
 
@@ -320,13 +315,13 @@ def described(world: Desk, leg: dict[str, Any], slug: str) -> None:
         "price": {"value": "0.50", "currency": "USD"},
         "quantity": 1,
     }
-    preview = user(world).post("/v1/order/preview", json={"request": body}).json()["order"]
+    preview = user(world).send("/v1/order/preview", {"request": body}, "order")
     told = preview["marketMetadata"]
     for name in ("icon", "title", "outcome", "eventSlug", "eventId", "teamId", "team", "subject"):
         assert leg.get(name) == told.get(name), name
     assert leg["outcome"] == ("Yes" if yes else "No")
     shown = (leg["eventGroupTitle"], leg["eventStartTime"], leg["live"])
-    event = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+    event = world.gateway.read(f"/v1/events/slug/{slug}", "event")
     assert shown == (event["title"], event.get("startTime"), event["live"])
 
 
@@ -374,7 +369,7 @@ def quotes(world: Desk, index: int = ASKS) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name in ("rfq_user_filter", "user_filter"):
         params = {name: "USER_FILTER_SELF"}
-        found += user(world, index).get("/v1/rfqs/quotes", params=params).json()["quotes"]
+        found += user(world, index).read("/v1/rfqs/quotes", "quotes", **params)
     return found
 
 
@@ -406,35 +401,33 @@ def test_the_requester_buys_at_the_buying_price_and_sells_at_the_selling_price(
     assert accept(world, quote_id, side).status == 200
     assert accept(world, spare, side).status == CONFLICT
     assert confirm(world, quote_id).status == 200
-    assert user(world).get("/v1/rfqs/trades").json()["trades"] == []
+    assert user(world).read("/v1/rfqs/trades", "trades") == []
     world.advance("1s")
     assert statuses(world) == ["EXECUTED", "ACTIVE"]
     assert (net(world, ASKS, symbol), net(world, QUOTES, symbol)) == (bought, -bought)
     assert world.trading.ledger.total() == 0
-    (trade,) = (
-        user(world, QUOTES).get("/v1/rfqs/trades", params={"symbol": symbol}).json()["trades"]
-    )
+    (trade,) = user(world, QUOTES).read("/v1/rfqs/trades", "trades", symbol=symbol)
     assert (trade["price"], trade["qtyDecimal"], trade["symbol"]) == (price, "10", symbol)
     assert trade["aggressorSide"] == side
     assert world.trading.execution_log.trades[-1].type.name == "REQUEST_FOR_QUOTE"
-    row = user(world).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json()["quotes"][0]
+    row = user(world).read("/v1/rfqs/quotes", "quotes", 0, rfq_id=rfq)
     assert row["acceptedSide"] == side
     for index, order in ((ASKS, row["rfqCreatorOrderId"]), (QUOTES, row["creatorOrderId"])):
-        found = user(world, index).get(f"/v1/order/{order}").json()["order"]
+        found = user(world, index).read(f"/v1/order/{order}", "order")
         assert found["state"] == "ORDER_STATE_FILLED"
         assert (found["side"] == f"ORDER_{side}") == (index == ASKS)
-    (closed,) = user(world).get("/v1/rfqs").json()["rfqs"]
+    (closed,) = user(world).read("/v1/rfqs", "rfqs")
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
-    assert user(world, QUOTES).get("/v1/rfqs").json()["rfqs"] == [closed]
+    assert user(world, QUOTES).read("/v1/rfqs", "rfqs") == [closed]
 
 
 def position(world: Desk, index: int, symbol: str) -> float:
-    held = user(world, index).get("/v1/portfolio/positions").json()["positions"]
+    held = user(world, index).read("/v1/portfolio/positions", "positions")
     return float(held[symbol]["netPositionDecimal"]) if symbol in held else 0.0
 
 
 def cash(world: Desk, index: int) -> float:
-    (balance,) = user(world, index).get("/v1/account/balances").json()["balances"]
+    (balance,) = user(world, index).read("/v1/account/balances", "balances")
     return float(balance["currentBalance"])
 
 
@@ -450,7 +443,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
     accept(world, quote_id, side)
     confirm(world, quote_id)
     world.advance("1s")
-    (row,) = user(world, QUOTES).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json()["quotes"]
+    (row,) = user(world, QUOTES).read("/v1/rfqs/quotes", "quotes", rfq_id=rfq)
     assert float(row["buyPrice"]) > float(row["sellPrice"])
     bought = row["acceptedSide"] == "SIDE_BUY"
     price = float(row["buyPrice"] if bought else row["sellPrice"])
@@ -461,7 +454,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
         (ASKS, row["rfqCreatorOrderId"], -signed * price, signed),
         (QUOTES, row["creatorOrderId"], signed * price, -signed),
     ):
-        order = user(world, index).get(f"/v1/order/{order_id}").json()["order"]
+        order = user(world, index).read(f"/v1/order/{order_id}", "order")
         assert order["side"] == ("ORDER_SIDE_BUY" if held > 0 else "ORDER_SIDE_SELL")
         assert float(order["avgPx"]["value"]) == price and float(order["cumQuantity"]) == qty
         fee = float(order["commissionNotionalTotalCollected"]["value"])
@@ -535,13 +528,13 @@ def test_orders_of_a_quote_meet_the_book_first(world: Desk) -> None:
         confirm(world, made)
         world.advance("1s")
         row = next(row for row in quotes(world) if row["id"] == made)
-        trades = user(world).get("/v1/rfqs/trades", params={"symbol": symbol}).json()["trades"]
+        trades = user(world).read("/v1/rfqs/trades", "trades", symbol=symbol)
         assert [(one["price"], one["qtyDecimal"]) for one in trades][:2] == [
             ("0.30", "6"),
             ("0.25", "4"),
         ]
         world.advance("2s")
-        left = user(world, QUOTES).get(f"/v1/order/{row['creatorOrderId']}").json()["order"]
+        left = user(world, QUOTES).read(f"/v1/order/{row['creatorOrderId']}", "order")
         kept = "ORDER_STATE_PARTIALLY_FILLED" if rests else "ORDER_STATE_EXPIRED"
         assert (left["state"], left["cumQuantity"]) == (kept, 6)
 
@@ -595,7 +588,7 @@ def test_who_does_not_confirm_in_time_or_declines_has_no_quote_and_the_request_i
         world.advance("1ms")
         assert statuses(world)[-1] == "DELETED"
         assert confirm(world, quote_id).status == CONFLICT
-        (row,) = user(world).get("/v1/rfqs", params={"rfq_id": rfq}).json()["rfqs"]
+        (row,) = user(world).read("/v1/rfqs", "rfqs", rfq_id=rfq)
         assert row["status"] == "RFQ_STATUS_CLOSED"
         assert quote(world, rfq).status == CONFLICT
 
@@ -613,7 +606,7 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: D
     world.advance("1s")
     assert statuses(world) == ["DELETED"]
     assert net(world, ASKS, symbol) == net(world, QUOTES, symbol) == 0
-    assert user(world).get("/v1/orders/open").json()["orders"] == []
+    assert user(world).read("/v1/orders/open", "orders") == []
 
 
 @pytest.mark.parametrize(("latency", "trades"), [("2s", True), ("5s", True), ("6s", False)])
@@ -629,14 +622,12 @@ def test_a_slow_engine_holds_the_orders_of_a_quote_like_any_retail_order(
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
-    pending = [
-        user(world, index).get("/v1/orders/open").json()["orders"] for index in (ASKS, QUOTES)
-    ]
+    pending = [user(world, index).read("/v1/orders/open", "orders") for index in (ASKS, QUOTES)]
     assert [row["state"] for (row,) in pending] == ["ORDER_STATE_PENDING_NEW"] * 2
     assert statuses(world) == ["EXECUTED"] and net(world, ASKS, symbol) == 0
     world.advance(latency)
     states = [
-        user(world, index).get(f"/v1/order/{row['id']}").json()["order"]["state"]
+        user(world, index).read(f"/v1/order/{row['id']}", "order", "state")
         for index, (row,) in enumerate(pending)
     ]
     if trades:
@@ -657,12 +648,10 @@ def test_everybody_keeps_to_their_own(world: Desk) -> None:
     assert (
         user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
     )
-    names = [
-        user(world, index).get("/v1/rfqs/user-id").json()["rfqUserId"] for index in (ASKS, QUOTES)
-    ]
+    names = [user(world, index).read("/v1/rfqs/user-id", "rfqUserId") for index in (ASKS, QUOTES)]
     row = quotes(world)[0]
     assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
-    shown = msgspec.json.encode([row, user(world).get("/v1/rfqs").json()])
+    shown = msgspec.json.encode([row, user(world).read("/v1/rfqs")])
     assert account(world).encode() not in shown and account(world, QUOTES).encode() not in shown
     assert user(world, QUOTES).request("DELETE", path_of(world, quote_id)).status == 200
     assert user(world).request("DELETE", f"/v1/rfqs/{rfq}").status == CONFLICT
@@ -715,18 +704,18 @@ def test_trades_are_paged_newest_first(world: Desk) -> None:
         accept(world, quote_id)
         confirm(world, quote_id)
         world.advance("2s")
-    everything = user(world).get("/v1/rfqs/trades").json()["trades"]
+    everything = user(world).read("/v1/rfqs/trades", "trades")
     assert [row["executedTime"] for row in everything] == sorted(
         (row["executedTime"] for row in everything), reverse=True
     )
-    first = user(world).get("/v1/rfqs/trades", params={"limit": 2}).json()
-    rest = user(world).get("/v1/rfqs/trades", params={"limit": 2, "cursor": first["cursor"]}).json()
+    first = user(world).read("/v1/rfqs/trades", limit=2)
+    rest = user(world).read("/v1/rfqs/trades", limit=2, cursor=first["cursor"])
     assert (
         first["trades"] + rest["trades"] == everything
         and len(everything) == 3
         and rest["cursor"] == ""
     )
-    assert user(world).get("/v1/rfqs/trades", params={"limit": 0}).json()["trades"] == everything
+    assert user(world).read("/v1/rfqs/trades", "trades", limit=0) == everything
     cursor = first["cursor"]
     now = everything[0]["executedTime"]
     for wrong in (
@@ -742,8 +731,8 @@ def test_trades_are_paged_newest_first(world: Desk) -> None:
         user(world, QUOTES).get("/v1/rfqs/trades", params={"limit": 2, "cursor": cursor}).status
         == 400
     )
-    until = user(world).get("/v1/rfqs/trades", params={"end_time": now}).json()["trades"]
-    since = user(world).get("/v1/rfqs/trades", params={"start_time": now}).json()["trades"]
+    until = user(world).read("/v1/rfqs/trades", "trades", end_time=now)
+    since = user(world).read("/v1/rfqs/trades", "trades", start_time=now)
     assert (until, since) == (everything[1:], everything[:1])
 
 
@@ -879,5 +868,5 @@ def test_a_request_that_only_others_could_hear_of_is_told_to_nobody(world: Desk)
         exchange_wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]),
     )
     _, rfq, _ = under_way(world)
-    assert [row["id"] for row in user(world).get("/v1/rfqs").json()["rfqs"]] == [rfq]
+    assert [row["id"] for row in user(world).read("/v1/rfqs", "rfqs")] == [rfq]
     assert stream.end is None

@@ -65,7 +65,7 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
     executed = [row for row in shown if row["status"] == "QUOTE_STATUS_EXECUTED"]
     bought = sum(10 if row["acceptedSide"] == "SIDE_BUY" else -10 for row in executed)
     assert rfqs.position(world, ASKS, symbol) == bought == -rfqs.position(world, QUOTES, symbol)
-    trades = rfqs.user(world).get("/v1/rfqs/trades").json()["trades"]
+    trades = rfqs.user(world).read("/v1/rfqs/trades", "trades")
     assert sorted((one["price"], one["aggressorSide"]) for one in trades) == sorted(
         (row["buyPrice" if row["acceptedSide"] == "SIDE_BUY" else "sellPrice"], row["acceptedSide"])
         for row in executed
@@ -89,8 +89,8 @@ def test_a_quote_whose_trade_falls_into_maintenance_is_deleted(passes: str) -> N
     for index in (ASKS, QUOTES):
         assert rfqs.statuses(world, index) == ["DELETED"]
         maker = rfqs.user(world, index)
-        assert maker.get("/v1/rfqs/trades").json()["trades"] == []
-        assert maker.get("/v1/orders/open").json()["orders"] == []
+        assert maker.read("/v1/rfqs/trades", "trades") == []
+        assert maker.read("/v1/orders/open", "orders") == []
         assert rfqs.net(world, index, symbol) == 0
     rfq = rfqs.ask(world, symbol).json()["rfqId"]
     assert rfqs.quote(world, rfq).status == 200

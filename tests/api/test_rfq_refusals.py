@@ -29,9 +29,9 @@ def shown(world: Desk) -> list[Any]:
         seen
         for index in (ASKS, QUOTES, OTHER)
         for seen in (
-            rfqs.user(world, index).get("/v1/rfqs").json(),
+            rfqs.user(world, index).read("/v1/rfqs"),
             rfqs.quotes(world, index),
-            rfqs.user(world, index).get("/v1/rfqs/trades").json(),
+            rfqs.user(world, index).read("/v1/rfqs/trades"),
         )
     ]
 

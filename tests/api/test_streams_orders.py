@@ -134,9 +134,9 @@ def test_a_cancel_or_replace_of_an_unknown_order_is_told_too_but_not_that_of_a_l
             "Unknown order",
             is_replace,
         )
-    assert user.post(
-        "/v1/trading/orders/cancel/list", json={"requests": [{"orderId": "NOSUCH"}]}
-    ).json() == {"responses": [{}]}
+    assert user.send("/v1/trading/orders/cancel/list", {"requests": [{"orderId": "NOSUCH"}]}) == {
+        "responses": [{}]
+    }
     assert stream.take() == []
 
 

@@ -469,11 +469,9 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
         world.place(instrument, "sell", 40, 1 + step % 2)
         (frame,) = (one for one in private.take() if "heartbeat" not in one)
         change = frame["positionSubscription"]
-        (held,) = (
-            reader.get("/v1/portfolio/positions", params={"market": instrument.symbol})
-            .json()["positions"]
-            .values()
-        )
+        (held,) = reader.read(
+            "/v1/portfolio/positions", "positions", market=instrument.symbol
+        ).values()
         assert change["afterPosition"] == held
         if said:
             untimed = {"updateTime", "qtyAvailable", "qtyAvailableDecimal", "cashValue"}
@@ -511,7 +509,7 @@ def test_a_corrected_settlement_leaves_the_position_that_the_frame_shows(
         if held is not None:
             untimed = {"updateTime"}
             assert {**before, **dict.fromkeys(untimed)} == {**held, **dict.fromkeys(untimed)}
-        (held,) = reader.get("/v1/portfolio/positions").json()["positions"].values()
+        (held,) = reader.read("/v1/portfolio/positions", "positions").values()
         assert after == held
     assert held is not None
     assert (held["qtyBought"], held["qtySold"], held["expired"]) == ("5", "5", True)

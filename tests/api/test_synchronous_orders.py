@@ -97,13 +97,11 @@ def test_an_answer_leaves_empty_when_its_block_time_is_over_and_the_order_goes_o
     answer, took = timed(world, client, synchronous(instrument, "1"))
     assert (answer.status, answer.json()["executions"], took) == (200, [], 1)
     assert (
-        client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
+        client.read(f"/v1/order/{answer.json()['id']}", "order", "state")
         == "ORDER_STATE_PENDING_NEW"
     )
     world.advance("2s")
-    assert (
-        client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"] == "ORDER_STATE_NEW"
-    )
+    assert client.read(f"/v1/order/{answer.json()['id']}", "order", "state") == "ORDER_STATE_NEW"
 
 
 def test_an_outcome_at_the_last_moment_is_in_the_answer(
@@ -152,7 +150,7 @@ def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(
     slow(world, "40s")
     answer, took = timed(world, client, synchronous(instrument, given))
     assert (answer.status, took) == (504, 30)
-    (row,) = client.get("/v1/orders/open").json()["orders"]
+    (row,) = client.read("/v1/orders/open", "orders")
     assert row["state"] == "ORDER_STATE_PENDING_NEW"  # the order does not know
 
 
@@ -186,7 +184,7 @@ def test_a_block_time_that_is_no_number_of_seconds_is_refused(
         assert client.post(path, json=sent).status == 400, path
     closing = {"marketSlug": instrument.symbol, "maxBlockTime": given}
     assert client.post("/v1/order/close-position", json=closing).status == 400
-    assert client.get("/v1/orders/open").json() == {"orders": []}
+    assert client.read("/v1/orders/open") == {"orders": []}
 
 
 @pytest.mark.observed("orders.answer")
@@ -350,7 +348,7 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(
     """Retail facts: not there for a moment, then new, then filled; its position comes as late."""
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.read_lag", "500ms")
-    placed = ann.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json()["id"]
+    placed = ann.send("/v1/orders", retail_order(instrument, "BUY_LONG", 20, 2), "id")
 
     def seen() -> tuple[str, list[str], str]:
         answer = ann.get(f"/v1/order/{placed}")
@@ -359,10 +357,10 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(
             if answer.status == 200
             else str(answer.status)
         )
-        held = ann.get("/v1/portfolio/positions").json()["positions"].get(instrument.symbol)
+        held = ann.read("/v1/portfolio/positions", "positions").get(instrument.symbol)
         return (
             state,
-            [row["id"] for row in ann.get("/v1/orders/open").json()["orders"]],
+            [row["id"] for row in ann.read("/v1/orders/open", "orders")],
             held["netPositionDecimal"] if held else "",
         )
 
@@ -389,9 +387,7 @@ def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has
     client = world.customer()
     assume(world, "retail.read_lag", "1s")
     slow(world, "2s")
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json()[
-        "id"
-    ]
+    placed = client.send("/v1/orders", retail_order(instrument, "BUY_LONG", 20, 2), "id")
     states = []
     for _ in range(4):
         answer = client.get(f"/v1/order/{placed}")
@@ -410,8 +406,8 @@ def test_what_a_synchronous_answer_told_can_be_read(world: Desk, instrument: Ins
     assume(world, "retail.read_lag", "5s")
     for latency in ("0s", "1s"):
         slow(world, latency)
-        placed = client.post("/v1/orders", json=synchronous(instrument)).json()["id"]
-        assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
+        placed = client.send("/v1/orders", synchronous(instrument), "id")
+        assert client.read(f"/v1/order/{placed}", "order", "state") == "ORDER_STATE_NEW"
 
 
 def test_a_read_is_never_older_than_the_last_synchronous_answer_about_the_order(
@@ -420,15 +416,15 @@ def test_a_read_is_never_older_than_the_last_synchronous_answer_about_the_order(
     """Whatever others ask and are told meanwhile."""
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.read_lag", "1s")
-    first = ann.post("/v1/orders", json=synchronous(instrument, contracts=3)).json()["id"]
+    first = ann.send("/v1/orders", synchronous(instrument, contracts=3), "id")
 
     def seen() -> tuple[str, list[str]]:
-        state = ann.get(f"/v1/order/{first}").json()["order"]["state"]
-        working = [row["id"] for row in ann.get("/v1/orders/open").json()["orders"]]
+        state = ann.read(f"/v1/order/{first}", "order", "state")
+        working = [row["id"] for row in ann.read("/v1/orders/open", "orders")]
         return state.removeprefix("ORDER_STATE_"), working
 
     world.advance("600ms")
-    second = ann.post("/v1/orders", json=synchronous(instrument, cents=19)).json()["id"]
+    second = ann.send("/v1/orders", synchronous(instrument, cents=19), "id")
     assert seen() == ("NEW", [first, second])
     bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
     for wait in ("399ms", "1ms", "599ms"):
