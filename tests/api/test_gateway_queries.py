@@ -6,125 +6,28 @@ The world is one evening in which something of everything has happened; nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from evening import Evening, Row, some
+from gateway_filters import EVENT_KEYS, LISTS, ordered, parents, slugs, slugs_of_tags, tags, text
 
 from sim.core.model.enums import Side
 from sim.kernel.instants import NS_PER_S, parse_instant
 
 
-def tags(row: Row) -> set[int]:
-    return {int(tag["id"]) for tag in row["tags"]}
-
-
-def parents(row: Row) -> set[int]:
-    return tags(row) | {tag["parentId"] for tag in row["tags"]}
-
-
-def slugs_of_tags(row: Row) -> set[str]:
-    return {tag["slug"] for tag in row["tags"]}
-
-
-def text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def low(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (
-        lambda row: row[field],
-        lambda row, value: row[field] is not None and row[field] >= value,
-    )
-
-
-def high(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (
-        lambda row: row[field],
-        lambda row, value: row[field] is not None and row[field] <= value,
-    )
-
-
-def same(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (lambda row: row[field], lambda row, value: row[field] == value)
-
-
-Filter = tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]
-EVENTS: dict[str, Filter] = {
-    **{name: same(name) for name in ("active", "closed", "featured", "live", "ended", "period")},
-    **{f"{name}Min": low(name) for name in ("liquidity", "volume")},
-    **{f"{name}Max": high(name) for name in ("liquidity", "volume")},
-    **{f"{name}Min": low(name) for name in ("startDate", "endDate", "startTime")},
-    **{f"{name}Max": high(name) for name in ("startDate", "endDate", "startTime")},
-    "finishedTimestampMin": low("finishedTimestamp"),
-    "finishedTimestampMax": high("finishedTimestamp"),
-    "id": same("id"),
-    "slug": same("slug"),
-    "gameId": same("gameId"),
-    "eventDate": same("eventDate"),
-    "excludeEventId": (lambda row: row["id"], lambda row, value: row["id"] != value),
-    "categories": same("category"),
-    "tagId": (lambda row: max(tags(row), default=None), lambda row, value: value in tags(row)),
-    "tagIds": (lambda row: min(tags(row), default=None), lambda row, value: value in tags(row)),
-    "excludeTagId": (
-        lambda row: max(tags(row), default=None),
-        lambda row, value: value not in tags(row),
-    ),
-    "tagSlug": (
-        lambda row: max(slugs_of_tags(row), default=None),
-        lambda row, value: value in slugs_of_tags(row),
-    ),
-    "teamId": (
-        lambda row: row["teams"][0]["id"] if row["teams"] else None,
-        lambda row, value: value in [team["id"] for team in row["teams"]],
-    ),
-    "sportsMarketTypes": (
-        lambda row: row["markets"][0]["sportsMarketType"] if row["markets"] else None,
-        lambda row, value: value in [market["sportsMarketType"] for market in row["markets"]],
-    ),
-    "marketTypes": (
-        lambda row: row["markets"][0]["metadata"].get("outcomeType") if row["markets"] else None,
-        lambda row, value: (
-            value in [market["metadata"].get("outcomeType") for market in row["markets"]]
-        ),
-    ),
-}
-MARKETS: dict[str, Filter] = {
-    **{name: same(name) for name in ("active", "closed", "id", "slug")},
-    **{f"{name}Min": low("volume") for name in ("volume", "volumeNum")},
-    **{f"{name}Max": high("volume") for name in ("volume", "volumeNum")},
-    **{f"{name}Min": low(name) for name in ("startDate", "endDate")},
-    **{f"{name}Max": high(name) for name in ("startDate", "endDate")},
-    "categories": same("category"),
-    "sportsMarketTypes": same("sportsMarketType"),
-    "tagId": EVENTS["tagId"],
-    "tagIds": EVENTS["tagIds"],
-}
-
-
-@pytest.mark.parametrize("name", EVENTS)
-def test_a_filter_of_events(evening: Evening, name: str) -> None:
-    of, passes = EVENTS[name]
-    values = some(evening.events, of)
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in LISTS for name in LISTS[kind].filters]
+)
+def test_a_filter(evening: Evening, kind: str, name: str) -> None:
+    rows, (of, passes) = getattr(evening, kind), LISTS[kind].filters[name]
+    values = some(rows, of)
     assert values, "no row has a value to ask for"
     for value in values:
-        found = evening.ids("/v1/events", "events", orderDirection="asc", **{name: text(value)})
-        assert found == [row["slug"] for row in evening.events if passes(row, value)], value
-
-
-@pytest.mark.parametrize("name", MARKETS)
-def test_a_filter_of_markets(evening: Evening, name: str) -> None:
-    of, passes = MARKETS[name]
-    values = some(evening.markets, of)
-    assert values, "no row has a value to ask for"
-    for value in values:
-        found = evening.ids("/v1/markets", "markets", orderDirection="asc", **{name: text(value)})
-        assert found == [row["slug"] for row in evening.markets if passes(row, value)], value
-
-
-def slugs(rows: Iterable[Row], passes: Callable[[Row], bool] = lambda row: True) -> list[str]:
-    return [row["slug"] for row in rows if passes(row)]
+        asked = {name: text(value), "orderDirection": "asc"}
+        assert evening.ids(f"/v1/{kind}", kind, **asked) == slugs(
+            rows, lambda row, value=value: passes(row, value)
+        )
 
 
 def test_filters_of_events_that_take_several_values_or_each_other(evening: Evening) -> None:
@@ -278,53 +181,15 @@ def test_programs_on_markets(evening: Evening) -> None:
 
 # ---- order and pages
 
-EVENT_KEYS: dict[str, Callable[[Row], Any]] = {
-    "id": lambda row: row["id"],
-    "liquidity": lambda row: row["liquidity"],
-    "openInterest": lambda row: row["openInterest"],
-    **{
-        name: lambda row, name=name: row[name]
-        for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")[:3]
-    },
-    **{
-        name: lambda row, name=name: row[name] or ""
-        for name in ("slug", "title", "startDate", "endDate", "startTime", "createdAt", "updatedAt")
-    },
-    "featuredOrder": lambda row: row["featuredOrder"],
-}
-MARKET_KEYS: dict[str, Callable[[Row], Any]] = {
-    "id": lambda row: int(row["id"]),
-    **{
-        name: lambda row, name=name: row[name]
-        for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr", "sortOrder")
-    },
-    "volumeNum": lambda row: row["volume"],
-    **{
-        name: lambda row, name=name: row[name] or ""
-        for name in ("slug", "startDate", "endDate", "createdAt", "updatedAt")
-    },
-}
-
-
-def ordered(rows: list[Row], keys: list[Callable[[Row], Any]], descending: bool) -> list[str]:
-    for key in reversed(keys):
-        rows = sorted(rows, key=key, reverse=descending)
-    return slugs(rows)
-
 
 @pytest.mark.parametrize("direction", ["asc", "desc", ""])
-@pytest.mark.parametrize("name", EVENT_KEYS)
-def test_an_order_of_events(evening: Evening, name: str, direction: str) -> None:
-    found = evening.ids("/v1/events", "events", orderBy=name, orderDirection=direction)
-    expected = ordered(evening.events, [EVENT_KEYS[name]], direction != "asc")
-    assert found == expected
-
-
-@pytest.mark.parametrize("direction", ["asc", "desc", ""])
-@pytest.mark.parametrize("name", MARKET_KEYS)
-def test_an_order_of_markets(evening: Evening, name: str, direction: str) -> None:
-    found = evening.ids("/v1/markets", "markets", orderBy=name, orderDirection=direction)
-    assert found == ordered(evening.markets, [MARKET_KEYS[name]], direction != "asc")
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in LISTS for name in LISTS[kind].keys]
+)
+def test_an_order(evening: Evening, kind: str, name: str, direction: str) -> None:
+    found = evening.ids(f"/v1/{kind}", kind, orderBy=name, orderDirection=direction)
+    key = LISTS[kind].keys[name]
+    assert found == ordered(getattr(evening, kind), [key], direction != "asc")
 
 
 def test_orders_by_several_names_and_by_what_is_featured(evening: Evening) -> None:

@@ -4,21 +4,17 @@ same answers as from looking at everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from evening import some
+from gateway_filters import LISTS, check_list, slugs, sorted_by, text
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.api.gateway.event_views import dormant_state
-from sim.api.gateway.events import list_events
-from sim.api.gateway.markets import list_markets
-from sim.api.pipeline.authentication import Caller
 from sim.contract.messages import exchange_v1 as wire
-from sim.contract.messages import gateway_v1 as gateway_wire
-from sim.contract.messages.gateway_v1 import Event, Market
 from sim.kernel.instants import MINUTE, NS_PER_S, Instant, format_instant, parse_instant
 from tests.kit import Desk, begin
 
@@ -78,168 +74,36 @@ def whole(request: pytest.FixtureRequest) -> Whole:
     return Whole(later=request.param)
 
 
-Test = Callable[[dict[str, Any]], bool]
-
-
-def tags_of(thing: dict[str, Any]) -> set[int]:
-    return {int(tag["id"]) for tag in thing["tags"]}
-
-
-def parents_of(thing: dict[str, Any]) -> set[int]:
-    return {tag["parentId"] for tag in thing["tags"]}
-
-
-# Query parameters with what they mean of an event.
-EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
-    ({"active": "true"}, lambda event: event["active"]),
-    ({"closed": "true"}, lambda event: event["closed"]),
-    ({"active": "false"}, lambda event: not event["active"]),
-    ({"live": "true"}, lambda event: event["live"]),
-    ({"ended": "true"}, lambda event: event["ended"]),
-    ({"categories": "sports"}, lambda event: event["category"] == "sports"),
-    ({"categories": "crypto"}, lambda event: event["category"] == "crypto"),
-    ({"volumeMin": "0.01"}, lambda event: event["volume"] >= 0.01),
-    ({"featured": "true"}, lambda event: event["featured"]),
-    (
-        {"tagSlug": "basketball"},
-        lambda event: "basketball" in {tag["slug"] for tag in event["tags"]},
-    ),
-    ({"tagSlug": "nba"}, lambda event: "nba" in {tag["slug"] for tag in event["tags"]}),
-    ({"tagIds": "105"}, lambda event: 105 in tags_of(event)),
-    ({"tagIds": "2", "relatedTags": "true"}, lambda event: 2 in tags_of(event) | parents_of(event)),
-    ({"excludeTagId": "2"}, lambda event: 2 not in tags_of(event)),
-    ({"seriesId": "10001"}, lambda event: event["seriesSlug"] == "nfl-2026"),
-    ({"teamId": "1001"}, lambda event: 1001 in {team["id"] for team in event["teams"]}),
-    ({"eventDate": "2026-09-08"}, lambda event: event["eventDate"] == "2026-09-08"),
-    ({"gameId": "910007"}, lambda event: event["gameId"] == "910007"),
-    (
-        {"startTimeMin": "2026-09-08T16:00:00Z"},
-        lambda event: (event["startTime"] or "") >= "2026-09-08T16:00:00Z",
-    ),
-    (
-        {"endDateMax": "2026-09-09T00:00:00Z"},
-        lambda event: event["endDate"] <= "2026-09-09T00:00:00Z",
-    ),
-    ({"period": "T3"}, lambda event: event["period"] == "T3"),
-    ({"liquidityMin": "1"}, lambda event: event["liquidity"] >= 1),
-    ({"volumeMax": "0"}, lambda event: event["volume"] <= 0),
-    (
-        {"finishedTimestampMin": "2026-09-08T00:00:00Z"},
-        lambda event: (event["finishedTimestamp"] or "") >= "2026-09-08T00:00:00Z",
-    ),
-    (
-        {"marketTypes": "totals"},
-        lambda event: any(
-            market["metadata"].get("outcomeType") == "totals" for market in event["markets"]
-        ),
-    ),
-    ({"excludeEventId": ["30010", "20003"]}, lambda event: event["id"] not in (30010, 20003)),
-]
-MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
-    ({"active": "true"}, lambda market: market["active"]),
-    ({"closed": "true"}, lambda market: market["closed"]),
-    ({"categories": "sports"}, lambda market: market["category"] == "sports"),
-    ({"marketTypes": "spreads"}, lambda market: market["metadata"].get("outcomeType") == "spreads"),
-    ({"tagIds": "105"}, lambda market: 105 in tags_of(market)),
-    (
-        {"tagIds": "2", "relatedTags": "true"},
-        lambda market: 2 in tags_of(market) | parents_of(market),
-    ),
-    ({"volumeMin": "0.01"}, lambda market: market["volume"] >= 0.01),
-    ({"active": "false"}, lambda market: not market["active"]),
-    ({"eventSlug": "by-hand"}, lambda market: False),
-    (
-        {"startDateMin": "2026-09-01T00:00:00Z"},
-        lambda market: market["startDate"] >= "2026-09-01T00:00:00Z",
-    ),
-    (
-        {"endDateMax": "2026-09-09T00:00:00Z"},
-        lambda market: market["endDate"] <= "2026-09-09T00:00:00Z",
-    ),
-]
-ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "id": lambda thing: int(thing["id"]),
-    "slug": lambda thing: thing["slug"],
-    "volume": lambda thing: thing["volume"],
-    "startDate": lambda thing: thing["startDate"],
-    "endDate": lambda thing: thing["endDate"],
-    "createdAt": lambda thing: thing["createdAt"],
-    "updatedAt": lambda thing: thing["updatedAt"],
-    "volume24hr": lambda thing: thing["volume24hr"],
-}
-MARKET_ORDERS = ORDERS | {
-    "sortOrder": lambda market: market["sortOrder"],
-    "volume1mo": lambda market: market["volume1mo"],
-}
-EVENT_ORDERS = ORDERS | {
-    "title": lambda event: event["title"],
-    "startTime": lambda event: event["startTime"] or "",
-    "liquidity": lambda event: event["liquidity"],
-    "openInterest": lambda event: event["openInterest"],
-    "featuredOrder": lambda event: event["featuredOrder"],
-}
-KEYS = EVENT_ORDERS | MARKET_ORDERS
 pages = st.tuples(st.integers(1, 200), st.integers(0, 300))
-Order = tuple[list[str], str]
+directions = st.sampled_from(["asc", "desc"])
 
 
-def orders(names: Iterable[str]) -> st.SearchStrategy[Order | None]:
-    return st.none() | st.tuples(
-        st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=2, unique=True),
-        st.sampled_from(["asc", "desc"]),
-    )
-
-
-def expected(
-    things: list[dict[str, Any]], tests: list[Test], order: Order | None, page: tuple[int, int]
-) -> list[str]:
-    found = [thing for thing in things if all(test(thing) for test in tests)]
-    for name in reversed(order[0]) if order is not None else ():
-        found = sorted(found, key=KEYS[name], reverse=order is not None and order[1] == "desc")
-    return [thing["slug"] for thing in found[page[1] : page[1] + page[0]]]
-
-
-def query(
-    filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
-) -> dict[str, Any]:
-    params: dict[str, Any] = {"limit": page[0], "offset": page[1]}
-    for given_params, _ in filters:
-        params |= given_params
-    return params | ({} if order is None else {"orderBy": order[0], "orderDirection": order[1]})
-
-
-def picked(
-    filters: list[tuple[dict[str, Any], Test]],
-) -> st.SearchStrategy[list[tuple[dict[str, Any], Test]]]:
-    return st.lists(st.sampled_from(filters), max_size=3, unique_by=lambda one: next(iter(one[0])))
-
-
-@pytest.mark.spec("S4.1-10")
-@given(filters=picked(EVENT_FILTERS), order=orders(EVENT_ORDERS), page=pages)
-def test_events_are_those_that_looking_at_all_of_them_finds(
-    whole: Whole,
-    filters: list[tuple[dict[str, Any], Test]],
-    order: Order | None,
-    page: tuple[int, int],
+@pytest.mark.spec("S4.1-10", "S4.1-11")
+@pytest.mark.parametrize("kind", LISTS)
+@given(data=st.data(), page=pages)
+def test_a_list_is_what_looking_at_all_rows_finds(
+    whole: Whole, kind: str, data: st.DataObject, page: tuple[int, int]
 ) -> None:
-    found = whole.read("/v1/events", **query(filters, order, page))["events"]
-    assert [event["slug"] for event in found] == expected(
-        whole.events, [test for _, test in filters], order, page
+    rows, tables, query = getattr(whole, kind), LISTS[kind], dict[str, Any]()
+    # tagIds adds to tagId, everything else narrows.
+    fields = st.lists(
+        st.sampled_from(sorted({*tables.filters} - {"tagIds"})), max_size=3, unique=True
     )
-
-
-@pytest.mark.spec("S4.1-11")
-@given(filters=picked(MARKET_FILTERS), order=orders(MARKET_ORDERS), page=pages)
-def test_markets_are_those_that_looking_at_all_of_them_finds(
-    whole: Whole,
-    filters: list[tuple[dict[str, Any], Test]],
-    order: Order | None,
-    page: tuple[int, int],
-) -> None:
-    found = whole.read("/v1/markets", **query(filters, order, page))["markets"]
-    assert [market["slug"] for market in found] == expected(
-        whole.markets, [test for _, test in filters], order, page
-    )
+    for name in data.draw(fields):
+        of, passes = tables.filters[name]
+        if values := some(getattr(whole, kind), of):
+            query[name] = data.draw(st.sampled_from(values))
+            rows = [row for row in rows if passes(row, query[name])]
+            query[name] = text(query[name])
+    names = st.lists(st.sampled_from(sorted(tables.keys)), max_size=2, unique=True)
+    if by := data.draw(names):
+        query |= {"orderBy": by, "orderDirection": data.draw(directions)}
+        rows = sorted_by(
+            rows, [tables.keys[name] for name in by], query["orderDirection"] == "desc"
+        )
+    query |= {"limit": page[0], "offset": page[1]}
+    shown = whole.read(f"/v1/{kind}", kind, **query)
+    assert slugs(shown) == slugs(rows[page[1] : page[1] + page[0]])
 
 
 WORDS = [
@@ -413,44 +277,21 @@ def test_what_was_made_is_forgotten_again(large: Desk) -> None:
 
 # ---- step by step
 
-EVENT_LOOKS: dict[str, Callable[[Event], Any]] = {
-    "volume": lambda event: event.volume,
-    "volume24hr": lambda event: event.volume_24hr,
-    "liquidity": lambda event: event.liquidity,
-    "openInterest": lambda event: event.open_interest,
-    "updatedAt": lambda event: event.updated_at,
+# What lists are looked at by after each step: sort keys, and parameters with a value.
+LOOKS: dict[str, tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]] = {
+    "events": (
+        ("volume", "volume24hr", "liquidity", "openInterest", "updatedAt"),
+        (
+            *((name, True) for name in ("active", "closed", "live", "ended")),
+            *(("period", "FT"), ("period", "T3"), ("volumeMin", 0.01)),
+            ("finishedTimestampMin", "2026-09-08T02:20:00Z"),
+        ),
+    ),
+    "markets": (
+        ("volume1wk", "updatedAt"),
+        (("active", True), ("closed", True), ("volumeMin", 0.01)),
+    ),
 }
-MARKET_LOOKS: dict[str, Callable[[Market], Any]] = {
-    "volume1wk": lambda market: market.volume_1wk,
-    "updatedAt": lambda market: market.updated_at,
-}
-EVENING = parse_instant("2026-09-07T22:20:00-04:00")
-EVENT_PASSES: list[tuple[dict[str, Any], Callable[[Event], bool]]] = [
-    ({"active": True}, lambda event: event.active),
-    ({"closed": True}, lambda event: event.closed),
-    ({"live": True}, lambda event: event.live),
-    ({"ended": True}, lambda event: event.ended),
-    ({"period": "FT"}, lambda event: event.period == "FT"),
-    ({"period": "T3"}, lambda event: event.period == "T3"),
-    ({"volume_min": 0.01}, lambda event: event.volume >= 0.01),
-    ({"finished_timestamp_min": EVENING}, lambda event: (event.finished_timestamp or 0) >= EVENING),
-]
-MARKET_PASSES: list[tuple[dict[str, Any], Callable[[Market], bool]]] = [
-    ({"active": True}, lambda market: market.active),
-    ({"closed": True}, lambda market: market.closed),
-    ({"volume_min": 0.01}, lambda market: market.volume >= 0.01),
-]
-ANYBODY = Caller(plane="gateway")
-
-
-def events_of(simulation: Simulation, **query: Any) -> list[Event]:
-    request = gateway_wire.ListEventsRequest(limit=5000, **{"order_direction": "asc"} | query)
-    return list_events(simulation.exchange, ANYBODY, request).events
-
-
-def markets_of(simulation: Simulation, **query: Any) -> list[Market]:
-    request = gateway_wire.ListMarketsRequest(limit=5000, **{"order_direction": "asc"} | query)
-    return list_markets(simulation.exchange, ANYBODY, request).markets
 
 
 DUSK = parse_instant("2026-09-07T19:00:00-04:00")
@@ -481,19 +322,12 @@ class Steps(Desk):
 
     def look(self) -> None:
         """Lists are those of their rows, and rows are what somebody sees who never looked."""
-        fresh = self.simulation.fork()
-        events, markets = events_of(self.simulation), markets_of(self.simulation)
-        assert (events, markets) == (events_of(fresh), markets_of(fresh))
-        for name, of in EVENT_LOOKS.items():
-            found = events_of(self.simulation, order_by=[name], order_direction="desc")
-            assert found == sorted(events, key=of, reverse=True), name
-        for name, value in MARKET_LOOKS.items():
-            listed = markets_of(self.simulation, order_by=[name], order_direction="desc")
-            assert listed == sorted(markets, key=value, reverse=True), name
-        for query, passes in EVENT_PASSES:
-            assert events_of(self.simulation, **query) == [*filter(passes, events)], query
-        for query, test in MARKET_PASSES:
-            assert markets_of(self.simulation, **query) == [*filter(test, markets)], query
+        fresh = Desk(self.simulation.fork())
+        for kind, (keys, filters) in LOOKS.items():
+            every = {"limit": 5000, "orderDirection": "asc"}
+            rows = self.read(f"/v1/{kind}", kind, **every)
+            assert rows == fresh.read(f"/v1/{kind}", kind, **every)
+            check_list(self, kind, rows, keys, filters)
 
 
 @pytest.mark.long
@@ -591,8 +425,8 @@ def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:
         (300 * NS_PER_S, ["CLOSED", "OPEN"]),
     ):
         steps.advance_to(start + since)
-        markets = markets_of(steps.simulation, event_slug=names)
-        assert [market.exchange_status for market in markets] == statuses
+        markets = steps.read("/v1/markets", "markets", eventSlug=names, orderDirection="asc")
+        assert [market["exchangeStatus"] for market in markets] == statuses
         steps.look()
 
 

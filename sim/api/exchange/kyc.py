@@ -6,19 +6,20 @@ A firm sees its own referral codes only. The value of a referral is not publishe
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import convert
 from msgspec.structs import replace
 
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import DeferredResponse, handles
+from sim.api.pipeline.handler import DeferredResponse, handles, require
 from sim.api.pipeline.paging import page_length, page_of
 from sim.contract.messages import exchange_kyc_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc import Docv, KycStatus
 from sim.core.identity.kyc_application import KycApplication
 from sim.core.identity.referrals import Referral
-from sim.core.model.refusals import InvalidRequest
 from sim.core.webhooks.records import PendingRegistration
 
 
@@ -30,13 +31,7 @@ def start_kyc_verification(
     firm = firm_of(exchange, caller).name
     case = exchange.kyc.start(firm, _application(request))
     status = exchange.kyc.status(firm, case.external_id)
-    return wire.StartKYCVerificationResponse(
-        status=_status_message(status),
-        docv=_docv_message(status.docv),
-        participant_id=status.participant,
-        decision=status.decision,
-        sub_status=status.sub_status,
-    )
+    return wire.StartKYCVerificationResponse(**_facts(status))
 
 
 @handles("KYCAPI.GetKYCStatus")
@@ -44,20 +39,15 @@ def get_kyc_status(
     exchange: Exchange, caller: Caller, request: wire.GetKYCStatusRequest
 ) -> wire.GetKYCStatusResponse:
     """Return the status of a verification; NOT_STARTED for an id the firm has not used."""
-    if not request.external_id:
-        raise InvalidRequest(
-            "external_id is required",
-            rule="K2",
-            remedy="send the external_id with which the verification started",
-        )
+    require(
+        request.external_id,
+        "external_id",
+        rule="K2",
+        remedy="send the external_id with which the verification started",
+    )
     status = exchange.kyc.status(firm_of(exchange, caller).name, request.external_id)
     return wire.GetKYCStatusResponse(
-        status=_status_message(status),
-        participant_id=status.participant,
-        provisioned_account=status.provisioned_account,
-        docv=_docv_message(status.docv),
-        decision=status.decision,
-        sub_status=status.sub_status,
+        provisioned_account=status.provisioned_account, **_facts(status)
     )
 
 
@@ -94,13 +84,20 @@ def _application(request: wire.StartKYCVerificationRequest) -> KycApplication:
     )
 
 
-def _status_message(status: KycStatus) -> wire.KYCStatus:
-    return wire.KYCStatus(
-        decision=status.decision,
-        status=status.status,
-        sub_status=status.sub_status,
-        external_id=status.external_id,
-    )
+def _facts(status: KycStatus) -> dict[str, Any]:
+    """Return what start and status tell of a verification, by field."""
+    return {
+        "status": wire.KYCStatus(
+            decision=status.decision,
+            status=status.status,
+            sub_status=status.sub_status,
+            external_id=status.external_id,
+        ),
+        "docv": _docv_message(status.docv),
+        "participant_id": status.participant,
+        "decision": status.decision,
+        "sub_status": status.sub_status,
+    }
 
 
 def _docv_message(docv: Docv | None) -> wire.KYCDocv | None:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from sim.api.pipeline.account_access import ledger_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.paging import page_length, page_of
+from sim.api.pipeline.paging import paged
 from sim.api.rendering.exchange_positions import ledger_entry_message, position_entry_message
 from sim.api.reports.csv_writer import csv_chunks
 from sim.api.reports.trade_dates import in_order
@@ -34,7 +34,6 @@ LEDGER_ROWS = Dated(
     title="rows of ledgers are served",
 )
 FLOOR: Instant = LEDGER_ROWS.starts[0]
-PAGE_DEFAULT = 100
 DESCRIPTION_MAX = 200
 
 _T = LedgerEntryType
@@ -70,12 +69,10 @@ def get_ledger(
     """List changes of an account's cash, each with the balance before and after it (rule P20), or
     of its positions, each with the position after it (rule P23).
     """
-    rows = _entries(exchange, caller, request)
-    length = page_length(request.page_size, PAGE_DEFAULT, refuse=True)
-    page, token = page_of(rows, request.page_token, length)
+    page, following = paged(_entries(exchange, caller, request), request, refuse=True)
     of_cash = isinstance(request, wire.GetAccountBalanceLedgerRequest)
     answer = wire.GetAccountBalanceLedgerResponse if of_cash else wire.GetPositionLedgerResponse
-    return answer(entries=list(page), next_page_token=token, eof=not token)
+    return answer(entries=list(page), **following)
 
 
 @handles("FundingAPI.DownloadBalanceLedger", "PositionAPI.DownloadPositionLedger")

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.account_access import trading_account, visible_accounts
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import handles, require
 from sim.api.rendering.exchange_orders import order_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import CROSS_ACCOUNTS, EXCHANGE_REJECTS, ORDER_PARENT
@@ -76,11 +76,8 @@ def preview_order(
     exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
 ) -> wire.PreviewOrderResponse:
     """Return the order that would be accepted, without placing it."""
-    if request.request is None:
-        raise InvalidRequest(
-            "request is required", rule="M2", remedy="send the order to preview as request"
-        )
-    command = place_command(caller, request.request)
+    remedy = "send the order to preview as request"
+    command = place_command(caller, require(request.request, "request", rule="M2", remedy=remedy))
     exchange.order_sessions.check(command.session_id, command.account)
     order = exchange.trading.order_service.preview(command)
     return wire.PreviewOrderResponse(preview_order=order_message(exchange, order))

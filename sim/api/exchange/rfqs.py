@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from sim.api.pipeline.account_access import trading_account
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import for_account, handles
+from sim.api.pipeline.handler import for_account, handles, require
 from sim.api.rfq import reads, writes
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import Channel
-from sim.core.model.refusals import InvalidRequest
 from sim.core.rfq.rfqs import Party
 
 
@@ -52,8 +51,5 @@ def create_quote(
 
 def _party(caller: Caller, account: str) -> Party:
     """Return the requester or quoter of a call. Unlike elsewhere, `account` is required (§5.1)."""
-    if not account:
-        raise InvalidRequest(
-            "account is required", rule="L13", remedy="send the participant's account"
-        )
+    require(account, "account", rule="L13", remedy="send the participant's account")
     return Party(trading_account(caller, account), caller.participant or "", Channel.EXCHANGE)

@@ -15,6 +15,7 @@ from sim.api.gateway.event_filters import (
     events_between,
     events_like,
     events_with_market,
+    shared_tests,
 )
 from sim.api.gateway.event_views import event_view, exists
 from sim.api.gateway.list_query import check_order, folded, of_sport
@@ -116,12 +117,7 @@ def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test
 
     No event matches a filter on a property that no event here has (a week, a user).
     """
-    if request.categories:
-        yield lambda event: event.category in request.categories
-    if not request.include_hidden:
-        yield lambda event: not event.hidden
-    if request.archived is not None:
-        yield lambda event: event.archived is request.archived
+    yield from shared_tests(exchange, request)
     if request.featured is not None:
         yield lambda event: event.featured is request.featured
     if request.event_week is not None or request.user_id:
@@ -142,12 +138,8 @@ def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test
 
 
 def _tag_tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test]:
-    numbers = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
-    tags, related = exchange.reference.tags, request.related_tags
-    if numbers:
-        tagged = carrying(tags, numbers, related=related)
-        yield lambda event: not tagged.isdisjoint([tag.id for tag in event.tags])
     if request.exclude_tag_id:
+        tags, related = exchange.reference.tags, request.related_tags
         excluded = carrying(tags, request.exclude_tag_id, related=related)
         yield lambda event: excluded.isdisjoint([tag.id for tag in event.tags])
     slugs = {*request.tag_slugs_all, *([request.tag_slug] if request.tag_slug else [])}

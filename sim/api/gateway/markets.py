@@ -8,7 +8,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import carrying, events_like, events_named
+from sim.api.gateway.event_filters import events_like, events_named, shared_tests
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
 from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_columns import ACTIVE, CLOSED, LISTED, RESTING, SORTED_BY, STATE, VOLUME
@@ -70,21 +70,12 @@ def _tests(
 
     No market matches a filter on a property that no market here has (a question, an author).
     """
-    tags = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
+    yield from shared_tests(exchange, request)
     types, sports_types = request.market_types, request.sports_market_types
-    if request.categories:
-        yield lambda market: market.category in request.categories
-    if tags:
-        tagged = carrying(exchange.reference.tags, tags, related=request.related_tags)
-        yield lambda market: not tagged.isdisjoint([tag.id for tag in market.tags])
     if types:
         yield lambda market: market.market_type in types
     if sports_types:
         yield lambda market: of_sport(market, sports_types)
-    if not request.include_hidden:
-        yield lambda market: not market.hidden
-    if request.archived is not None:
-        yield lambda market: market.archived is request.archived
     if request.question_ids or request.cyom:
         yield lambda market: False
 

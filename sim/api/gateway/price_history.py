@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import handles, require
 from sim.api.rendering.retention import MARKET_DATA_RETENTION, purged_before
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
@@ -31,8 +31,7 @@ def get_price_history(
     """Return points from the first trade on, `fidelity` minutes apart; empty for
     an unknown symbol.
     """
-    if not request.symbol:
-        raise InvalidRequest("symbol is required")
+    require(request.symbol, "symbol")
     if request.fidelity < 1:
         remedy = "minutes between two points, at least 1"
         raise InvalidRequest("fidelity is required", remedy=remedy)

@@ -24,11 +24,12 @@ from sim.api.pipeline.authentication import Caller
 from sim.contract.contract import Plane, load_contract
 from sim.contract.messages import Message
 from sim.core.exchange import Exchange
-from sim.core.model.refusals import Refusal
+from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.kernel.instants import Instant
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
+F = TypeVar("F")
 
 
 class Handler(NamedTuple, Generic[Request, Answer]):
@@ -89,6 +90,13 @@ def for_account(
         return function(exchange, account_of(caller), request)
 
     return handles(operation)(serve)
+
+
+def require(value: F | None, name: str, *, rule: str = "", remedy: str = "") -> F:
+    """Return a field of a request. InvalidRequest if it is empty, or was not sent."""
+    if not value:
+        raise InvalidRequest(f"{name} is required", rule=rule, remedy=remedy)
+    return value
 
 
 def collect(modules: Iterable[ModuleType]) -> dict[str, AnyHandler]:

@@ -11,13 +11,13 @@ from base64 import b64decode, b64encode, urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import DecodeError, Struct, json
 
 from sim.core.model.refusals import InvalidRequest
 
-PAGE_MAX = 1000
+PAGE_DEFAULT, PAGE_MAX = 100, 1000
 OFFSET_MAX = 2**53
 
 R = TypeVar("R")
@@ -80,6 +80,15 @@ def page_of(rows: Iterable[R], token: str, length: int) -> tuple[Sequence[R], st
     end = start + length
     page = list(islice(rows, start, end + 1))
     return page[:length], token_of(end) if len(page) > length else ""
+
+
+def paged(rows: Iterable[R], request: Any, *, refuse: bool = False) -> tuple[Sequence[R], Any]:
+    """Return the rows of the page that a request asks for, 100 without a size, and the fields of
+    its answer about the next page, by name. `refuse`: see `page_length`.
+    """
+    length = page_length(request.page_size, PAGE_DEFAULT, refuse=refuse)
+    page, token = page_of(rows, request.page_token, length)
+    return page, {"next_page_token": token, "eof": not token}
 
 
 # ---- cursors

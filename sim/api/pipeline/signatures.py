@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Container
+from collections.abc import Callable, Container
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -130,7 +130,8 @@ def verify_request(
     raw = _decoded(signature, urlsafe=False)
     if raw is None or len(raw) != 64:
         return "encoding"
-    holds = _ed25519_holds(key.public_key, raw, f"{timestamp}{text}".encode())
+    verify = _ed25519_key(key.public_key).verify
+    holds = _holds(verify, raw, f"{timestamp}{text}".encode())
     return "" if holds else "signature"
 
 
@@ -167,25 +168,19 @@ def _instant(claim: object) -> Instant | None:
 
 
 def _rsa_holds(pem: str, signature: bytes, text: bytes) -> bool:
-    from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 
     key = _rsa_key(pem)
-    if key is None:
-        return False
-    try:
-        key.verify(signature, text, PKCS1v15(), SHA256())
-    except InvalidSignature:
-        return False
-    return True
+    return key is not None and _holds(key.verify, signature, text, PKCS1v15(), SHA256())
 
 
-def _ed25519_holds(public_key: bytes, signature: bytes, text: bytes) -> bool:
+def _holds(verify: Callable[..., None], *arguments: object) -> bool:
+    """Return whether a key's verification of a signature passes."""
     from cryptography.exceptions import InvalidSignature
 
     try:
-        _ed25519_key(public_key).verify(signature, text)
+        verify(*arguments)
     except InvalidSignature:
         return False
     return True

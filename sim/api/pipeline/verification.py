@@ -22,11 +22,11 @@ from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from sim.api.pipeline.access_tokens import fingerprint_of
-from sim.api.pipeline.authentication import Parties
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.api.pipeline.settings import Settings
 from sim.api.pipeline.signatures import verify_assertion, verify_request
 from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, TIMESTAMP_TOLERANCE
+from sim.core.exchange import Exchange
 from sim.kernel.instants import Instant
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -39,7 +39,7 @@ class VerificationContext(Protocol):
     """The data that verification reads: registered firms and keys, and the accepted clocks."""
 
     @property
-    def exchange(self) -> Parties: ...
+    def exchange(self) -> Exchange: ...
     @property
     def settings(self) -> Settings: ...
 

@@ -6,6 +6,8 @@ YES price of each leg's market at that moment (assumption `combos.leg_prices`).
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from sim.api.gateway.event_views import how_it_stands
 from sim.api.rendering.retail_books import market_value
 from sim.api.rendering.retail_numbers import book_price, price_amount, price_or_none
@@ -95,15 +97,7 @@ def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
     state, settlement = _outcome(exchange, leg)
     scale, sides = exchange.instruments.require(leg.symbol).price_scale, wire.OutcomeSide
     return wire.ComboLegDetail(
-        slug=metadata.slug,
-        icon=metadata.icon,
-        title=metadata.title,
-        outcome=metadata.outcome,
-        event_slug=metadata.event_slug,
-        event_id=metadata.event_id,
-        team_id=metadata.team_id,
-        team=metadata.team,
-        subject=metadata.subject,
+        **structs.asdict(metadata),
         outcome_side=sides.OUTCOME_SIDE_YES if leg.side is BUY else sides.OUTCOME_SIDE_NO,
         indicative_price=book_price(_market_value(exchange, leg), scale),
         settlement=settlement,

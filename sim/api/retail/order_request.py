@@ -10,6 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import require
 from sim.api.rendering.retail_numbers import read_amount, read_price, read_quantity, sent_text
 from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, stored_intent
 from sim.contract.messages import retail_v1 as wire
@@ -135,8 +136,7 @@ def replace_command(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest, *, defer: bool
 ) -> ReplaceOrder:
     """Return the command that changes an order. Omitted fields keep their values."""
-    if not request.order_id:
-        raise InvalidRequest("orderId is required")
+    require(request.order_id, "orderId")
     instrument = market_of(exchange, request.market_slug)
     tif = TimeInForce.UNDEFINED if request.tif is None else _tif(request.tif, market=False)
     price = 0 if request.price is None else read_price(request.price, instrument, "price")

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TypeVar
 
+from sim.api.pipeline.handler import require
 from sim.api.pipeline.paging import CURSOR_PAGE_MAX, bad_cursor, read_cursor, write_cursor
 from sim.api.rfq.messages import SIDES, combo_message, quote_message, rfq_message, trade_message
 from sim.contract.messages import exchange_v1 as wire
@@ -35,10 +36,7 @@ def create_combo(
 
 def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCombosResponse:
     """Return the combo of a symbol, or none."""
-    if not request.symbol:
-        raise InvalidRequest(
-            "symbol is required", rule="L13", remedy="POST /v1/combos returns a combo's symbol"
-        )
+    require(request.symbol, "symbol", rule="L13", remedy="POST /v1/combos returns a combo's symbol")
     combo = exchange.combos.get(request.symbol)
     combos = [] if combo is None else [combo_message(exchange, combo)]
     return wire.GetCombosResponse(combos=combos)

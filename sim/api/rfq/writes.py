@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sim.api.pipeline.handler import require
 from sim.api.rfq.messages import CASH_PLACES, SIDES
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.bounds import MONEY, ORDER_QUANTITY
@@ -36,8 +37,7 @@ class NewQuote(Protocol):
 
 def create_rfq(exchange: Exchange, party: Party, request: NewRfq) -> wire.CreateRFQResponse:
     """Ask for quotes on a combo, for a quantity or for dollars."""
-    if not request.symbol:
-        raise InvalidRequest("symbol is required", rule="L13", remedy="send the id of a combo")
+    require(request.symbol, "symbol", rule="L13", remedy="send the id of a combo")
     if exchange.combos.get(request.symbol) is None:
         raise InvalidRequest("symbol: no such combo", rule="L13", remedy="POST /v1/combos first")
     rest_remainder = _required(request.rest_remainder)

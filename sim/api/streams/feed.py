@@ -9,7 +9,7 @@ not the feed, limits how many streams a client may have.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from sim.api.pipeline.authentication import Caller
@@ -72,8 +72,15 @@ class KeyedStream(FeedStream):
         self.pending: list[bytes] = []
 
 
+class FilteredStream(KeyedStream):
+    """A stream whose `symbols` filter unless empty."""
+
+    symbols: frozenset[str]
+
+
 S = TypeVar("S", bound=FeedStream)
 KS = TypeVar("KS", bound=KeyedStream)
+FS = TypeVar("FS", bound=FilteredStream)
 K = TypeVar("K")
 R = TypeVar("R")
 SNAPSHOT_SENT = Why("S11")  # the end of a stream that asked for a snapshot only
@@ -239,45 +246,18 @@ Followers: TypeAlias = dict[int, S]
 """Streams that follow the same key, by id, in order of subscribing."""
 
 
-class FollowersByKey(Generic[K, S]):
+class FollowersByKey(dict[K, Followers[S]]):
     """Subscribers by the key they follow. A key without subscribers uses no memory."""
-
-    def __init__(self) -> None:
-        self._by_key: dict[K, Followers[S]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._by_key)
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._by_key
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._by_key)
-
-    def __getitem__(self, key: K) -> Followers[S]:
-        return self._by_key[key]
-
-    def get(self, key: K) -> Followers[S] | None:
-        """Return the subscribers of a key; None if there are none."""
-        return self._by_key.get(key)
-
-    def items(self) -> Iterable[tuple[K, Followers[S]]]:
-        """Return the keys with their subscribers."""
-        return self._by_key.items()
 
     def join(self, key: K, stream: S) -> None:
         """Make a stream follow a key."""
-        followers = self._by_key.get(key)
-        if followers is None:
-            followers = self._by_key[key] = {}
-        followers[stream.id] = stream
+        self.setdefault(key, {})[stream.id] = stream
 
     def leave(self, key: K, stream: S) -> None:
         """Make a stream stop following a key."""
-        followers = self._by_key[key]
-        del followers[stream.id]
-        if not followers:
-            del self._by_key[key]
+        del self[key][stream.id]
+        if not self[key]:
+            del self[key]
 
 
 class KeyedFeed(Feed[KS]):
@@ -316,6 +296,11 @@ class KeyedFeed(Feed[KS]):
 
     def send_gathered(self, streams: Iterable[KS]) -> None:
         """Send the pending rows of streams. Feeds that gather rows implement it."""
+
+
+def following(streams: Iterable[FS], symbol: str) -> list[FS]:
+    """Return the streams that follow a symbol: their `symbols` name it, or are empty."""
+    return [stream for stream in streams if not stream.symbols or symbol in stream.symbols]
 
 
 def pages(rows: Sequence[R], size: int = BATCH) -> list[Sequence[R]]:

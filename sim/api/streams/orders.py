@@ -19,9 +19,10 @@ from sim.api.streams.feed import (
     SNAPSHOT_SENT,
     EventReaders,
     Feed,
+    FilteredStream,
     Followers,
     KeyedFeed,
-    KeyedStream,
+    following,
     pages,
 )
 from sim.api.streams.shared_frames import encoded, nesting, part
@@ -35,7 +36,7 @@ _in_executions = nesting(wire.CreateOrderSubscriptionResponse_Update, "execution
 _in_cancel_reject = nesting(wire.CreateOrderSubscriptionResponse_Update, "cancel_reject")
 
 
-class OrderStream(KeyedStream):
+class OrderStream(FilteredStream):
     """A subscription to the orders of accounts. `symbols` filters unless empty.
 
     `signature` is the encoded session id.
@@ -97,10 +98,7 @@ class OrderFeed(KeyedFeed[OrderStream]):
             self.flush()
 
     def _gather(self, followers: Followers[OrderStream], symbol: str, update: bytes) -> None:
-        streams = followers.values()
-        self.gather(
-            [stream for stream in streams if not stream.symbols or symbol in stream.symbols], update
-        )
+        self.gather(following(followers.values(), symbol), update)
 
     def send_gathered(self, streams: Iterable[OrderStream]) -> None:
         stamp = self._stamp()
