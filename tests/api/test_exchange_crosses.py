@@ -36,10 +36,7 @@ def cross(world: Desk, requests: list[dict[str, Any]], **fields: Any) -> Respons
 
 
 def found(world: Desk, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = world.trader(user).send(
-        "/v1/report/orders/search", filters, "order"
-    )
-    return rows
+    return world.trader(user).send("/v1/report/orders/search", filters, "order")
 
 
 def kept(world: Desk) -> bytes:

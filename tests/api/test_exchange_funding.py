@@ -28,15 +28,11 @@ def bank(world: Desk) -> str:
 
 
 def fund(world: Desk, amount: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = world.operate(
-        "account.fund", world.account(), amount=amount, **how
-    ).value
-    return found
+    return world.operate("account.fund", world.account(), amount=amount, **how).value
 
 
 def decide(world: Desk, transaction: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = world.operate("funding.decide", transaction, **how).value
-    return found
+    return world.operate("funding.decide", transaction, **how).value
 
 
 def balance(world: Desk) -> float:
@@ -48,10 +44,7 @@ def balance(world: Desk) -> float:
 
 
 def read(world: Desk, transaction: str) -> dict[str, Any]:
-    found: dict[str, Any] = world.trader().read(
-        f"/v1/funding/transactions/{transaction}", "transaction"
-    )
-    return found
+    return world.trader().read(f"/v1/funding/transactions/{transaction}", "transaction")
 
 
 def short(state: str) -> str:
@@ -314,10 +307,7 @@ def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cance
 
 
 def _ledger(world: Desk) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = world.trader().read(
-        "/v1/funding/balance-ledger", "entries", account=world.account()
-    )
-    return found
+    return world.trader().read("/v1/funding/balance-ledger", "entries", account=world.account())
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,7 @@ def rpc(world: Desk, user: int = 0) -> Rpc:
 def combo(world: Desk) -> str:
     legs = [wire.ComboLeg(symbol=name, side=BUY) for name in retail.symbols(world, 2)]
     answer = rpc(world).call("ComboAPI.CreateCombo", wire.CreateComboRequest(legs=legs))
-    symbol: str = answer.combo.id
-    return symbol
+    return answer.combo.id
 
 
 def ask(world: Desk, symbol: str) -> str:
@@ -51,16 +50,14 @@ def ask(world: Desk, symbol: str) -> str:
         symbol=symbol, qty_decimal="10", rest_remainder=False, account=account(world, 0)
     )
     answer = rpc(world).call("RFQAPI.CreateRFQ", request)
-    rfq_id: str = answer.rfq_id
-    return rfq_id
+    return answer.rfq_id
 
 
 def quote(world: Desk, rfq: str, buy: str = "0.615", sell: str = "0.585") -> str:
     request = wire.CreateQuoteRequest(
         rfq_id=rfq, buy_price=buy, sell_price=sell, rest_remainder=False, account=account(world, 1)
     )
-    quote_id: str = rpc(world, 1).call("RFQAPI.CreateQuote", request).quote_id
-    return quote_id
+    return rpc(world, 1).call("RFQAPI.CreateQuote", request).quote_id
 
 
 def events(stream: Any) -> list[str]:

@@ -309,8 +309,7 @@ class Steps(Desk):
         self.games = self.core.reference.generated
 
     def event(self, slug: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.read(f"/v1/events/slug/{slug}")["event"]
-        return found
+        return self.read(f"/v1/events/slug/{slug}")["event"]
 
     def statuses(self, slug: str) -> set[str]:
         return {market["exchangeStatus"] for market in self.event(slug)["markets"]}

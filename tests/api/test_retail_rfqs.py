@@ -55,8 +55,7 @@ def legs(world: Desk, sides: str = "BBS") -> list[dict[str, str]]:
 def combo(world: Desk, sides: str = "BBS") -> dict[str, Any]:
     answer = user(world).post("/v1/combos", json={"legs": legs(world, sides)})
     assert answer.status == 200, answer
-    found: dict[str, Any] = answer.json()["combo"]
-    return found
+    return answer.json()["combo"]
 
 
 def settle(world: Desk, symbol: str, price: str) -> None:
@@ -200,10 +199,7 @@ def trade(world: Desk, symbol: str, price: str, contracts: float) -> list[dict[s
         }
 
     assert user(world, QUOTES).post("/v1/orders", json=order("BUY_SHORT")).status == 200
-    executions: list[dict[str, Any]] = user(world).send(
-        "/v1/orders", order("BUY_LONG"), "executions"
-    )
-    return executions
+    return user(world).send("/v1/orders", order("BUY_LONG"), "executions")
 
 
 @pytest.mark.spec("S2.8-1")
@@ -236,10 +232,9 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
     trade(world, made["id"], "0.20", 1)
 
     def details() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = user(world).read("/v1/portfolio/positions", "positions")[
-            made["id"]
-        ]["comboLegDetails"]
-        return found
+        return user(world).read("/v1/portfolio/positions", "positions")[made["id"]][
+            "comboLegDetails"
+        ]
 
     sides = {"SIDE_BUY": "OUTCOME_SIDE_YES", "SIDE_SELL": "OUTCOME_SIDE_NO"}
     assert [(leg["slug"], leg["outcomeSide"]) for leg in details()] == [

@@ -28,8 +28,7 @@ def reports(stream: Stream) -> list[tuple[str, int]]:
 
 
 def token_of(stream: Stream) -> bytes:
-    token: bytes = stream.take()[-1].resume_token
-    return token
+    return stream.take()[-1].resume_token
 
 
 @pytest.mark.spec("S6.2-1", "S6.2-6")

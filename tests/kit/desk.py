@@ -267,10 +267,7 @@ class Desk(Connection):
 
     def open_orders(self, user: int = 0) -> list[dict[str, Any]]:
         """The open orders of a participant, as the exchange answers them."""
-        rows: list[dict[str, Any]] = (
-            self.trader(user).get("/v1/trading/orders/open").json()["orders"]
-        )
-        return rows
+        return self.trader(user).get("/v1/trading/orders/open").json()["orders"]
 
     def retail_enter(
         self,
